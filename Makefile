@@ -1,0 +1,43 @@
+# Each target sets itself up on a fresh machine: Python 3.11+ and make are enough.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+.PHONY: demo test check night bench clean
+
+$(VENV)/.run-ready: pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing $(VENV) && uv pip install --quiet --python $(BIN)/python -e .; \
+	elif $(PYTHON) -m venv $(VENV) >/dev/null 2>&1; then \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e .; \
+	else echo "enginetour needs Python 3.11+ with venv: on Debian, apt install python3-venv; or install uv"; exit 1; fi
+	@touch $@
+
+$(VENV)/.test-ready: $(VENV)/.run-ready
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv pip install --quiet --python $(BIN)/python -e '.[test]'; \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'; fi
+	@touch $@
+
+demo: $(VENV)/.run-ready
+	@$(BIN)/enginetour demo
+
+test: $(VENV)/.test-ready
+	@$(BIN)/python -m pytest -q -m "not night" $(PYTEST_ARGS)
+
+check: $(VENV)/.test-ready
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python .ci/length.py
+
+night: $(VENV)/.test-ready
+	@$(BIN)/python -m pytest -q -m night --timeout 0 $(PYTEST_ARGS)
+
+bench: $(VENV)/.test-ready
+	@$(BIN)/python -m tests.bench
+
+clean:
+	rm -rf $(VENV) build dist

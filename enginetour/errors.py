@@ -1,0 +1,126 @@
+"""What can go wrong, drawn once: the type says who is at fault, the exit code what the shell hears.
+
+Exit codes (``interface.md`` of the plans; told in the README):
+0 all played · 1 our own failure · 2 wrong usage · 3 configuration or input refused · 4 engine refused ·
+5 store busy or unusable · 6 incidents with ``--fail-on`` · 7 storage full · 8 stopped as asked ·
+129 / 130 / 143 stopped by SIGHUP / SIGINT / SIGTERM.
+
+::
+
+    TourError                what the user reads: one line, with the next step
+    ├── UsageRefused    2
+    ├── InputRefused    3    configuration, openings, cases, other people's files
+    ├── EngineRefused   4    before game 1
+    ├── StoreRefused    5    busy, foreign, newer, or its log does not fit
+    └── StorageFailed   7    full or unwritable
+    EngineFault              an engine's failure: becomes a result, never leaves the slot
+    ├── StartFailed          plays no game: void, then the engine is suspended
+    ├── Unsupported          cannot be told this position or limit: void
+    ├── EngineCrashed        end of file or death in a game
+    ├── EngineStalled        no answer where one was due
+    ├── EngineAborted        gave the game up by ``*``
+    └── ProtocolViolation    said what cannot be right
+    MachineFailure           the host's failure: the same game is offered again
+"""
+
+from __future__ import annotations
+
+
+class TourError(Exception):
+    """One line for the user: where, what was found, what is allowed, what to type next."""
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, place: str = "", step: str = "") -> None:
+        self.what = what
+        self.place = place
+        self.step = step
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        """``place: what found; what to do``, always a single line."""
+        line = f"{self.place}: {self.what}" if self.place else self.what
+        if self.step:
+            line = f"{line}; {self.step}"
+        return " ".join(line.split())
+
+
+class UsageRefused(TourError):
+    """The command line cannot be obeyed."""
+
+    exit_code = 2
+
+
+class InputRefused(TourError):
+    """A configuration, case, opening or game file holds what is not allowed."""
+
+    exit_code = 3
+
+
+class EngineRefused(TourError):
+    """An engine cannot play what the tournament asks, found out before game 1."""
+
+    exit_code = 4
+
+
+class StoreRefused(TourError):
+    """The database is busy, foreign, newer, or does not fit the configuration."""
+
+    exit_code = 5
+
+
+class StorageFailed(TourError):
+    """The disk is full or cannot be written."""
+
+    exit_code = 7
+
+
+class EngineFault(Exception):
+    """An engine failed; the referee turns this into a result. `detail` is one line for the incident."""
+
+    def __init__(self, detail: str, *, category: str = "") -> None:
+        self.detail = detail
+        self.category = category or self.default_category
+        super().__init__(detail)
+
+    default_category = "engine-fault"
+
+
+class StartFailed(EngineFault):
+    """It did not start, or did not finish its handshake; `category` tells start-failure from start-timeout."""
+
+    default_category = "start-failure"
+
+
+class Unsupported(EngineFault):
+    """It cannot be told this position, variant or limit; never a loss."""
+
+    default_category = "unsupported"
+
+
+class EngineCrashed(EngineFault):
+    """Its output ended, or it died, while it was needed."""
+
+    default_category = "crash"
+
+
+class EngineStalled(EngineFault):
+    """It lives and does not answer a fence."""
+
+    default_category = "stall"
+
+
+class EngineAborted(EngineFault):
+    """It gave up the game without a result (``*`` in CECP)."""
+
+    default_category = "engine-abort"
+
+
+class ProtocolViolation(EngineFault):
+    """It said something that no reading of its protocol allows."""
+
+    default_category = "protocol"
+
+
+class MachineFailure(Exception):
+    """The host failed, not an engine: the game does not exist and is offered again."""

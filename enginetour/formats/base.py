@@ -1,0 +1,112 @@
+"""What a format is, the registry of formats, and replay: the state of a tournament is a fold over its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from importlib import import_module
+from typing import Any, Protocol, TypeVar
+
+from enginetour.model import Entrant, Event, Note, Pairing, Placed
+
+S = TypeVar("S")
+
+
+class Format(Protocol[S]):
+    """Decides who plays whom. Pure: no clock, no files, no global random numbers.
+
+    An offer is a promise: `step` takes back no pairing except the one just played
+    and those of an entrant that withdrew, so games in flight stay valid.
+    """
+
+    version: int
+
+    def start(self, entrants: tuple[Entrant, ...]) -> S:
+        """The state before the first game; entrants best first."""
+        ...
+
+    def offers(self, state: S) -> tuple[Pairing, ...]:
+        """Games that may be played now, in the order wished; a window, empty only if none is left."""
+        ...
+
+    def step(self, state: S, event: Event) -> S:
+        """The state after one event of the log. ValueError: the event cannot have happened here."""
+        ...
+
+    def remaining(self, state: S) -> tuple[int, int]:
+        """Fewest and most games still to come."""
+        ...
+
+    def likely(self, state: S) -> int:
+        """Best guess of the games still to come, within the bounds of `remaining`."""
+        ...
+
+    def standings(self, state: S) -> tuple[Placed, ...]:
+        """The table now, best first, whoever withdrew at the end."""
+        ...
+
+    def notes(self, state: S) -> tuple[Note, ...]:
+        """Every decision so far, oldest first; a step only ever appends."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One line of the registry. The module is imported only when the system is used."""
+
+    name: str
+    module: str
+    factory: str  # callable(options: BaseModel) -> Format
+    options: str  # the frozen pydantic model of its settings
+    summary: str
+    source: str
+
+
+SYSTEMS: dict[str, System] = {
+    system.name: system
+    for system in (
+        System(
+            "bubble",
+            "enginetour.formats.bubble",
+            "Bubble",
+            "BubbleOptions",
+            "bubbling round robin with parking: a complete ranking for a fraction of a round robin",
+            "H.G. Muller, WinBoard forum, 19 June 2007",
+        ),
+        System(
+            "roundrobin",
+            "enginetour.formats.roundrobin",
+            "RoundRobin",
+            "RoundRobinOptions",
+            "everybody against everybody, in cycles",
+            "Berger tables, FIDE C.05 annex 1",
+        ),
+        System(
+            "gauntlet",
+            "enginetour.formats.roundrobin",
+            "Gauntlet",
+            "GauntletOptions",
+            "one or several seeds against all the others",
+            "as cutechess and fastchess",
+        ),
+    )
+}
+
+
+def options_model(name: str) -> Any:
+    """The pydantic model of a system's settings; KeyError for an unknown name."""
+    system = SYSTEMS[name]
+    return getattr(import_module(system.module), system.options)
+
+
+def make_format(name: str, options: Any) -> Format[Any]:
+    """The format of that name with validated options; KeyError for an unknown name."""
+    system = SYSTEMS[name]
+    made: Format[Any] = getattr(import_module(system.module), system.factory)(options)
+    return made
+
+
+def replay(format_: Format[S], entrants: tuple[Entrant, ...], events: Iterable[Event]) -> S:
+    """Fold a log: the one way to a state, for starting, resuming and auditing alike."""
+    return reduce(format_.step, events, format_.start(entrants))

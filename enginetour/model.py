@@ -1,0 +1,352 @@
+"""The nouns: entrants, pairings, outcomes, games, and the events of which a tournament's log is made.
+
+Everything here is frozen, picklable and free of clocks, files and processes. Names of entrants are the
+keys everywhere; scores are half points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from enginetour.timecontrol import TimeControl
+
+
+class Outcome(StrEnum):
+    """How a game ended, in PGN's words; VOID does not count and is played again."""
+
+    WHITE = "1-0"
+    DRAW = "1/2-1/2"
+    BLACK = "0-1"
+    VOID = "*"
+
+    def half_points(self, *, white: bool) -> int:
+        """0, 1 or 2 for the side asked about; a void game gives 0 to both."""
+        if self is Outcome.DRAW:
+            return 1
+        return 2 if self is (Outcome.WHITE if white else Outcome.BLACK) else 0
+
+
+class Termination(StrEnum):
+    """Why a game ended; the code in the record."""
+
+    MATE = "mate"
+    STALEMATE = "stalemate"
+    REPETITION = "repetition"
+    FIFTY = "fifty"
+    MATERIAL = "material"
+    ADJUDICATION_DRAW = "adjudication-draw"
+    ADJUDICATION_RESIGN = "adjudication-resign"
+    ADJUDICATION_LENGTH = "adjudication-length"
+    ADJUDICATION_TABLEBASE = "adjudication-tablebase"
+    TIME = "time"
+    ILLEGAL_MOVE = "illegal-move"
+    CRASH = "crash"
+    STALL = "stall"
+    RESIGN = "resign"
+    CLAIM = "claim"
+    FALSE_CLAIM = "false-claim"
+    AGREEMENT = "agreement"
+    ABORTED = "aborted"
+
+    @property
+    def is_forfeit(self) -> bool:
+        """The loser broke a rule or died, and was not beaten on the board."""
+        return self in FORFEITS
+
+
+FORFEITS = frozenset(
+    {Termination.TIME, Termination.ILLEGAL_MOVE, Termination.CRASH, Termination.STALL, Termination.FALSE_CLAIM}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """Who takes part. The tuple of entrants is the old ranking, best first; `new` ones have no place in it."""
+
+    name: str
+    new: bool = False
+    rating: float | None = None
+    family: str = ""
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """One game on offer. `meeting` is the pair's n-th encounter (one opening), `leg` the game inside it.
+
+    All counts start at 1. `encounter` numbers the encounters of the whole tournament in the order the
+    format scheduled them; it depends on results, never on timing.
+    """
+
+    white: str
+    black: str
+    meeting: int = 1
+    leg: int = 1
+    encounter: int = 1
+    round: int = 1
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two names in sorted order, whoever has White."""
+        return (self.white, self.black) if self.white < self.black else (self.black, self.white)
+
+    @property
+    def key(self) -> GameKey:
+        """What makes this game unique in its tournament, but for replays of void games."""
+        return (*self.pair, self.meeting, self.leg)
+
+
+GameKey = tuple[str, str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GameFinished:
+    """A game of the log. VOID changes nothing in a format: its key stays on offer."""
+
+    pairing: Pairing
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class GameVoided:
+    """A finished game is struck out afterwards; `outcome` is what it had been."""
+
+    pairing: Pairing
+    outcome: Outcome
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """An entrant leaves; its unplayed games are off."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """An entrant joins a tournament under way."""
+
+    entrant: Entrant
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """`old` leaves and `entrant` takes its place in the starting list, with no games played."""
+
+    old: str
+    entrant: Entrant
+
+
+Event = GameFinished | GameVoided | Withdrawn | Added | Replaced
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A decision of a format (round paired, engine parked, dropped, ...), kept beside the log for audits.
+
+    `fields` is JSON-ready and sorted by the format; `text` is the sentence people read.
+    """
+
+    kind: str
+    text: str
+    fields: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One line of a format's table. `rank` None is not ranked (withdrawn); equal ranks are shared places."""
+
+    rank: int | None
+    name: str
+    half_points: int
+    games: int
+    status: str = ""  # bubble: final, active, parked, waiting, withdrawn; else "" or withdrawn
+    tiebreaks: tuple[tuple[str, int], ...] = ()  # (published code, integer in the code's own unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Where a game starts: a position and moves played from it. `index` is its 1-based place in the suite."""
+
+    name: str = ""
+    index: int = 0
+    fen: str | None = None  # None: the usual starting position
+    moves: tuple[str, ...] = ()  # UCI, played for both sides before the clocks run
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """How an engine differs from its protocol; each field is a key under ``[quirks]`` of an engine file."""
+
+    line_delay_ms: int = 0
+    handshake_timeout: float = 10.0  # s, exec to ready (runner spec 6, 7)
+    ready_timeout: float = 10.0  # s, a fence between games (runner spec 5)
+    fence: Literal["off", "inline", "wait"] = "off"
+    whitepov: bool = False
+    lenient_promotion: bool = False
+    st_fraction: bool = False
+    movetime: Literal["st", "level"] = "st"
+    no_cores: bool = False
+    init: tuple[str, ...] = ()
+    max_plies: int = 0  # 0: no limit of its own
+    restart: bool = False  # a new process for every game
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """How to start one engine and what it may be asked; `name` is the entrant's and the key everywhere.
+
+    `command` is absolute and may hold ``{scratch}``; `files` are written into the scratch folder first.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    protocol: Literal["uci", "cecp"]
+    dir: str | None = None  # None: the program's folder if writable, else scratch; "scratch"; or a path
+    env: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+    limits: frozenset[str] = frozenset({"clock", "movetime", "nodes", "depth"})
+    quirks: Quirks = field(default_factory=Quirks)
+    max_copies: int = 0  # 0: as many as there are slots
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When the referee ends a game by rule. Numbers may not exceed 5 and 75: there the game always ends."""
+
+    repetition: int = 3  # FIDE 9.2
+    fifty: int = 50  # FIDE 9.3, in moves of both sides
+    max_moves: int = 600  # a net: two surveyed engines crash in games of 2 000 moves
+    hang_limit: float = 60.0  # s a move without a clock (runner spec 3)
+    doubtful_flag: Literal["void", "loss"] = "void"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a game: who, how long, and by how many milliseconds it may be late without losing."""
+
+    spec: EngineSpec
+    tc: TimeControl
+    margin_ms: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class GameTask:
+    """All a slot needs to play one game; picklable, knows nothing of the tournament."""
+
+    pairing: Pairing
+    white: Side
+    black: Side
+    opening: Opening = field(default_factory=Opening)
+    rules: Rules = field(default_factory=Rules)
+    replay: int = 0
+    number: int = 0  # for messages only; the log gives the final number
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTask:
+    """Start an engine, shake hands, search one short move under each limit in `limits`, quit."""
+
+    spec: EngineSpec
+    limits: tuple[TimeControl, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An option an engine declares; `kind` is its protocol's word (check, spin, combo, string, button, ...)."""
+
+    name: str
+    kind: str
+    default: str = ""
+    low: int | None = None
+    high: int | None = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What `ProbeTask` found. `problems` are sentences for the user; empty means fit to play."""
+
+    name: str
+    own_name: str = ""
+    author: str = ""
+    options: tuple[Declared, ...] = ()
+    features: tuple[tuple[str, str], ...] = ()
+    steps: tuple[tuple[str, bool, str], ...] = ()  # (what was tried, went well, words)
+    problems: tuple[str, ...] = ()
+    category: str = ""  # "" | start-failure | start-timeout | bad-option | unsupported
+    handshake_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MoveMade:
+    """One ply. Times in milliseconds; score in centipawns from the mover's side, mate in n = +-(32000 - n)."""
+
+    uci: str
+    san: str
+    elapsed_ms: int = 0
+    clock_ms: int | None = None  # left after the move, increment included
+    score: int | None = None
+    depth: int | None = None
+    nodes: int | None = None
+    pv: str = ""
+    book: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Something a tester must see. `traffic` and `stderr` are the last lines, oldest first."""
+
+    engine: str
+    category: str
+    cause: str
+    ply: int = 0
+    traffic: tuple[str, ...] = ()
+    stderr: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SideRecord:
+    """What one engine did in one game; times in milliseconds."""
+
+    own_name: str = ""
+    moves: int = 0
+    think_ms: int = 0
+    longest_ms: int = 0
+    least_clock_ms: int | None = None
+    margin_uses: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A game that ended. `started` and `ended` are UTC seconds since 1970, for people only, never for order."""
+
+    pairing: Pairing
+    outcome: Outcome
+    termination: Termination
+    cause: str = ""  # words for people: "White mates", "Black loses on time"
+    culprit: str = ""  # entrant whose fault ended the game, if it was one
+    category: str = ""  # of a void game or fault: start-failure, unsupported, engine-abort, host, ...
+    opening: Opening = field(default_factory=Opening)
+    moves: tuple[MoveMade, ...] = ()
+    white: SideRecord = field(default_factory=SideRecord)
+    black: SideRecord = field(default_factory=SideRecord)
+    white_tc: str = ""
+    black_tc: str = ""
+    final_fen: str = ""
+    started: float = 0.0
+    ended: float = 0.0
+    relay_us: tuple[int, int, int] | None = None  # relay gap: median, 99th percentile, largest
+    incidents: tuple[Incident, ...] = ()
+    replay: int = 0
+
+    @property
+    def plies(self) -> int:
+        """Half moves on the board, opening included."""
+        return len(self.moves)

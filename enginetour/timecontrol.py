@@ -1,0 +1,124 @@
+"""How long an engine may think: the grammar of time controls.
+
+Stages ``moves/seconds+increment`` joined by ``:``; without ``moves/`` a stage lasts for ever and the last
+stage repeats. ``movetime=S``, ``nodes=N``, ``depth=N`` stand alone or, the last two, beside a clock after a
+comma. ``M:SS`` is not read as minutes: ``:`` joins stages, as in cutechess and fastchess.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+# A day a stage: longer is a slip of the keyboard, not a plan.
+LONGEST_STAGE_MS = 86_400_000
+_STAGE = re.compile(r"(?:(\d{1,4})/)?(\d{1,6}(?:\.\d{1,3})?)(?:\+(\d{1,5}(?:\.\d{1,3})?))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """`moves` in `base_ms` milliseconds, `increment_ms` after each; `moves` 0 lasts to the end of the game."""
+
+    moves: int
+    base_ms: int
+    increment_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimeControl:
+    """A clock (stages), a fixed time a move, nodes or depth; nodes and depth may stand beside a clock."""
+
+    stages: tuple[Stage, ...] = ()
+    movetime_ms: int | None = None
+    nodes: int | None = None
+    depth: int | None = None
+
+    @property
+    def limits(self) -> frozenset[str]:
+        """The kinds of limit an engine must obey for this control: clock, movetime, nodes, depth."""
+        present = {
+            "clock": bool(self.stages),
+            "movetime": self.movetime_ms is not None,
+            "nodes": self.nodes is not None,
+            "depth": self.depth is not None,
+        }
+        return frozenset(name for name, there in present.items() if there)
+
+    def stage(self, number: int) -> Stage:
+        """Stage `number` from 0; the last one repeats."""
+        return self.stages[min(number, len(self.stages) - 1)]
+
+    @classmethod
+    def parse(cls, text: str) -> TimeControl:
+        """Read the grammar above; ValueError says what is wrong in words for the user."""
+        stages: tuple[Stage, ...] = ()
+        limits: dict[str, int] = {}
+        for part in (piece.strip() for piece in text.split(",")):
+            name, equals, value = (bit.strip() for bit in part.partition("="))
+            if not equals:
+                if stages:
+                    raise ValueError(f"two clocks in {text!r}")
+                stages = tuple(_stage(piece.strip(), text) for piece in part.split(":"))
+                continue
+            if name not in ("movetime", "nodes", "depth"):
+                raise ValueError(f"unknown limit {name!r} in {text!r}; known: movetime, nodes, depth")
+            if name in limits:
+                raise ValueError(f"{name} twice in {text!r}")
+            limits[name] = _movetime(value, text) if name == "movetime" else _count(name, value, text)
+        if "movetime" in limits and (stages or len(limits) > 1):
+            raise ValueError(f"movetime stands alone, found {text!r}")
+        return cls(stages, limits.get("movetime"), limits.get("nodes"), limits.get("depth"))
+
+    def __str__(self) -> str:
+        """The text that `parse` reads back to the same control."""
+        parts = []
+        if self.stages:
+            parts.append(":".join(_stage_text(stage) for stage in self.stages))
+        if self.movetime_ms is not None:
+            parts.append(f"movetime={seconds_text(self.movetime_ms)}")
+        if self.nodes is not None:
+            parts.append(f"nodes={self.nodes}")
+        if self.depth is not None:
+            parts.append(f"depth={self.depth}")
+        return ",".join(parts)
+
+
+def seconds_text(ms: int) -> str:
+    """Milliseconds as seconds without trailing zeros: 1500 -> ``1.5``."""
+    return f"{ms / 1000:.3f}".rstrip("0").rstrip(".")
+
+
+def _milliseconds(number: str) -> int:
+    return int(Decimal(number) * 1000)
+
+
+def _stage(piece: str, text: str) -> Stage:
+    match = _STAGE.fullmatch(piece)
+    if match is None:
+        raise ValueError(f"cannot read {piece!r} in {text!r}; write for example 10+0.1, 40/60+0.6, nodes=1000")
+    moves = int(match[1]) if match[1] is not None else 0
+    stage = Stage(moves, _milliseconds(match[2]), _milliseconds(match[3] or "0"))
+    if match[1] is not None and moves == 0:
+        raise ValueError(f"a stage of 0 moves in {text!r}")
+    if not 0 < stage.base_ms + stage.increment_ms or max(stage.base_ms, stage.increment_ms) > LONGEST_STAGE_MS:
+        raise ValueError(f"a stage must last more than 0 s and at most a day, found {piece!r}")
+    return stage
+
+
+def _stage_text(stage: Stage) -> str:
+    moves = f"{stage.moves}/" if stage.moves else ""
+    increment = f"+{seconds_text(stage.increment_ms)}" if stage.increment_ms else ""
+    return f"{moves}{seconds_text(stage.base_ms)}{increment}"
+
+
+def _movetime(value: str, text: str) -> int:
+    if not re.fullmatch(r"\d{1,5}(\.\d{1,3})?", value) or not 0 < _milliseconds(value) <= LONGEST_STAGE_MS:
+        raise ValueError(f"movetime is seconds above 0, found {value!r} in {text!r}")
+    return _milliseconds(value)
+
+
+def _count(name: str, value: str, text: str) -> int:
+    if not re.fullmatch(r"\d{1,15}", value) or int(value) < 1:
+        raise ValueError(f"{name} is a whole number above 0, found {value!r} in {text!r}")
+    return int(value)
