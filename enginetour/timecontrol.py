@@ -101,7 +101,7 @@ def _stage(piece: str, text: str) -> Stage:
     stage = Stage(moves, _milliseconds(match[2]), _milliseconds(match[3] or "0"))
     if match[1] is not None and moves == 0:
         raise ValueError(f"a stage of 0 moves in {text!r}")
-    if not 0 < stage.base_ms + stage.increment_ms or max(stage.base_ms, stage.increment_ms) > LONGEST_STAGE_MS:
+    if stage.base_ms + stage.increment_ms <= 0 or max(stage.base_ms, stage.increment_ms) > LONGEST_STAGE_MS:
         raise ValueError(f"a stage must last more than 0 s and at most a day, found {piece!r}")
     return stage
 

@@ -1,0 +1,1 @@
+"""UCI and CECP engines behind one narrow protocol."""

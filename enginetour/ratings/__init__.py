@@ -1,0 +1,1 @@
+"""Rating systems: pure functions from games to ratings with errors."""

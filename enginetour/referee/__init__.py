@@ -1,0 +1,1 @@
+"""Plays one game between two engines."""

@@ -1,0 +1,1 @@
+"""Rows in, text out: tables, PGN, exports. Never opens the store."""

@@ -1,0 +1,118 @@
+"""What a slot is asked: engines and how to start them, the rules of a game, a game to play, a probe.
+
+Frozen and picklable: tasks go to slot processes as data and know nothing of tournaments or stores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from enginetour.model import Opening, Pairing
+from enginetour.timecontrol import TimeControl
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """How an engine differs from its protocol; each field is a key under ``[quirks]`` of an engine file."""
+
+    line_delay_ms: int = 0
+    handshake_timeout: float = 10.0  # s, exec to ready (runner spec 6, 7)
+    ready_timeout: float = 10.0  # s, a fence between games (runner spec 5)
+    fence: Literal["off", "inline", "wait"] = "off"
+    whitepov: bool = False
+    lenient_promotion: bool = False
+    st_fraction: bool = False
+    movetime: Literal["st", "level"] = "st"
+    no_cores: bool = False
+    init: tuple[str, ...] = ()
+    max_plies: int = 0  # 0: no limit of its own
+    restart: bool = False  # a new process for every game
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """How to start one engine and what it may be asked; `name` is the entrant's and the key everywhere.
+
+    `command` is absolute and may hold ``{scratch}``; `files` are written into the scratch folder first.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    protocol: Literal["uci", "cecp"]
+    dir: str | None = None  # None: the program's folder if writable, else scratch; "scratch"; or a path
+    env: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+    limits: frozenset[str] = frozenset({"clock", "movetime", "nodes", "depth"})
+    quirks: Quirks = field(default_factory=Quirks)
+    max_copies: int = 0  # 0: as many as there are slots
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When the referee ends a game by rule. Numbers may not exceed 5 and 75: there the game always ends."""
+
+    repetition: int = 3  # FIDE 9.2
+    fifty: int = 50  # FIDE 9.3, in moves of both sides
+    max_moves: int = 600  # a net: two surveyed engines crash in games of 2 000 moves
+    hang_limit: float = 60.0  # s a move without a clock (runner spec 3)
+    doubtful_flag: Literal["void", "loss"] = "void"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a game: who, how long, and by how many milliseconds it may be late without losing."""
+
+    spec: EngineSpec
+    tc: TimeControl
+    margin_ms: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class GameTask:
+    """All a slot needs to play one game; picklable, knows nothing of the tournament."""
+
+    pairing: Pairing
+    white: Side
+    black: Side
+    opening: Opening = field(default_factory=Opening)
+    rules: Rules = field(default_factory=Rules)
+    replay: int = 0
+    number: int = 0  # for messages only; the log gives the final number
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTask:
+    """Start an engine, shake hands, search one short move under each limit in `limits`, quit."""
+
+    spec: EngineSpec
+    limits: tuple[TimeControl, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An option an engine declares; `kind` is its protocol's word (check, spin, combo, string, button, ...)."""
+
+    name: str
+    kind: str
+    default: str = ""
+    low: int | None = None
+    high: int | None = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What `ProbeTask` found. `problems` are sentences for the user; empty means fit to play."""
+
+    name: str
+    own_name: str = ""
+    author: str = ""
+    options: tuple[Declared, ...] = ()
+    features: tuple[tuple[str, str], ...] = ()
+    steps: tuple[tuple[str, bool, str], ...] = ()  # (what was tried, went well, words)
+    problems: tuple[str, ...] = ()
+    category: str = ""  # "" | start-failure | start-timeout | bad-option | unsupported
+    handshake_ms: int = 0
