@@ -1,0 +1,34 @@
+"""What rating systems have in common: the games they read and the events they write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RatedGame:
+    """A game as rating systems see it. `game` grows in log order; `event` names the tournament edition."""
+
+    white: str
+    black: str
+    white_half_points: int  # 0, 1, 2
+    game: int
+    event: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingEvent:
+    """One change of one rating, append-only. `game` is None for systems that rate a whole event at once.
+
+    `weight` is the K or con that was used; `games` counts the engine's rated games after this event.
+    """
+
+    system: str
+    engine: str
+    event: str
+    game: int | None
+    before: float
+    change: float
+    after: float
+    weight: float
+    games: int
