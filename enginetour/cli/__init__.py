@@ -1,1 +1,118 @@
-"""The command line: one file per family of commands, no logic."""
+"""The command line. Nothing heavy is imported before a command runs: help and completion stay quick."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from enginetour import __version__
+from enginetour.errors import StorageFailed, TourError
+
+# command -> (drawer, module, function, one line of help)
+COMMANDS: dict[str, tuple[str, str, str, str]] = {
+    "init": ("Set up", "setup", "init", "write a commented configuration to start from"),
+    "engines": ("Set up", "engines", "engines", "list, find, add and check engines"),
+    "systems": ("Set up", "setup", "systems", "the formats and their settings, with sources"),
+    "check": ("Set up", "setup", "check", "validate a configuration, start every engine, tell the plan"),
+    "run": ("Play", "play", "run", "start or resume a tournament"),
+    "demo": ("Play", "play", "demo", "a small bubble tournament between the engines we ship"),
+    "simulate": ("Play", "files", "simulate", "play a case of the bubble without engines"),
+    "status": ("Read", "reading", "status", "progress, games in the air, estimate, incidents"),
+    "standings": ("Read", "reading", "standings", "the table with tie-breaks"),
+    "crosstable": ("Read", "reading", "crosstable", "who did what against whom"),
+    "ladder": ("Read", "reading", "ladder", "the bubble's story: each decision with its reason"),
+    "games": ("Read", "games", "games", "the games, or one of them with its moves"),
+    "ratings": ("Read", "lists", "ratings", "a rating list from the store"),
+    "withdraw": ("Change", "changing", "withdraw", "take an engine out of a tournament"),
+    "add": ("Change", "changing", "add", "let an engine join a tournament"),
+    "replace": ("Change", "changing", "replace", "put another engine in the place of one"),
+    "void": ("Change", "changing", "void", "strike out a game"),
+    "export": ("Change", "files", "export", "games and results as pgn, csv or json"),
+}
+
+
+class Lazy(click.Group):
+    """A group that knows its commands by name and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module now."""
+        if cmd_name not in COMMANDS:
+            return None
+        _, module, function, _ = COMMANDS[cmd_name]
+        found: click.Command = getattr(import_module(f"enginetour.cli.{module}"), function)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click, with the nearest command in the refusal."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            if not close:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {close[0]!r}?", ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The drawers, without importing what is in them."""
+        drawers: dict[str, list[tuple[str, str]]] = {}
+        for name, (drawer, _, _, words) in COMMANDS.items():
+            drawers.setdefault(drawer, []).append((name, words))
+        for drawer, rows in drawers.items():
+            with formatter.section(drawer):
+                formatter.write_dl(rows)
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.version_option(__version__, prog_name="enginetour")
+def cli() -> None:
+    """Leave a field of chess engines alone overnight, find a rating list you can trust.
+
+    One file describes a tournament, `enginetour run FILE` starts it, and the
+    same command resumes it after any stop.
+
+    Exit codes: 0 all played, 1 our failure, 2 usage, 3 input refused, 4 engine
+    refused, 5 store busy or unusable, 7 storage full, 8 stopped as asked, 129,
+    130, 143 stopped by a signal.
+    """
+
+
+def main() -> None:
+    """Run the command line; every refusal is one line on stderr and its exit code."""
+    try:
+        code = cli(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except click.exceptions.Abort:
+        code = 130
+    except TourError as error:
+        click.echo(f"enginetour: {error}", err=True)
+        code = error.exit_code
+    except BrokenPipeError:
+        # The reader has gone (`| head`): no traceback, and none at shutdown either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except KeyboardInterrupt:
+        code = 130
+    except OSError as error:
+        refused = StorageFailed(error.strerror or str(error), place=str(error.filename or ""))
+        click.echo(f"enginetour: {refused}", err=True)
+        code = refused.exit_code
+    except Exception as error:  # our own failure: one line here, the traceback where asked
+        if os.environ.get("ENGINETOUR_DEBUG"):
+            raise
+        click.echo(f"enginetour: our own failure, {type(error).__name__}: {error}", err=True)
+        click.echo("ENGINETOUR_DEBUG=1 shows where; please report it", err=True)
+        code = 1
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,5 @@
+"""`python -m enginetour` is the command line."""
+
+from enginetour.cli import main
+
+main()

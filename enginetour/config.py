@@ -1,0 +1,295 @@
+"""One TOML file -> a validated tournament; every refusal names file, line, what was found and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from enginetour.errors import InputRefused
+from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
+from enginetour.openings import OpeningSettings
+from enginetour.timecontrol import TimeControl
+from enginetour.tomlplace import toml_place
+
+# A configuration is written by hand; a megabyte of it is another kind of file.
+LARGEST_FILE = 1_000_000
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or text != text.strip():
+        raise ValueError("a name is printable text without blanks at its ends")
+    return text
+
+
+def _control(text: str) -> str:
+    return str(TimeControl.parse(text))
+
+
+class TournamentSection(BaseModel):
+    """``[tournament]``: its name, the seed of all chance, and the order of the starting list."""
+
+    model_config = _STRICT
+    name: Annotated[str, Field(min_length=1, max_length=64)]
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    order: Literal["file", "rating", "standings"] | None = None
+    _name = field_validator("name")(_printable)
+
+
+class PlaySection(BaseModel):
+    """``[play]``: time control, slots, openings and the rules by which the referee ends a game."""
+
+    model_config = _STRICT
+    tc: str = "10+0.1"
+    slots: Annotated[int, Field(ge=1, le=1024)] = 1
+    margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
+    hang_limit: Annotated[float, Field(gt=0, le=86_400)] = 60.0
+    doubtful_flag: Literal["void", "loss"] = "void"
+    max_moves: Annotated[int, Field(ge=1, le=2000)] = 600
+    repetition: Annotated[int, Field(ge=3, le=5)] = 3
+    fifty: Annotated[int, Field(ge=50, le=75)] = 50
+    grace: Annotated[float, Field(ge=0, le=86_400)] = 60.0
+    openings: OpeningSettings = OpeningSettings()
+    _tc = field_validator("tc")(_control)
+
+
+class RatingsSection(BaseModel):
+    """``[ratings]``: which systems are shown, and the engine whose rating is fixed."""
+
+    model_config = _STRICT
+    systems: tuple[Literal["ml", "elo", "gor", "egf"], ...] = ("ml",)
+    anchor: dict[str, float] = {}
+
+    @field_validator("systems", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+
+class EntrantSection(BaseModel):
+    """``[[entrants]]``: an engine file by its id, or a command of its own, or a glob over engine ids."""
+
+    model_config = _STRICT
+    engine: str | None = None
+    glob: str | None = None
+    name: Name | None = None
+    command: tuple[str, ...] | None = None
+    protocol: Literal["uci", "cecp"] | None = None
+    dir: str | None = None
+    env: dict[str, str] = {}
+    options: dict[str, str | int | float | bool] = {}
+    limits: tuple[Literal["clock", "movetime", "nodes", "depth"], ...] | None = None
+    quirks: dict[str, Any] = {}
+    tc: str | None = None
+    margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
+    new: bool = False
+    rating: float | None = None
+    family: str = ""
+    origin: str = ""
+    _name = field_validator("name")(_printable)
+
+    @field_validator("command", "limits", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("tc")
+    @classmethod
+    def _tc(cls, text: str | None) -> str | None:
+        return None if text is None else _control(text)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> EntrantSection:
+        given = [key for key in ("engine", "command", "glob") if getattr(self, key)]
+        if len(given) != 1:
+            raise ValueError(f"give one of engine, command, glob; found {' and '.join(given) or 'none'}")
+        if self.command and not (self.name and self.protocol):
+            raise ValueError("an entrant with a command needs name and protocol (uci or cecp)")
+        if not self.command and self.protocol:
+            raise ValueError("protocol belongs to an entrant with a command; an engine file has its own")
+        if self.glob and self.name:
+            raise ValueError("a glob takes the names from the engine files")
+        return self
+
+
+class Config(BaseModel):
+    """A whole tournament as written; `format_options` is the validated model of the chosen system."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
+    tournament: TournamentSection
+    format: dict[str, Any]
+    play: PlaySection = PlaySection()
+    ratings: RatingsSection = RatingsSection()
+    entrants: Annotated[tuple[EntrantSection, ...], Field(min_length=1)]
+    path: Path
+    text: str
+    format_options: Any = None
+
+    @field_validator("entrants", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @property
+    def system(self) -> str:
+        """The name of the format in the registry."""
+        return str(self.format["system"])
+
+    @property
+    def slug(self) -> str:
+        """The tournament's name as a file name: ``[a-z0-9._-]``, at most 64."""
+        return slug(self.tournament.name)
+
+    def make_format(self) -> Format[Any]:
+        """The format with the options of this file."""
+        return make_format(self.system, self.format_options)
+
+    def at(self, *keys: str | int) -> str:
+        """``file:line`` of a key, for messages."""
+        return _at(self.path, self.text, keys)
+
+    def frozen_part(self) -> dict[str, Any]:
+        """What may not change on resume, JSON-ready: format, seed, controls, rules, openings."""
+        play = self.play.model_dump(mode="json", exclude={"slots", "grace"})
+        return {
+            "tournament": {"seed": self.tournament.seed},
+            "format": {"system": self.system, **self.format_options.model_dump(mode="json")},
+            "play": play,
+        }
+
+    def as_stored(self) -> dict[str, Any]:
+        """The whole configuration, JSON-ready, as the store keeps it."""
+        whole = self.frozen_part()
+        whole["tournament"] = self.tournament.model_dump(mode="json")
+        whole["ratings"] = self.ratings.model_dump(mode="json")
+        return whole
+
+
+def slug(name: str) -> str:
+    """A name as a safe file name: lower case ``[a-z0-9._-]``, 1 to 64 characters, never starting with a dot."""
+    cleaned = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:64]
+    return cleaned or "tournament"
+
+
+def load(path: Path) -> Config:
+    """Read and validate a configuration; InputRefused names file, line and what is allowed."""
+    text = read_text(path, "a configuration")
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        where = f"{path}:{line[1]}" if line else f"{path}:{text.count(chr(10)) + 1}"
+        raise InputRefused(f"not TOML: {error}", place=where) from None
+    for key in ("path", "text", "format_options"):
+        if key in table:
+            raise InputRefused(
+                f"unknown key {key!r}; known: tournament, format, play, ratings, entrants",
+                place=_at(path, text, (key,)),
+            )
+    options = _format_options(path, text, table.get("format"))
+    try:
+        config = Config.model_validate({**table, "path": path, "text": text, "format_options": options})
+    except ValidationError as error:
+        raise refusal(error, path, text, Config) from None
+    _refuse_impossible(config)
+    return config
+
+
+def read_text(path: Path, what: str) -> str:
+    """A hand-written UTF-8 file of at most 1 MB; InputRefused when it cannot be that."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise InputRefused(f"{what} of more than {LARGEST_FILE:,} bytes", place=str(path))
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        raise InputRefused(
+            f"no such file, expected {what}", place=str(path), step="enginetour init writes one"
+        ) from None
+    except IsADirectoryError:
+        raise InputRefused(f"a folder, expected {what}", place=str(path)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
+        raise InputRefused(f"cannot read: {reason}", place=str(path)) from None
+
+
+def _format_options(path: Path, text: str, table: object) -> Any:
+    if not isinstance(table, dict) or "system" not in table:
+        known = ", ".join(sorted(SYSTEMS))
+        raise InputRefused(f'[format] needs system = "..."; known: {known}', place=_at(path, text, ("format",)))
+    system = table["system"]
+    if system not in SYSTEMS:
+        place = _at(path, text, ("format", "system"))
+        raise InputRefused(
+            f"unknown format {system!r}{near(str(system), SYSTEMS)}", place=place, step="enginetour systems lists them"
+        )
+    model = options_model(str(system))
+    settings = {key: value for key, value in table.items() if key != "system"}
+    try:
+        return model.model_validate(settings)
+    except ValidationError as error:
+        raise refusal(error, path, text, model, under=("format",)) from None
+
+
+def _refuse_impossible(config: Config) -> None:
+    for number, entrant in enumerate(config.entrants):
+        if entrant.glob and config.tournament.order is None:
+            step = 'add order = "rating" or order = "file" under [tournament]'
+            raise InputRefused("a glob has no order of its own", place=config.at("entrants", number, "glob"), step=step)
+
+
+def near(word: str, known: Any) -> str:
+    """`` (did you mean 'x'?)`` or nothing."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f", did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"
+
+
+def refusal(
+    error: ValidationError, path: Path, text: str, model: type[BaseModel], under: tuple[str, ...] = ()
+) -> InputRefused:
+    """The first finding of pydantic as one line with ``file:line`` and the nearest known key."""
+    first = error.errors()[0]
+    keys = (*under, *first["loc"])
+    place = _at(path, text, keys)
+    name = ".".join(str(key) for key in keys if not str(key).startswith("function-"))
+    found = repr(first["input"])
+    found = found if len(found) <= 60 else f"{found[:57]}..."
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    if first["type"] == "extra_forbidden":
+        known = _known_keys(model, first["loc"][:-1])
+        return InputRefused(f"unknown key {name!r}{near(str(keys[-1]), known)}{more}", place=place)
+    if first["type"] == "missing":
+        return InputRefused(f"{name} is missing{more}", place=place)
+    words = first["msg"].removeprefix("Value error, ")
+    words = words[0].lower() + words[1:]
+    shown = "" if isinstance(first["input"], dict) or found in words else f", found {found}"
+    return InputRefused(f"{name}: {words}{shown}{more}" if name else f"{words}{more}", place=place)
+
+
+def _known_keys(model: type[BaseModel], keys: tuple[int | str, ...]) -> list[str]:
+    """Field names of the model reached by `keys`, sections and lists alike."""
+    current: Any = model
+    for key in keys:
+        if isinstance(key, int):
+            continue
+        annotation = current.model_fields[key].annotation if key in getattr(current, "model_fields", {}) else None
+        inner = [kind for kind in (annotation, *getattr(annotation, "__args__", ())) if hasattr(kind, "model_fields")]
+        deeper = [
+            kind
+            for outer in getattr(annotation, "__args__", ())
+            for kind in getattr(outer, "__args__", ())
+            if hasattr(kind, "model_fields")
+        ]
+        current = (inner or deeper or [None])[0]
+    return [key for key in getattr(current, "model_fields", {}) if key not in ("path", "text", "format_options")]
+
+
+def _at(path: Path, text: str, keys: tuple[str | int, ...]) -> str:
+    """``file:line`` of the deepest key that is in the text."""
+    line = toml_place(text, tuple(keys))
+    return f"{path}:{line}" if line else str(path)

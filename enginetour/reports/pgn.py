@@ -1,0 +1,132 @@
+"""Games as PGN, an export of the store, in the words other tools read.
+
+Sources: the PGN standard of 1994; move comments and extra tags as cutechess and CCRL write them.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from enginetour.model import Game, MoveMade, Opening, Outcome, Termination
+
+MATE_SCORE = 32000  # mate in n is +-(32000 - n)
+MATE_RANGE = 1000
+LONGEST_TAG = 255  # PGN standard 4: lines and tokens up to 255 characters
+# PGN standard 9.8.1 and the words in use for it.
+_TERMINATIONS = {
+    Termination.TIME: "time forfeit",
+    Termination.ILLEGAL_MOVE: "rules infraction",
+    Termination.FALSE_CLAIM: "rules infraction",
+    Termination.CRASH: "abandoned",
+    Termination.STALL: "abandoned",
+    Termination.ABORTED: "unterminated",
+}
+
+
+def text(game: Game, number: int, event: str, site: str = "?") -> str:
+    """One game with tags, comments and the blank line after it."""
+    return "\n".join((*_tags(game, number, event, site), "", *_movetext(game), "", ""))
+
+
+def comment(move: MoveMade) -> str:
+    """``+0.31/18 0.104s``: score in pawns from the mover's side, depth, time; ``book`` for opening moves."""
+    if move.book:
+        return "book"
+    seconds = f"{move.elapsed_ms / 1000:.3f}s"
+    if move.score is None:
+        return seconds
+    return f"{score_words(move.score)}/{move.depth or 0} {seconds}"
+
+
+def score_words(score: int) -> str:
+    """Centipawns as pawns, mates as ``+M5`` (moves)."""
+    if abs(score) >= MATE_SCORE - MATE_RANGE:
+        return f"{'+' if score > 0 else '-'}M{MATE_SCORE - abs(score)}"
+    return f"{score / 100:+.2f}"
+
+
+def clean(words: str) -> str:
+    """Text from engines and people, safe inside a tag or a comment: printable, one line, no braces."""
+    plain = "".join(sign if sign.isprintable() else " " for sign in words)
+    return " ".join(plain.replace("{", "(").replace("}", ")").split())[:LONGEST_TAG]
+
+
+def _quoted(words: str) -> str:
+    return clean(words).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _tags(game: Game, number: int, event: str, site: str) -> Iterator[str]:
+    start = datetime.fromtimestamp(game.started, UTC)
+    end = datetime.fromtimestamp(game.ended, UTC)
+    pairing = game.pairing
+    tags = {
+        "Event": event,
+        "Site": site,
+        "Date": f"{start:%Y.%m.%d}",
+        "Round": f"{pairing.round}.{number}",
+        "White": pairing.white,
+        "Black": pairing.black,
+        "Result": str(game.outcome),
+    }
+    if game.opening.fen:
+        tags |= {"SetUp": "1", "FEN": game.opening.fen}
+    if game.white_tc == game.black_tc:
+        tags["TimeControl"] = game.white_tc or "?"
+    else:
+        tags |= {"WhiteTimeControl": game.white_tc, "BlackTimeControl": game.black_tc}
+    tags |= {
+        "PlyCount": str(game.plies),
+        "Termination": termination_words(game.termination),
+        "GameStartTime": f"{start:%Y-%m-%dT%H:%M:%S}Z",
+        "GameEndTime": f"{end:%Y-%m-%dT%H:%M:%S}Z",
+        "GameDuration": _duration(game),
+        "WhiteEngine": game.white.own_name,
+        "BlackEngine": game.black.own_name,
+        "Encounter": str(pairing.encounter),
+        "Leg": str(pairing.leg),
+        "OpeningName": game.opening.name,
+    }
+    for name, value in tags.items():
+        if value:
+            yield f'[{name} "{_quoted(value)}"]'
+
+
+def termination_words(termination: Termination) -> str:
+    """The value of the Termination tag."""
+    if termination.value.startswith("adjudication"):
+        return "adjudication"
+    return _TERMINATIONS.get(termination, "normal")
+
+
+def _duration(game: Game) -> str:
+    seconds = max(0, round(game.ended - game.started))
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _movetext(game: Game) -> list[str]:
+    number, white = _first_move(game.opening)
+    words: list[str] = []
+    for index, move in enumerate(game.moves):
+        if white or index == 0:
+            words.append(f"{number}." if white else f"{number}...")
+        last = index == len(game.moves) - 1
+        said = comment(move) + (f", {game.cause}" if last and game.cause else "")
+        words += [move.san, *f"{{{clean(said)}}}".split(" ")]
+        number += not white
+        white = not white
+    if not game.moves and game.cause:
+        words += f"{{{clean(game.cause)}}}".split(" ")
+    words.append(str(game.outcome) if game.outcome is not Outcome.VOID else "*")
+    lines = textwrap.wrap(" ".join(words), width=80, break_long_words=False, break_on_hyphens=False)
+    # A per cent sign in column 1 hides its line from every reader (PGN standard 6).
+    return [f"'{line}" if line.startswith("%") else line for line in lines]
+
+
+def _first_move(opening: Opening) -> tuple[int, bool]:
+    if opening.fen is None:
+        return 1, True
+    fields = opening.fen.split()
+    number = int(fields[5]) if len(fields) > 5 and fields[5].isdigit() else 1
+    return max(1, number), fields[1] == "w"

@@ -1,0 +1,129 @@
+"""A table as data: rows in, terminal text, CSV or JSON out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+# C0, C1, DEL, zero-width and bidirectional marks: what a name may do to a terminal (Unicode TR 36).
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+# A cell that a spreadsheet would take for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+PLAIN_WIDTH = 200  # columns of a table that is piped: a file has no edge
+
+
+def safe(words: object) -> str:
+    """Text from engines and people without anything that moves a cursor, turns a line round or breaks it."""
+    return _UNSAFE.sub("", str(words).replace("\n", " "))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: the key of its JSON and CSV, the words above it, and on which side its cells stand."""
+
+    key: str
+    header: str
+    left: bool = False
+    flexible: bool = False  # may be cut to fit the window
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Rows of cells by column key. A cell is a value for JSON; `shown` has other words for people where needed."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    shown: tuple[Mapping[str, str], ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    def cells(self) -> list[list[str]]:
+        """What people read, row by row."""
+        lines = []
+        for number, row in enumerate(self.rows):
+            other = self.shown[number] if self.shown else {}
+            lines.append([safe(other.get(column.key, words(row.get(column.key)))) for column in self.columns])
+        return lines
+
+    def csv(self) -> str:
+        """RFC 4180 with the JSON keys as header; formulas defused."""
+        sink = io.StringIO()
+        writer = csv.writer(sink, lineterminator="\n")
+        writer.writerow([column.key for column in self.columns])
+        for row in self.rows:
+            writer.writerow([_csv_cell(row.get(column.key)) for column in self.columns])
+        return sink.getvalue()
+
+
+def words(value: object) -> str:
+    """A JSON value as people write it: nothing for None, whole floats without ``.0``."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
+def points(half_points: int) -> str:
+    """Half points as testers write them: ``9½``, ``8``, ``½``."""
+    whole, half = divmod(half_points, 2)
+    return f"{whole if whole or not half else ''}{'½' if half else ''}"
+
+
+def render(sheet: Sheet, width: int | None = None) -> str:
+    """The sheet as aligned text of at most `width` columns where cutting the flexible ones is enough."""
+    cells = sheet.cells()
+    headers = [column.header for column in sheet.columns]
+    widths = [max([_len(headers[i]), *(_len(line[i]) for line in cells)]) for i in range(len(headers))]
+    _fit(widths, sheet.columns, width or PLAIN_WIDTH)
+    lines = [safe(sheet.title)] if sheet.title else []
+    for line in [headers, *cells]:
+        parts = [_pad(cell, widths[i], left=sheet.columns[i].left) for i, cell in enumerate(line)]
+        lines.append("  ".join(parts).rstrip())
+    return "\n".join([*lines, *(safe(note) for note in sheet.notes)]) + "\n"
+
+
+def dumps(value: object) -> str:
+    """JSON as every ``--json`` prints it: one object, keys in the documented order, no NaN."""
+    return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def _fit(widths: list[int], columns: Sequence[Column], room: int) -> None:
+    over = sum(widths) + 2 * (len(widths) - 1) - room
+    while over > 0:
+        candidates = [i for i, column in enumerate(columns) if column.flexible and widths[i] > _SHORTEST]
+        if not candidates:
+            return
+        widest = max(candidates, key=lambda i: widths[i])
+        widths[widest] -= 1
+        over -= 1
+
+
+_SHORTEST = 8  # signs of a name that still tell it
+
+
+def _len(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _pad(text: str, width: int, *, left: bool) -> str:
+    if _len(text) > width:
+        while text and _len(text) > width - 1:
+            text = text[:-1]
+        text += "…"
+    fill = " " * (width - _len(text))
+    return text + fill if left else fill + text
+
+
+def _csv_cell(value: object) -> object:
+    if isinstance(value, str):
+        text = safe(value)
+        return f"'{text}" if text.startswith(_FORMULA) else text
+    return "" if value is None else value
