@@ -1,0 +1,197 @@
+"""The only loop, with a log in memory and a place that plays at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from enginetour.errors import MachineFailure
+from enginetour.formats.base import make_format, options_model
+from enginetour.model import Entrant, Event, Game, GameFinished, GameKey, Note, Outcome, Pairing, Termination
+from enginetour.scheduler import End, Scheduler, Watcher
+from enginetour.task import EngineSpec, GameTask, Side
+from enginetour.timecontrol import TimeControl
+
+ENTRANTS = tuple(Entrant(name) for name in ("Ada", "Bea", "Cid", "Dot"))
+
+
+class MemoryLog:
+    """A log as the store keeps it: idempotent by key and replay."""
+
+    def __init__(self) -> None:
+        self.games: dict[tuple[GameKey, int], Game] = {}
+        self.notes: list[Note] = []
+
+    def events(self) -> Iterable[Event]:
+        return [GameFinished(game.pairing, game.outcome) for game in self.games.values()]
+
+    def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
+        place = (game.pairing.key, game.replay)
+        if place in self.games:
+            return None
+        self.games[place] = game
+        self.notes += notes
+        return len(self.games)
+
+    def replays(self, key: GameKey) -> int:
+        return sum(place[0] == key and game.outcome is Outcome.VOID for place, game in self.games.items())
+
+
+class Inline:
+    """A place that plays in the caller: `verdict` decides each game, or raises what the machine would."""
+
+    def __init__(self, verdict: Callable[[GameTask], Game]) -> None:
+        self.verdict = verdict
+        self.tasks: list[GameTask] = []
+        self.stopped = ""
+
+    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+        self.tasks.append(task)
+        future: Future[Any] = Future()
+        try:
+            future.set_result(self.verdict(task))
+        except MachineFailure as failure:
+            future.set_exception(failure)
+        return future
+
+    def stop(self, *, now: bool) -> None:
+        self.stopped = "now" if now else "finish"
+
+
+class Heard(Watcher):
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.words: list[str] = []
+
+    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        self.numbers.append(number)
+
+    def trouble(self, text: str) -> None:
+        self.words.append(text)
+
+
+def ended(task: GameTask, outcome: Outcome = Outcome.WHITE, **more: Any) -> Game:
+    return Game(task.pairing, outcome, Termination.MATE, replay=task.replay, **more)
+
+
+def task_for(pairing: Pairing, replay: int) -> GameTask:
+    side = Side(EngineSpec("x", ("x",), "uci"), TimeControl.parse("1+0"))
+    return GameTask(pairing, side, side, replay=replay)
+
+
+def scheduler(verdict: Callable[[GameTask], Game], log: MemoryLog | None = None, **more: Any) -> Scheduler:
+    format_ = make_format("roundrobin", options_model("roundrobin")())
+    ticks = iter(range(0, 10_000_000, 100))
+    settings: dict[str, Any] = {"watcher": Heard(), "clock": lambda: float(next(ticks)), **more}
+    return Scheduler(log or MemoryLog(), format_, ENTRANTS, Inline(verdict), task_for, **settings)
+
+
+def heard(loop: Scheduler) -> Heard:
+    assert isinstance(loop.watcher, Heard)
+    return loop.watcher
+
+
+def test_a_round_robin_is_played_to_its_end() -> None:
+    """Four engines play six games, each announced once, in the order of the log."""
+    loop = scheduler(ended)
+    assert loop.run() is End.FINISHED
+    assert heard(loop).numbers == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_resume_plays_only_what_is_missing() -> None:
+    """Starting over the log of a stopped run is the same act as resuming it."""
+    log = MemoryLog()
+    assert scheduler(ended, log, most_games=4).run() is End.ENOUGH
+    assert len(log.games) == 4
+    rest = scheduler(ended, log)
+    assert rest.run() is End.FINISHED
+    assert len(log.games) == 6
+    assert len(heard(rest).numbers) == 2
+
+
+def test_a_machine_failure_plays_the_game_again() -> None:
+    """A slot that dies costs nothing: the same pairing is offered again and counted once."""
+    failures = iter([True, False, True])
+
+    def verdict(task: GameTask) -> Game:
+        if next(failures, False):
+            raise MachineFailure("slot died")
+        return ended(task)
+
+    loop = scheduler(verdict)
+    assert loop.run() is End.FINISHED
+    assert len(heard(loop).numbers) == 6
+    assert sum("slot died" in words for words in heard(loop).words) == 2
+
+
+def test_a_pairing_an_engine_cannot_play_stays_open() -> None:
+    """Two replays, then the pairing is set aside, the others are played, and the end says blocked."""
+
+    def verdict(task: GameTask) -> Game:
+        if task.pairing.pair == ("Ada", "Bea"):
+            return ended(task, Outcome.VOID, culprit="Bea", category="unsupported", cause="cannot set position")
+        return ended(task)
+
+    loop = scheduler(verdict)
+    assert loop.run() is End.BLOCKED
+    log = loop.log
+    assert isinstance(log, MemoryLog)
+    voids = [game for game in log.games.values() if game.outcome is Outcome.VOID]
+    assert len(voids) == 3
+    assert [game.replay for game in voids] == [0, 1, 2]
+    assert len(log.games) == 8
+
+
+def test_an_engine_that_never_starts_is_suspended() -> None:
+    """Three failed starts in a row set the engine aside; everybody else plays on."""
+
+    def verdict(task: GameTask) -> Game:
+        if "Dot" in task.pairing.pair:
+            return ended(task, Outcome.VOID, culprit="Dot", category="start-failure", cause="exit 1")
+        return ended(task)
+
+    loop = scheduler(verdict)
+    assert loop.run() is End.BLOCKED
+    assert loop.suspended == {"Dot": "exit 1"}
+    assert loop.played == 3
+
+
+def test_one_void_is_replayed_with_the_next_replay_number() -> None:
+    """A void game does not count and the same key is played again."""
+    first = iter([True])
+
+    def verdict(task: GameTask) -> Game:
+        if next(first, False):
+            return ended(task, Outcome.VOID, culprit="Ada", category="engine-abort", cause="*")
+        return ended(task)
+
+    loop = scheduler(verdict)
+    assert loop.run() is End.FINISHED
+    place = loop.place
+    assert isinstance(place, Inline)
+    assert [task.replay for task in place.tasks] == [0, 1, 0, 0, 0, 0, 0]
+
+
+def test_stop_ends_the_loop_without_new_games() -> None:
+    """After a stop nothing more is submitted and the end says so."""
+    loop = scheduler(ended)
+    loop.inbox.put(lambda: loop.stop(now=False))
+    assert loop.run() is End.STOPPED
+    assert isinstance(loop.place, Inline)
+    assert loop.place.stopped == "finish"
+    assert len(heard(loop).numbers) <= 2
+
+
+def test_a_result_that_comes_twice_is_counted_once() -> None:
+    """Recording is idempotent: the number None changes neither state nor count."""
+    log = MemoryLog()
+    loop = scheduler(ended, log)
+    pairing = loop.format.offers(loop.state)[0]
+    log.record_game(ended(task_for(pairing, 0)), ())
+    before = loop.state
+    future: Future[Any] = Future()
+    future.set_result(ended(task_for(pairing, 0)))
+    loop._settle(future, pairing, 0.0)
+    assert loop.state is before
+    assert loop.played == 0

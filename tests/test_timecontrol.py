@@ -1,0 +1,57 @@
+"""The grammar of time controls."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.timecontrol import Stage, TimeControl
+
+
+@pytest.mark.parametrize(
+    ("text", "control"),
+    [
+        ("10+0.1", TimeControl((Stage(0, 10_000, 100),))),
+        ("40/60", TimeControl((Stage(40, 60_000),))),
+        ("40/60:20/30+0.5", TimeControl((Stage(40, 60_000), Stage(20, 30_000, 500)))),
+        ("movetime=0.1", TimeControl(movetime_ms=100)),
+        ("nodes=1000", TimeControl(nodes=1000)),
+        ("depth=8", TimeControl(depth=8)),
+        ("5+0.05, depth=9", TimeControl((Stage(0, 5000, 50),), depth=9)),
+    ],
+)
+def test_what_testers_write_is_read(text: str, control: TimeControl) -> None:
+    """The forms of the field are read to milliseconds."""
+    assert TimeControl.parse(text) == control
+    assert TimeControl.parse(str(control)) == control
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "0+0", "40/", "x", "-1", "1+-1", "0/10", "movetime=0", "movetime=1,nodes=5", "1,2", "depth=1.5",
+             "nodes=0", "mate=3", "1e3", "depth=1,depth=2", "nodes=" + "9" * 16, "999999"],
+)  # fmt: skip
+def test_what_is_no_control_is_refused(text: str) -> None:
+    """There is no control without a limit, and no number is guessed."""
+    with pytest.raises(ValueError, match=r"."):
+        TimeControl.parse(text)
+
+
+@given(
+    st.lists(st.builds(Stage, st.integers(0, 999), st.integers(1, 86_400_000), st.integers(0, 86_400_000)), max_size=4),
+    st.none() | st.integers(1, 10**15 - 1),
+    st.none() | st.integers(1, 999),
+)
+def test_every_control_is_written_so_that_it_reads_back(
+    stages: list[Stage], nodes: int | None, depth: int | None
+) -> None:
+    """`parse(str(control)) == control`."""
+    control = TimeControl(tuple(stages), nodes=nodes, depth=depth)
+    if control.limits:
+        assert TimeControl.parse(str(control)) == control
+
+
+def test_the_last_stage_repeats() -> None:
+    """40/60:20/30 goes on with 20 moves in 30 s for ever."""
+    control = TimeControl.parse("40/60:20/30")
+    assert [control.stage(number).moves for number in range(4)] == [40, 20, 20, 20]
