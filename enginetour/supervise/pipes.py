@@ -1,0 +1,211 @@
+"""Bytes on pipes with a bound on everything: lines, rings of what was said, and what a full pipe left over.
+
+bound      what                                       source
+64 KiB     a line; the rest is thrown away            runner spec 2
+64 KiB     bytes waiting for a full pipe              runner spec 2
+64 KiB     stderr kept per engine                     runner spec 2
+256 KiB    raw output of a search; traffic kept       runner spec 2
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+
+LINE_CAP = 64 * 1024  # bytes, runner spec 2
+WAITING_CAP = 64 * 1024  # bytes, runner spec 2
+STDERR_CAP = 64 * 1024  # bytes, runner spec 2
+SEARCH_CAP = 256 * 1024  # bytes, runner spec 2
+TRAFFIC_CAP = 256 * 1024  # bytes, runner spec 2
+CHUNK_COST = 128  # bytes of memory a kept chunk costs beside its text: one byte at a time may not cost megabytes
+TOLD_CAP = 300  # characters of a line shown in an incident: 70 lines stay far below the 1 MB a fault may log
+
+
+class LineBuffer:
+    """Cuts a stream into lines: ended by LF, stripped of blanks and CR, empty ones skipped.
+
+    Of a line longer than `cap` the first `cap` bytes are kept, the rest is dropped as it streams in;
+    `overlong` counts such lines. Memory never exceeds `cap` plus one chunk.
+    """
+
+    __slots__ = ("_carry", "_full", "cap", "overlong")
+
+    def __init__(self, cap: int = LINE_CAP) -> None:
+        self.cap = cap
+        self.overlong = 0
+        self._carry = bytearray()
+        self._full = False  # the carried line reached the cap: drop up to the next LF
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Whole lines that end in this chunk, oldest first."""
+        first, found, rest = chunk.partition(b"\n")
+        self._keep(first)
+        if not found:
+            return []
+        lines = [self._take()]
+        *whole, last = rest.split(b"\n")
+        for line in whole:
+            if len(line) > self.cap:
+                self.overlong += 1
+                line = line[: self.cap]
+            lines.append(line.strip())
+        self._keep(last)
+        return [line for line in lines if line]
+
+    def rest(self) -> bytes:
+        """The unterminated line, for the end of file; empty afterwards."""
+        return self._take()
+
+    def _keep(self, piece: bytes) -> None:
+        if self._full or not piece:
+            return
+        room = self.cap - len(self._carry)
+        self._carry += piece[:room]
+        if len(piece) > room:
+            self._full = True
+            self.overlong += 1
+
+    def _take(self) -> bytes:
+        line = bytes(self._carry).strip()
+        self._carry.clear()
+        self._full = False
+        return line
+
+
+class ByteRing:
+    """The last `cap` bytes of a stream; the oldest go first."""
+
+    __slots__ = ("_chunks", "_size", "cap", "dropped")
+
+    def __init__(self, cap: int) -> None:
+        self.cap = cap
+        self.dropped = 0  # bytes thrown away
+        self._chunks: deque[bytes] = deque()
+        self._size = 0
+
+    def append(self, chunk: bytes) -> None:
+        """Keep a chunk, making room for it."""
+        if self._chunks and len(self._chunks[-1]) + len(chunk) <= 512:  # many tiny chunks would cost more than text
+            self._chunks[-1] += chunk
+        else:
+            self._chunks.append(chunk)
+        self._size += len(chunk)
+        while self._size > self.cap:
+            oldest = self._chunks[0]
+            excess = self._size - self.cap
+            if len(oldest) <= excess:
+                self._chunks.popleft()
+            else:
+                self._chunks[0] = oldest[excess:]
+            cut = min(excess, len(oldest))
+            self._size -= cut
+            self.dropped += cut
+
+    def clear(self) -> None:
+        """Forget everything, the count of dropped bytes too."""
+        self._chunks.clear()
+        self._size = 0
+        self.dropped = 0
+
+    def __bytes__(self) -> bytes:
+        return b"".join(self._chunks)
+
+    def __len__(self) -> int:
+        return self._size
+
+
+class Traffic:
+    """What was sent (``>``) and heard (``<``), with monotonic stamps; appending is all it costs a game."""
+
+    __slots__ = ("_chunks", "_size", "_start_ns")
+
+    def __init__(self, start_ns: int) -> None:
+        self._start_ns = start_ns
+        self._chunks: deque[tuple[str, int, bytes]] = deque()
+        self._size = 0
+
+    def append(self, direction: str, stamp_ns: int, chunk: bytes) -> None:
+        """Note a chunk as it passed the pipe; it need not be a whole line."""
+        self._chunks.append((direction, stamp_ns, chunk))
+        self._size += len(chunk) + CHUNK_COST
+        while self._size > TRAFFIC_CAP:
+            self._size -= len(self._chunks.popleft()[2]) + CHUNK_COST
+
+    def lines(self, last: int) -> tuple[str, ...]:
+        """The last lines as ``12.345678 < bestmove e2e4``: seconds since the start, escaped, cut, oldest first."""
+        told: list[str] = []
+        open_lines: dict[str, tuple[int, bytearray]] = {}  # direction -> stamp of its first byte, text so far
+        for direction, stamp, chunk in self._chunks:
+            *whole, rest = chunk.split(b"\n")
+            for piece in whole:
+                begun, text = open_lines.pop(direction, (stamp, bytearray()))
+                told.append(self._line(direction, begun, bytes(text + piece)))
+            if rest:
+                _, text = open_lines.setdefault(direction, (stamp, bytearray()))
+                text += rest
+        told.extend(self._line(direction, stamp, bytes(text)) for direction, (stamp, text) in open_lines.items())
+        return tuple(told[-last:]) if last > 0 else ()
+
+    def _line(self, direction: str, stamp_ns: int, text: bytes) -> str:
+        return f"{(stamp_ns - self._start_ns) / 1e9:.6f} {direction} {printable(text)}"
+
+
+class Outbox:
+    """What a non-blocking pipe would not take yet; it never blocks and never raises for a reader that is gone."""
+
+    __slots__ = ("_waiting", "broken", "cap", "fd")
+
+    def __init__(self, fd: int, cap: int | None = WAITING_CAP) -> None:
+        self.fd = fd
+        self.cap = cap  # None: unbounded, for what must not be lost
+        self.broken = False
+        self._waiting = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def send(self, chunk: bytes) -> None:
+        """One write; the rest waits. A gone reader or too much waiting sets `broken`."""
+        if self.broken:
+            return
+        if self._waiting:
+            self._waiting += chunk
+            self.push()
+        else:
+            taken = self._write(chunk)
+            self._waiting += chunk[taken:]
+        if self.cap is not None and len(self._waiting) > self.cap:
+            self._break()
+
+    def push(self) -> None:
+        """One write of what waits, when the pipe has room again."""
+        if self._waiting and not self.broken:
+            taken = self._write(self._waiting)
+            del self._waiting[:taken]
+
+    def _write(self, chunk: bytes | bytearray) -> int:
+        try:
+            return os.write(self.fd, chunk)
+        except BlockingIOError:
+            return 0
+        except OSError:  # EPIPE: the reader is gone
+            self._break()
+            return 0
+
+    def _break(self) -> None:
+        self.broken = True
+        self._waiting.clear()
+
+
+def last_lines(text: bytes, last: int) -> tuple[str, ...]:
+    """The last non-empty lines, printable and cut."""
+    lines = [line for line in text.split(b"\n") if line.strip()]
+    return tuple(printable(line) for line in lines[-last:]) if last > 0 else ()
+
+
+def printable(text: bytes) -> str:
+    """One line safe to show: blanks trimmed at the end, control and non-ASCII bytes escaped, cut at 300 characters."""
+    cut = text.rstrip(b"\r\n \t")
+    shown = cut[: TOLD_CAP + 1].decode("utf-8", "replace")
+    safe = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in shown)
+    return safe if len(safe) <= TOLD_CAP else safe[: TOLD_CAP - 3] + "..."

@@ -1,0 +1,216 @@
+"""One running engine: its pipes and its traffic."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import select
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from enginetour.supervise import scratch as folders
+from enginetour.supervise import starting, strays
+from enginetour.supervise.ending import end_all, kill_all, kill_living, living
+from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, last_lines
+from enginetour.supervise.waiting import Wake, wait
+from enginetour.task import EngineSpec
+
+__all__ = ["EngineProcess", "Wake", "end_all", "kill_all", "kill_living", "status_words", "wait"]
+
+READ_SIZE = 64 * 1024  # bytes a read, runner spec 2
+
+_numbers = itertools.count(1)
+
+
+class EngineProcess:
+    """One running engine. All descriptors are non-blocking; nothing here waits but the start (some 10 ms) and the end.
+
+    Raises StartFailed (the program cannot be run) or MachineFailure (no process can be started here).
+    `orphans` and `deaf` are filled by the end: processes it left behind, and whether it ignored `quit`.
+    """
+
+    def __init__(self, spec: EngineSpec, *, tag: str = "") -> None:
+        self.spec = spec
+        base = tag or os.environ.get(strays.TAG, "") or "enginetour"
+        self.tag = f"{base}/{os.getpid()}.{next(_numbers)}"
+        self.scratch: Path = folders.make_scratch()
+        try:
+            folders.fill(self.scratch, spec)
+            started = starting.start(spec, self.scratch, self.tag)
+        except BaseException:
+            folders.wipe(self.scratch)
+            raise
+        self.started_ns = time.monotonic_ns()
+        self._process = started.process
+        self.pid: int = started.process.pid
+        self.stdin_fd, self.stdout_fd, self.stderr_fd = started.stdin, started.stdout, started.stderr
+        self.pidfd = started.pidfd
+        self.eof = False
+        self.exited = False  # the process ended; its pipes may be held open by a child
+        self.closed = False
+        self.orphans: tuple[str, ...] = ()
+        self.deaf = False
+        self._stderr_open = True
+        self._stderr_due = False
+        self._out = Outbox(self.stdin_fd)
+        self._traffic = Traffic(self.started_ns)
+        self._stderr = ByteRing(STDERR_CAP)
+        self._status = ""
+        living.add(self)
+
+    def expand(self, text: str) -> str:
+        """``{scratch}`` replaced by the scratch folder's path."""
+        return folders.expand(text, self.scratch)
+
+    @property
+    def wants_write(self) -> bool:
+        """Bytes wait until the pipe has room."""
+        return len(self._out) > 0
+
+    @property
+    def broken(self) -> bool:
+        """It closed its input, or left 64 KiB unread."""
+        return self._out.broken
+
+    def write(self, data: bytes) -> int:
+        """One write; what the pipe does not take is kept. Returns CLOCK_MONOTONIC ns right after it."""
+        self._out.send(data)
+        stamp = time.monotonic_ns()
+        self._traffic.append(">", stamp, data)
+        return stamp
+
+    def flush(self) -> None:
+        """One write of what waits."""
+        self._out.push()
+
+    def read(self) -> tuple[bytes, int]:
+        """One read of stdout and CLOCK_MONOTONIC ns right after it; nothing there gives b"", the end sets `eof`."""
+        if self.eof:
+            return b"", time.monotonic_ns()
+        try:
+            data = os.read(self.stdout_fd, READ_SIZE)
+            stamp = time.monotonic_ns()
+        except BlockingIOError:
+            self.eof = self.exited  # a child that holds the pipe open says nothing for the engine
+            return b"", time.monotonic_ns()
+        except OSError:
+            data, stamp = b"", time.monotonic_ns()
+        if data:
+            self._traffic.append("<", stamp, data)
+        else:
+            self.eof = True
+        return data, stamp
+
+    def drain_stderr(self) -> None:
+        """At most 64 KiB of stderr into the ring."""
+        self._stderr_due = False
+        if not self._stderr_open:
+            return
+        try:
+            data = os.read(self.stderr_fd, READ_SIZE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            self._stderr.append(data)
+        else:
+            self._stderr_open = False
+
+    def traffic(self, last: int = 50) -> tuple[str, ...]:
+        """The last lines sent and heard, escaped and cut: ``12.345678 < bestmove e2e4``."""
+        return self._traffic.lines(last)
+
+    def stderr(self, last: int = 20) -> tuple[str, ...]:
+        """The last lines of stderr, escaped and cut."""
+        if not self.closed:
+            self.drain_stderr()
+        return last_lines(bytes(self._stderr), last)
+
+    def exit_status(self) -> str:
+        """``exit 1``, ``signal 11 (SIGSEGV)``, or "" while it is alive."""
+        if not self._status and not self.closed:
+            # WNOWAIT: until it is reaped its number cannot be given to anybody else's process group
+            seen = os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if seen is not None:
+                self._status = status_words(seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status)
+        return self._status
+
+    def end(self) -> None:
+        """`quit`, SIGTERM, SIGKILL: up to 2.5 s."""
+        end_all((self,))
+
+    def kill(self) -> None:
+        """SIGKILL to the group now, find what got away, reap, wipe the scratch folder."""
+        kill_all((self,))
+
+    def signal(self, number: int) -> None:
+        """To its process group. Only before it is reaped: until then the number is its own."""
+        if not self.closed:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, number)
+
+    def register(self, poll: select.poll, where: dict[int, EngineProcess]) -> None:
+        """Put every descriptor that can still say something into a poll."""
+        if self.closed:
+            return
+        if not self.eof:
+            poll.register(self.stdout_fd, select.POLLIN)
+            where[self.stdout_fd] = self
+        if self._stderr_open:
+            poll.register(self.stderr_fd, select.POLLIN)
+            where[self.stderr_fd] = self
+        if not self.exited:
+            poll.register(self.pidfd, select.POLLIN)
+            where[self.pidfd] = self
+        if self.wants_write:
+            poll.register(self.stdin_fd, select.POLLOUT)
+            where[self.stdin_fd] = self
+
+    def woke(self, fd: int) -> bool:
+        """What one ready descriptor means; True when `read` has something to tell."""
+        if fd == self.stdout_fd:
+            return True
+        if fd == self.pidfd:
+            self.exited = True
+            return True
+        if fd == self.stderr_fd:
+            self._stderr_due = True
+        else:
+            self.flush()
+        return False
+
+    def catch_up(self) -> None:
+        """Drain stderr if the last wait saw some; after stdout, so that it delays no stamp (runner spec 2)."""
+        if self._stderr_due:
+            self.drain_stderr()
+
+    def forget(self) -> None:
+        """Reap it, close the pipes, wipe the scratch folder; it must be dead."""
+        self.exit_status()
+        while self._stderr_open and len(self._stderr) < STDERR_CAP:
+            before = len(self._stderr)
+            self.drain_stderr()
+            if len(self._stderr) == before:
+                break
+        self.closed = self.eof = self.exited = True
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]  # all three are pipes
+        os.close(self.pidfd)
+        self._process.poll()
+        folders.wipe(self.scratch)
+        living.discard(self)
+
+
+def status_words(returncode: int) -> str:
+    """``exit 1`` or ``signal 11 (SIGSEGV)`` from a return code as subprocess gives it."""
+    if returncode >= 0:
+        return f"exit {returncode}"
+    try:
+        name = signal.Signals(-returncode).name
+    except ValueError:
+        return f"signal {-returncode}"
+    return f"signal {-returncode} ({name})"

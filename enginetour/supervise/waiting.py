@@ -1,0 +1,47 @@
+"""The one wait: a single poll over all pipes of several engines and the control descriptor."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from enginetour.supervise.process import EngineProcess
+
+
+class Wake(NamedTuple):
+    """Why a wait ended: engines to `read` from (the read may find nothing), the control descriptor; or neither."""
+
+    readable: tuple[EngineProcess, ...]
+    control: bool
+
+
+def wait(processes: Sequence[EngineProcess], control_fd: int | None, deadline_ns: int) -> Wake:
+    """Wait until an engine has output or ended, control speaks, or CLOCK_MONOTONIC reaches the deadline (ns).
+
+    stderr is drained and waiting input is pushed on the way; neither, nor any output, moves the deadline.
+    """
+    for process in processes:
+        process.catch_up()
+    while True:
+        poll = select.poll()
+        where: dict[int, EngineProcess] = {}
+        for process in processes:
+            process.register(poll, where)
+        if control_fd is not None:
+            poll.register(control_fd, select.POLLIN)
+        left = deadline_ns - time.monotonic_ns()
+        ready = poll.poll(max(0, -(-left // 1_000_000)))  # whole ms, rounded up: no busy loop before the deadline
+        control = False
+        readable: dict[EngineProcess, None] = {}
+        for fd, _ in ready:
+            if fd == control_fd:
+                control = True
+            elif where[fd].woke(fd):
+                readable[where[fd]] = None
+        if readable or control or left <= 0:
+            return Wake(tuple(readable), control)
+        for process in processes:
+            process.catch_up()
