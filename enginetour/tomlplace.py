@@ -1,0 +1,217 @@
+"""Hand-written TOML: reading it within bounds, and telling in which line a finding is.
+
+The standard parser keeps no places, so a second pass over text it has accepted notes the line of every key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from enginetour.errors import InputRefused
+
+# Written by hand; a megabyte of TOML is another kind of file.
+LARGEST_FILE = 1_000_000
+Keys = tuple[str | int, ...]
+_BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)
+_SCALAR = re.compile(r"[^,\]}\n#]*")
+
+
+def read_toml(path: Path, what: str, *, step: str = "") -> tuple[dict[str, Any], str]:
+    """The table and the text of a file of at most 1 MB; InputRefused names file and line.
+
+    `what` is the kind of file with its article, for the message.
+    """
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise InputRefused(f"{what} of more than {LARGEST_FILE:,} bytes", place=str(path))
+        text = path.read_text("utf-8")
+        return tomllib.loads(text), text
+    except FileNotFoundError:
+        raise InputRefused(f"no such file, expected {what}", place=str(path), step=step) from None
+    except IsADirectoryError:
+        raise InputRefused(f"a folder, expected {what}", place=str(path)) from None
+    except UnicodeDecodeError:
+        raise InputRefused("not UTF-8 text", place=str(path)) from None
+    except OSError as error:
+        raise InputRefused(f"cannot read: {error.strerror or error}", place=str(path)) from None
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"at line (\d+)", str(error))
+        line = int(found[1]) if found else text.count("\n") + 1
+        raise InputRefused(f"not TOML: {error}", place=f"{path}:{line}") from None
+    except RecursionError:
+        raise InputRefused("not TOML for people: nested too deeply", place=str(path)) from None
+
+
+def toml_place(text: str, keys: Iterable[str | int]) -> int:
+    """Line (from 1) of the deepest of `keys` that `text` holds, 0 if none; list items are counted from 0.
+
+    Keys that are not in the text are passed over: pydantic puts names of validators between them.
+    """
+    lines = _lines(text)
+    path: Keys = ()
+    for key in keys:
+        if (*path, key) in lines:
+            path = (*path, key)
+    return lines.get(path, 0)
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """``, did you mean 'x'?`` when something known is close, else ``; known: ...``."""
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if close:
+        return f", did you mean {close[0]!r}?"
+    return f"; known: {', '.join(names)}" if names else ""
+
+
+def refusal(error: ValidationError, path: Path, text: str, model: type[BaseModel], *, under: Keys = ()) -> InputRefused:
+    """The first finding of pydantic as one line: place, what was found, what is allowed."""
+    first = error.errors()[0]
+    keys: Keys = (*under, *first["loc"])
+    line = toml_place(text, keys)
+    place = f"{path}:{line}" if line else str(path)
+    name = ".".join(str(key) for key in keys if not str(key).startswith("function-"))
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    if first["type"] == "extra_forbidden":
+        known = _known_keys(model, first["loc"][:-1])
+        return InputRefused(f"unknown key {name!r}{near(str(keys[-1]), known)}{more}", place=place)
+    if first["type"] == "missing":
+        return InputRefused(f"{name} is missing{more}", place=place)
+    words = first["msg"].removeprefix("Value error, ")
+    words = words[:1].lower() + words[1:]
+    found = repr(first["input"])
+    found = found if len(found) <= 60 else f"{found[:57]}..."
+    shown = "" if isinstance(first["input"], dict) or found in words else f", found {found}"
+    return InputRefused(f"{name}: {words}{shown}{more}" if name else f"{words}{more}", place=place)
+
+
+def _known_keys(model: type[BaseModel], keys: Keys) -> list[str]:
+    """Field names of the model that `keys` lead to, through sections, optional ones and lists."""
+    current: type[BaseModel] | None = model
+    for key in keys:
+        if isinstance(key, int) or current is None:
+            continue
+        field = current.model_fields.get(key)
+        current = _model_in(field.annotation) if field else None
+    return list(current.model_fields) if current else []
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in getattr(annotation, "__args__", ()) if (found := _model_in(part))), None)
+
+
+@lru_cache(maxsize=8)
+def _lines(text: str) -> dict[Keys, int]:
+    return _Scan(text).lines
+
+
+class _Scan:
+    """One pass over valid TOML; `lines` maps every path of keys to the line where it first stands."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.counted = (0, 1)  # (offset, line) reached so far: lines are counted once
+        self.lines: dict[Keys, int] = {}
+        self.items: dict[Keys, int] = {}  # arrays of tables: how many tables so far
+        table: Keys = ()
+        while self._skip():
+            before = self.at
+            if self._take("[["):
+                table = self._resolve(self._keys(()))
+                self.items[table] = self.items.get(table, -1) + 1
+                table = self._note((*table, self.items[table]))
+                self._take("]]")
+            elif self._take("["):
+                table = self._note(self._resolve(self._keys(())))
+                self._take("]")
+            else:
+                self._pair(table)
+            if self.at == before:
+                return  # no TOML after all: what has been noted stands
+
+    def _skip(self) -> bool:
+        blank = _BLANK.match(self.text, self.at)
+        self.at = blank.end() if blank else self.at
+        return self.at < len(self.text)
+
+    def _take(self, sign: str) -> bool:
+        self._skip()
+        if self.text.startswith(sign, self.at):
+            self.at += len(sign)
+            return True
+        return False
+
+    def _note(self, path: Keys) -> Keys:
+        offset, line = self.counted
+        line += self.text.count("\n", offset, self.at)
+        self.counted = (self.at, line)
+        for length in range(1, len(path) + 1):
+            self.lines.setdefault(path[:length], line)
+        return path
+
+    def _resolve(self, path: Keys) -> Keys:
+        """A header's keys with the number of the newest table put in after each array of tables."""
+        full: Keys = ()
+        for place, key in enumerate(path):
+            full = (*full, key)
+            if full in self.items and place < len(path) - 1:
+                full = (*full, self.items[full])
+        return full
+
+    def _keys(self, under: Keys) -> Keys:
+        path = under
+        while self._skip():
+            found = _BARE.match(self.text, self.at) or _STRING.match(self.text, self.at)
+            if found is None:
+                break
+            key = found[0]
+            if key[0] in "\"'":
+                key = str(tomllib.loads(f"key = {key}")["key"])
+            path = (*path, key)
+            self.at = found.end()
+            if not self._take("."):
+                break
+        return path
+
+    def _pair(self, under: Keys) -> None:
+        self._skip()
+        path = self._keys(under)
+        if path != under:
+            self._note(path)
+        if self._take("="):
+            self._skip()
+            self._value(path)
+
+    def _value(self, path: Keys) -> None:
+        if self._take("["):
+            number = 0
+            while self._skip() and not self._take("]"):
+                before = self.at
+                self._value(self._note((*path, number)))
+                self._take(",")
+                number += 1
+                if self.at == before:
+                    return
+        elif self._take("{"):
+            while self._skip() and not self._take("}"):
+                before = self.at
+                self._pair(path)
+                self._take(",")
+                if self.at == before:
+                    return
+        else:
+            found = _STRING.match(self.text, self.at) or _SCALAR.match(self.text, self.at)
+            self.at = found.end() if found else self.at

@@ -1,0 +1,125 @@
+"""Lines of keys in hand-written TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from enginetour.errors import InputRefused
+from enginetour.tomlplace import near, read_toml, refusal, toml_place
+
+TEXT = '''\
+a = 1
+[x.y]
+b = """
+c = 3 \\"""\\" """
+"q r".s = [ # hi ]
+  { engine = "x]", options = { Hash = 1 } },
+  "]", [ 7,
+    8 ],
+]
+[[e]]
+n = 1
+[e.sub]
+k = 2000-01-01 00:00:00
+[[e]]
+'n' = 2
+[e.sub]
+z = 'x' # n = 3
+[[e.deep]]
+w = 1
+'''
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        (("a",), 1),
+        (("x",), 2),
+        (("x", "y", "b"), 3),
+        (("x", "y", "c"), 2),
+        (("x", "y", "q r", "s"), 5),
+        (("x", "y", "q r", "s", 0, "options", "Hash"), 6),
+        (("x", "y", "q r", "s", 1), 7),
+        (("x", "y", "q r", "s", 2, 1), 8),
+        (("e",), 10),
+        (("e", 0, "n"), 11),
+        (("e", 1), 14),
+        (("e", 1, "n"), 15),
+        (("e", 1, "sub", "function-after[f()]", "z"), 17),
+        (("e", 1, "deep", 0, "w"), 19),
+        (("e", 1, "missing"), 14),
+        (("nowhere",), 0),
+    ],
+)
+def test_lines(keys: tuple[str | int, ...], line: int) -> None:
+    """A key's line is where it first stands; what is missing has the line of its section."""
+    tomllib.loads(TEXT)
+    assert toml_place(TEXT, keys) == line
+
+
+@given(st.text(alphabet="ab=[]{}\",\n'#. 1", max_size=60))
+def test_any_text(text: str) -> None:
+    """Text that is no TOML is scanned to an end without an error, and every key of valid TOML is found."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        table = {}
+    for key in table:
+        assert toml_place(text, (key,)) > 0
+
+
+class _Inner(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    slots: int = 1
+
+
+class _Outer(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    play: _Inner | None = None
+    name: str
+
+
+def _refused(text: str) -> str:
+    with pytest.raises(ValidationError) as caught:
+        _Outer.model_validate(tomllib.loads(text))
+    return str(refusal(caught.value, Path("t.toml"), text, _Outer))
+
+
+def test_refusals() -> None:
+    """A refusal names file and line, what was found, and what was perhaps meant."""
+    assert _refused('name = "x"\n[play]\nslot = 1') == "t.toml:3: unknown key 'play.slot', did you mean 'slots'?"
+    assert _refused("\n[play]\n") == "t.toml: name is missing"
+    assert _refused('name = "x"\n[play]\nslots = "2"').startswith("t.toml:3: play.slots: input should be a valid int")
+    assert near("zzz", ["b", "a"]) == "; known: a, b"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a = 1\nb = [", "t.toml:2: not TOML"),
+        ("a = 1\nb = @", "t.toml:2: not TOML"),
+        ("a = " + "[" * 100_000, "nested too deeply"),
+        ("#" * 1_000_001, "more than 1,000,000 bytes"),
+    ],
+)
+def test_hostile_files(tmp_path: Path, text: str, words: str) -> None:
+    """Broken, deep or huge files are refused in one line."""
+    path = tmp_path / "t.toml"
+    path.write_text(text)
+    with pytest.raises(InputRefused) as caught:
+        read_toml(path, "a configuration")
+    assert words in str(caught.value)
+
+
+def test_unreadable(tmp_path: Path) -> None:
+    """No file, a folder, and bytes that are no text are told apart."""
+    (tmp_path / "latin").write_bytes(b'a = "\xe9"')
+    for name, words in (("none", "no such file, expected a suite; go"), (".", "a folder"), ("latin", "not UTF-8")):
+        with pytest.raises(InputRefused, match=words):
+            read_toml(tmp_path / name, "a suite", step="go")
