@@ -1,0 +1,274 @@
+"""The file: opened only if it is ours, created whole, and every failure of it in one line.
+
+SQLite in WAL mode with ``synchronous=FULL``: a commit that returned survives a power cut. A file that is not ours
+is looked at without a write, without side files too, and left as it was.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy.engine import ExceptionContext
+
+from enginetour.errors import StorageFailed, StoreRefused, TourError
+from enginetour.store.filesystem import check_folder
+from enginetour.store.tables import APPLICATION_ID, SCHEMA_VERSION, Row
+
+MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
+BUSY_TIMEOUT_MS = 5000  # other commands write in short transactions (reliability spec 3)
+OPEN_TIMEOUT_S = 5.0  # two runs may create one database at the same moment; the same patience
+
+_STORAGE = frozenset(
+    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+)
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+def translated(error: BaseException, path: Path) -> TourError | None:
+    """What the user reads for an error of SQLite; None for those that are our own mistakes."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return None
+    kind = code & 0xFF  # the low byte is the primary code (SQLite result codes, section 2)
+    if kind == sqlite3.SQLITE_FULL:
+        return StorageFailed("the disk is full", place=str(path), step="make room and run again")
+    if kind in _STORAGE:
+        return StorageFailed(
+            f"cannot be read or written ({error})", place=str(path), step="check the disk and the rights of its folder"
+        )
+    if kind in _BUSY:
+        return StoreRefused("is locked by another program", place=str(path), step="try again when it has finished")
+    if kind in _DAMAGED:
+        return StoreRefused(f"is damaged ({error})", place=str(path), step="put a backup in its place")
+    return None
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated(error, path) or error from error
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    """A bare connection; `mode` is the query of SQLite's file URI."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{mode}",
+        uri=True,
+        isolation_level=None,  # transactions begin and end where we say so
+        check_same_thread=False,
+        timeout=BUSY_TIMEOUT_MS / 1000,
+    )
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA synchronous=FULL")
+    return connection
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _holds_bytes(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
+
+
+def _is_unborn(path: Path) -> bool:
+    """Nothing was ever committed to it: empty, or killed while it was created."""
+    with path.open("rb") as file:
+        head = file.read(len(MAGIC))
+    return head == b"" or (not head.strip(b"\x00") and _holds_bytes(_beside(path, "-journal")))
+
+
+def _check_header(path: Path) -> None:
+    """Refuse by the first 100 bytes what is not ours: they name format, version and application."""
+    with path.open("rb") as file:
+        head = file.read(100)
+    if not head.startswith(MAGIC):
+        raise StoreRefused("is no SQLite database", place=str(path), step="name another file with --db")
+    if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
+        raise StoreRefused("is a database of another program", place=str(path), step="name another file with --db")
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse another version and any schema that is not exactly ours: triggers and views would be code."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        step = "update enginetour, or name another file with --db"
+        raise StoreRefused(f"was written by a newer enginetour (schema {version})", place=str(path), step=step)
+    if version < SCHEMA_VERSION:
+        step = "name another file with --db"
+        raise StoreRefused(f"has schema {version}, this is {SCHEMA_VERSION}", place=str(path), step=step)
+    listed = connection.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
+    for kind, name, owner in listed:
+        if kind not in ("table", "index") or owner not in Row.metadata.tables:
+            if name.startswith("sqlite_stat"):  # ANALYZE leaves these
+                continue
+            step = "name another file with --db"
+            raise StoreRefused(f"holds the {kind} {name!r}, which is not ours", place=str(path), step=step)
+    for name, table in Row.metadata.tables.items():
+        columns = [row[1] for row in connection.execute(f'PRAGMA table_xinfo("{name}")')]
+        if columns != [column.name for column in table.columns]:
+            step = "put a backup in its place, or name another file with --db"
+            raise StoreRefused(f"has no table {name!r} as we make it", place=str(path), step=step)
+
+
+def _check_ours(path: Path) -> None:
+    """All refusals, without a byte written; side files appear only beside a log that is there already."""
+    if not path.is_file():
+        raise StoreRefused("is no file", place=str(path), step="name another file with --db")
+    _check_header(path)
+    if _holds_bytes(_beside(path, "-journal")):
+        return  # killed while it was created: SQLite rolls back when we write, then the schema is looked at
+    mode = "mode=ro" if _holds_bytes(_beside(path, "-wal")) else "mode=ro&immutable=1"
+    with _told(path):
+        connection = _connect(path, mode)
+        try:
+            _check_schema(connection, path)
+        finally:
+            connection.close()
+
+
+class Database:
+    """An open database. `warnings` are sentences for the user; use as a context manager or call `close`."""
+
+    def __init__(self, path: Path, mode: str, *, readonly: bool, warnings: tuple[str, ...]) -> None:
+        self.path = path
+        self.readonly = readonly
+        self.warnings = warnings
+        self.engine: Engine = create_engine(
+            "sqlite://", creator=lambda: _connect(path, mode), poolclass=QueuePool, pool_size=2, max_overflow=8
+        )
+        event.listen(self.engine, "handle_error", self._translate)
+
+    @classmethod
+    def open(cls, path: Path | str, *, create: bool = True, readonly: bool = False) -> Database:
+        """Open or create; StoreRefused if it is not ours or busy, StorageFailed if it cannot be written."""
+        path = Path(path).absolute()
+        create = create and not readonly
+        try:
+            if create:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            there = path.exists()
+            if not there and not create:
+                raise StoreRefused("there is no database yet", place=str(path), step="enginetour run makes one")
+            warnings = check_folder(path.parent)
+            unborn = not there or (path.is_file() and _is_unborn(path))
+            if unborn and not create:
+                raise StoreRefused("holds no tournament yet", place=str(path), step="enginetour run fills it")
+            if not unborn:
+                _check_ours(path)
+        except OSError as error:
+            step = "check the rights of its folder"
+            raise StorageFailed(f"cannot be used ({error.strerror})", place=str(path), step=step) from error
+        if readonly:
+            return cls(path, _reading_mode(path), readonly=True, warnings=warnings)
+        database = cls(path, "mode=rwc" if create else "mode=rw", readonly=False, warnings=warnings)
+        try:
+            database._make_ready(create=create)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def close(self) -> None:
+        """Let go of the file; the last one out folds the log into it."""
+        self.engine.dispose()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction that nobody else can write beside; rolled back by any exception, durable on return."""
+        with self.engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.commit()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One unchanging view of the database, whoever writes meanwhile."""
+        with self.engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
+            yield connection
+            connection.rollback()
+
+    def quick_check(self) -> tuple[str, ...]:
+        """SQLite's own check of pages and rows; empty if all is well."""
+        with self.reading() as connection:
+            found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA quick_check(5)")]
+            lost = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
+        return (
+            *(line for line in found if line != "ok"),
+            *(f"{row[0]} row {row[1]} refers to nothing" for row in lost),
+        )
+
+    def _translate(self, context: ExceptionContext) -> None:
+        told = translated(context.original_exception, self.path)
+        if told is not None:
+            raise told from context.original_exception
+
+    def _make_ready(self, *, create: bool) -> None:
+        """Schema and journal mode; proves that it can be written before anything starts."""
+        with self.writing() as connection:
+            blank = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar() == 0
+            if blank and create:
+                Row.metadata.create_all(connection)
+                connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+                connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
+        deadline = time.monotonic() + OPEN_TIMEOUT_S
+        with self.engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert isinstance(raw, sqlite3.Connection)
+            with _told(self.path):
+                _check_schema(raw, self.path)
+                found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]  # about 3 ms a thousand games
+            if found != "ok":
+                step = "put a backup in its place"
+                raise StoreRefused(f"is damaged ({found})", place=str(self.path), step=step)
+            while (mode := _journal_mode(raw, self.path)) != "wal":
+                if mode != "busy" or time.monotonic() > deadline:
+                    step = "put the database on a local disk"
+                    raise StorageFailed("the file system cannot share memory (WAL)", place=str(self.path), step=step)
+                time.sleep(0.02)  # another process is creating it: its exclusive lock lasts a few milliseconds
+
+
+def _journal_mode(connection: sqlite3.Connection, path: Path) -> str:
+    """Ask for WAL; "busy" while somebody else holds the file, which this statement does not wait for."""
+    try:
+        return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])
+    except sqlite3.OperationalError as error:
+        if isinstance(translated(error, path), StoreRefused):
+            return "busy"
+        raise translated(error, path) or error from error
+
+
+def _reading_mode(path: Path) -> str:
+    """Read-only; without any side file where the folder does not let us make one and nobody writes."""
+    try:
+        with _told(path):
+            connection = _connect(path, "mode=ro")
+            try:
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            finally:
+                connection.close()
+    except StorageFailed:
+        if _holds_bytes(_beside(path, "-wal")):
+            raise
+        return "mode=ro&immutable=1"
+    return "mode=ro"

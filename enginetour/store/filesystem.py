@@ -1,0 +1,43 @@
+"""Where a database may lie: on a disk of this machine. Locks and shared memory fail quietly on network file systems."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from enginetour.errors import StoreRefused
+
+# Locks or mmap differ between machines there: SQLite "How To Corrupt", section 2.1; WAL, "same host".
+NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "ncpfs", "lustre", "gpfs", "fuse.sshfs"})
+DOUBTFUL = ("9p", "fuse")  # may or may not lead to another machine
+MOUNTS = Path("/proc/self/mountinfo")  # proc(5)
+
+
+def file_system(folder: Path, mounts: str) -> str:
+    """Type of the file system that holds `folder`, from the text of mountinfo; "" if it is not told."""
+    best, found = -1, ""
+    parts = folder.parts
+    for line in mounts.splitlines():
+        before, dash, after = line.partition(" - ")
+        fields = before.split()
+        if not dash or len(fields) < 5:
+            continue
+        point = Path(re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[4])).parts
+        if parts[: len(point)] == point and len(point) >= best:  # of equal ones the later mount lies on top
+            best, found = len(point), after.split()[0]
+    return found
+
+
+def check_folder(folder: Path, mounts: str | None = None) -> tuple[str, ...]:
+    """Warnings about the folder; StoreRefused for a network file system."""
+    if mounts is None:
+        mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape") if MOUNTS.exists() else ""
+    kind = file_system(folder.resolve(), mounts)
+    if kind in NETWORK:
+        step = "put the database on a local disk: --db PATH"
+        raise StoreRefused(
+            f"is on a network file system ({kind}), where locks are not safe", place=str(folder), step=step
+        )
+    if kind.startswith(DOUBTFUL):
+        return (f"{folder} is on a {kind} file system: if it leads to another machine, put the database elsewhere",)
+    return ()

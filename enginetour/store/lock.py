@@ -1,0 +1,79 @@
+"""One run per tournament: a lock on a file beside the database, which dies with its process.
+
+The file stays and means nothing by itself; its text is for the message only, so a pid in use by somebody else
+or a file left over needs nothing done by hand.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+from enginetour.errors import StorageFailed, StoreRefused
+
+_LONGEST = 300  # bytes of a lock's text that are believed
+
+
+def lock_path(database: Path, slug: str) -> Path:
+    """The file whose lock is the tournament's."""
+    return database.with_name(f"{database.name}.{slug}.lock")
+
+
+class TournamentLock:
+    """Held from `acquire` to `release`, or to the end of the process; a context manager does both."""
+
+    def __init__(self, database: Path | str, slug: str) -> None:
+        self.path = lock_path(Path(database), slug)
+        self._fd: int | None = None
+
+    def acquire(self) -> None:
+        """Take it now or not at all: StoreRefused names who has it, StorageFailed if the file cannot be made."""
+        if self._fd is not None:
+            raise RuntimeError(f"{self.path} is held by this object already")
+        try:
+            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
+        except OSError as error:
+            step = "check the rights of its folder, and that it is no link"
+            raise StorageFailed(f"cannot be locked ({error.strerror})", place=str(self.path), step=step) from error
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _shown(os.pread(fd, _LONGEST, 0))
+            os.close(fd)
+            step = "wait for its end, or ask it with: enginetour status"
+            raise StoreRefused(f"already running{holder}", step=step) from None
+        except OSError as error:
+            os.close(fd)
+            step = "put the database on a local disk"
+            raise StorageFailed(f"cannot be locked ({error.strerror})", place=str(self.path), step=step) from error
+        self._fd = fd
+        now = datetime.now(UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
+        text = f"pid {os.getpid()} on {socket.gethostname()} since {now} UTC\n"
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, text.encode("utf-8", "replace"), 0)
+        except OSError:
+            pass  # a full disk: the lock holds without its text
+
+    def release(self) -> None:
+        """Let go; nothing happens if it was not held."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def __enter__(self) -> TournamentLock:
+        self.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def _shown(text: bytes) -> str:
+    """The holder's own words, printable and on one line; nothing if it had not written them yet."""
+    line = text.decode("utf-8", "replace").partition("\n")[0]
+    line = "".join(sign for sign in line if sign.isprintable())
+    return f": {line}" if line else ""

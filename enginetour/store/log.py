@@ -1,0 +1,305 @@
+"""The log of one tournament: games and events in, in one transaction each, and the same events out again.
+
+What is handed to `record_game` and `record_event` is durable when they return. Whoever writes holds the
+tournament's lock; readers need none.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, CursorResult, bindparam, func, insert, select, update
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from enginetour.errors import UsageRefused
+from enginetour.model import (
+    Added,
+    Entrant,
+    Event,
+    Game,
+    GameFinished,
+    GameKey,
+    GameVoided,
+    Incident,
+    Note,
+    Outcome,
+    Replaced,
+    Withdrawn,
+)
+from enginetour.store import queries, records
+from enginetour.store.database import Database
+from enginetour.store.queries import GameLine, Stored
+from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
+from enginetour.task import EngineSpec
+
+_COUNTED = {Outcome.WHITE: (1, 0, 0), Outcome.DRAW: (0, 1, 0), Outcome.BLACK: (0, 0, 1), Outcome.VOID: (0, 0, 0)}
+
+# Built once: the statement cache then finds them by identity in the commit's way.
+_KNOWN = select(GAMES.c.number).where(
+    *(GAMES.c[name] == bindparam(f"k_{name}") for name in ("tournament", "a", "b", "meeting", "leg", "replay"))
+)
+_NEXT_NUMBER = select(func.coalesce(func.max(GAMES.c.number), 0) + 1).where(GAMES.c.tournament == bindparam("t"))
+_NEXT_POSITION = select(func.coalesce(func.max(EVENTS.c.position), 0) + 1).where(EVENTS.c.tournament == bindparam("t"))
+_VERSIONS = (
+    select(ENTRANTS.c.name, ENTRANTS.c.engine, ENGINES.c.own_name)
+    .join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
+    .where(ENTRANTS.c.tournament == bindparam("t"), ENTRANTS.c.name.in_([bindparam("w"), bindparam("b")]))
+    .order_by(ENTRANTS.c.since)
+)
+_GAME, _MOVES, _EVENT, _NOTES, _INCIDENTS = (insert(table) for table in (GAMES, MOVES, EVENTS, NOTES, INCIDENTS))
+_new_counts = upsert(PAIR_COUNTS)
+_COUNTS = _new_counts.on_conflict_do_update(
+    index_elements=["tournament", "white", "black"],
+    set_={name: PAIR_COUNTS.c[name] + _new_counts.excluded[name] for name in ("wins", "draws", "losses")},
+)
+
+
+def made_id(result: CursorResult[Any]) -> int:
+    """The key of the row just written."""
+    keys = result.inserted_primary_key
+    assert keys is not None
+    return int(keys[0])
+
+
+def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -> int:
+    """The row of this engine version, made if it is new."""
+    options = records.packed(spec.options)
+    same = {"name": spec.name, "fingerprint": spec.fingerprint, "options": options, "protocol": spec.protocol}
+    known = connection.execute(select(ENGINES.c.id).where(*(ENGINES.c[key] == value for key, value in same.items())))
+    found = known.scalar()
+    if found is not None:
+        return int(found)
+    columns = {**same, "own_name": "", "family": entrant.family, "origin": entrant.origin}
+    columns["command"] = records.packed(spec.command)
+    made = connection.execute(insert(ENGINES), columns)
+    return made_id(made)
+
+
+def add_entrant(
+    connection: Connection, tournament: int, entrant: Entrant, spec: EngineSpec, *, since: int, place: int
+) -> None:
+    """Write an entrant into the starting list from event `since` on; the last word about one event holds."""
+    row = records.entrant_payload(entrant) | {"tournament": tournament, "since": since, "place": place}
+    row |= {"engine": engine_version(connection, spec, entrant), "spec": records.spec_text(spec)}
+    keys = ("tournament", "name", "since")
+    fresh = {name: value for name, value in row.items() if name not in keys}
+    connection.execute(upsert(ENTRANTS).values(row).on_conflict_do_update(index_elements=keys, set_=fresh))
+
+
+def write_notes(connection: Connection, tournament: int, position: int, notes: Sequence[Note]) -> None:
+    """Write the decisions that belong to one event; position 0 is before the first."""
+    place = {"tournament": tournament, "position": position}
+    rows = [{**place, "ordinal": n, **records.note_columns(note)} for n, note in enumerate(notes, 1)]
+    if rows:
+        connection.execute(_NOTES, rows)
+
+
+class TournamentLog:
+    """One edition of a tournament in an open database; made by `Store`."""
+
+    def __init__(self, database: Database, row: Any) -> None:
+        self.database = database
+        self.id: int = row.id
+        self.name: str = row.name
+        self.edition: int = row.edition
+        self.slug: str = row.slug
+        self.system: str = row.system
+        self.format_version: int = row.format_version
+        self.config: dict[str, Any] = json.loads(row.config)
+        self.seed: int = row.seed
+        self.created: float = row.created
+
+    @property
+    def title(self) -> str:
+        """The name, with its edition from the second on."""
+        return self.name if self.edition == 1 else f"{self.name} #{self.edition}"
+
+    @property
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The starting list, best first, as it was before the first event: what a replay starts from."""
+        rows = self._rows(
+            select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.since == 0), ENTRANTS.c.place
+        )
+        return tuple(records.entrant_of(row._asdict()) for row in rows)
+
+    @property
+    def specs(self) -> dict[str, EngineSpec]:
+        """How every entrant is started now, those that joined later included."""
+        rows = self._rows(
+            select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id), ENTRANTS.c.since
+        )
+        return {row.name: records.spec_of(row.spec) for row in rows}
+
+    @property
+    def last_position(self) -> int:
+        """Position of the newest event, 0 before the first."""
+        with self.database.reading() as connection:
+            return int(connection.execute(_NEXT_POSITION, {"t": self.id}).scalar_one()) - 1
+
+    def record_game(self, game: Game, notes: Sequence[Note] = ()) -> int | None:
+        """Write a game, its event, notes, incidents and pair counts, all or nothing; its number.
+
+        None, and nothing changed, if this game with this replay number is there already: a cluster may play a
+        game twice. KeyError for a side that is no entrant.
+        """
+        columns = records.game_columns(game)
+        blob = records.moves_blob(game.moves)
+        key = {f"k_{name}": columns[name] for name in ("a", "b", "meeting", "leg", "replay")}
+        pairing = game.pairing
+        with self.database.writing() as connection:
+            if connection.execute(_KNOWN, {"k_tournament": self.id, **key}).first() is not None:
+                return None
+            here = {"t": self.id}
+            sides = {"w": pairing.white, "b": pairing.black}
+            versions = {row.name: row for row in connection.execute(_VERSIONS, {**here, **sides})}
+            white, black = versions[pairing.white].engine, versions[pairing.black].engine
+            number = int(connection.execute(_NEXT_NUMBER, here).scalar_one())
+            columns |= {"tournament": self.id, "number": number, "white_engine": white, "black_engine": black}
+            made = made_id(connection.execute(_GAME, columns))
+            connection.execute(_MOVES, {"game": made, "moves": blob})
+            position = self._write_event(connection, "finished", game=made)
+            write_notes(connection, self.id, position, notes)
+            incidents = [
+                {"game": made, "ordinal": n, **records.incident_columns(incident)}
+                for n, incident in enumerate(game.incidents, 1)
+            ]
+            if incidents:
+                connection.execute(_INCIDENTS, incidents)
+            if game.outcome is not Outcome.VOID:
+                self._count(connection, white, black, game.outcome, 1)
+            for row, side in ((versions[pairing.white], game.white), (versions[pairing.black], game.black)):
+                if side.own_name and not row.own_name:
+                    own_name = records.clean(side.own_name)[:100]  # reliability spec 2.6
+                    connection.execute(update(ENGINES).where(ENGINES.c.id == row.engine).values(own_name=own_name))
+        return number
+
+    def record_event(
+        self, event: Event, notes: Sequence[Note] = (), *, why: str = "", spec: EngineSpec | None = None
+    ) -> int:
+        """Write any event but a finished game; its position. `Added` and `Replaced` need the engine's `spec`.
+
+        UsageRefused if there is no such game to void, no such entrant, or one of that name already.
+        """
+        with self.database.writing() as connection:
+            match event:
+                case GameVoided():
+                    position = self._void(connection, event, why or event.why)
+                case Withdrawn(name):
+                    self._require(connection, name)
+                    position = self._write_event(connection, "withdrawn", payload={"name": name, "why": why})
+                case Added(entrant):
+                    self._require_new(connection, entrant.name)
+                    payload = {"entrant": records.entrant_payload(entrant), "why": why}
+                    position = self._write_event(connection, "added", payload=payload)
+                    self._join(connection, entrant, spec, position, self._last_place(connection) + 1)
+                case Replaced(old, entrant):
+                    place = self._require(connection, old)
+                    if entrant.name != old:
+                        self._require_new(connection, entrant.name)
+                    payload = {"old": old, "entrant": records.entrant_payload(entrant), "why": why}
+                    position = self._write_event(connection, "replaced", payload=payload)
+                    self._join(connection, entrant, spec, position, place)
+                case GameFinished():
+                    raise TypeError("a finished game is recorded whole, by record_game")
+            write_notes(connection, self.id, position, notes)
+        return position
+
+    def accept_change(self, specs: Mapping[str, EngineSpec]) -> None:
+        """From the next event on these entrants are played by what is on the disk now: new engine versions."""
+        with self.database.writing() as connection:
+            position = int(connection.execute(_NEXT_POSITION, {"t": self.id}).scalar_one())
+            for name, spec in specs.items():
+                place = self._require(connection, name)
+                latest = select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
+                row = connection.execute(latest.order_by(ENTRANTS.c.since.desc())).first()
+                assert row is not None
+                entrant = records.entrant_of(row._asdict())
+                add_entrant(connection, self.id, entrant, spec, since=position, place=place)
+
+    def events(self) -> Iterator[Event]:
+        """Every event in order, without loading a move."""
+        return queries.events(self.database, self.id)
+
+    def notes(self) -> list[tuple[int, Note]]:
+        """Every decision with the position of its event, oldest first."""
+        return queries.notes(self.database, self.id)
+
+    def games(self, **filters: Any) -> list[GameLine]:
+        """Games as lines, in order; the filters are those of `queries.game_lines`."""
+        return queries.game_lines(self.database, self.id, **filters)
+
+    def game(self, number: int) -> Stored:
+        """One game with its moves; UsageRefused for a number that is not there."""
+        for stored in queries.full_games(self.database, self.id, first=number, last=number):
+            return stored
+        raise UsageRefused(f"there is no game {number} in {self.title}", step="enginetour games lists them")
+
+    def full_games(self, first: int = 1) -> Iterator[Stored]:
+        """Games with their moves from number `first` on, a few at a time."""
+        return queries.full_games(self.database, self.id, first=first)
+
+    def replays(self, key: GameKey) -> int:
+        """How many games of that key do not count: the replay number of the next one."""
+        return queries.replays(self.database, self.id, key)
+
+    def pair_counts(self) -> dict[tuple[str, str], tuple[int, int, int]]:
+        """Wins, draws, losses of White for each (white, black) that met."""
+        return queries.pair_counts(self.database, self.id)
+
+    def incidents(self) -> list[tuple[int, Incident]]:
+        """What a tester must see, with the numbers of the games."""
+        return queries.incidents(self.database, self.id)
+
+    def _rows(self, statement: Any, order: Any) -> Sequence[Any]:
+        with self.database.reading() as connection:
+            return connection.execute(statement.order_by(order)).fetchall()
+
+    def _write_event(
+        self, connection: Connection, kind: str, *, game: int | None = None, payload: dict[str, Any] | None = None
+    ) -> int:
+        position = int(connection.execute(_NEXT_POSITION, {"t": self.id}).scalar_one())
+        text = records.packed(payload) if payload else ""
+        row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": text}
+        connection.execute(_EVENT, {**row, "at": time.time()})
+        return position
+
+    def _count(self, connection: Connection, white: int, black: int, outcome: Outcome, times: int) -> None:
+        wins, draws, losses = (times * count for count in _COUNTED[outcome])
+        pair = {"tournament": self.id, "white": white, "black": black}
+        connection.execute(_COUNTS, {**pair, "wins": wins, "draws": draws, "losses": losses})
+
+    def _void(self, connection: Connection, event: GameVoided, why: str) -> int:
+        row = queries.standing_game(connection, self.id, event.pairing.key)
+        if row is None or row.outcome != event.outcome.value or row.white != event.pairing.white:
+            who = f"{event.pairing.white} - {event.pairing.black}"
+            raise UsageRefused(f"there is no game {who} {event.outcome} to void", step="enginetour games lists them")
+        self._count(connection, row.white_engine, row.black_engine, event.outcome, -1)
+        return self._write_event(connection, "voided", game=row.id, payload={"why": why})
+
+    def _require(self, connection: Connection, name: str) -> int:
+        """Place of an entrant that is in the tournament; UsageRefused for another name."""
+        rows = select(ENTRANTS.c.place).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
+        place = connection.execute(rows).scalar()
+        if place is None or name in queries.gone(connection, self.id):
+            left = "has left" if place is not None else "is not in"
+            raise UsageRefused(f"{name} {left} {self.title}", step="enginetour standings lists the entrants")
+        return int(place)
+
+    def _require_new(self, connection: Connection, name: str) -> None:
+        rows = select(ENTRANTS.c.name).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
+        if connection.execute(rows).first() is not None:
+            raise UsageRefused(f"{name} is or was in {self.title} already", step="give the new entrant another name")
+
+    def _last_place(self, connection: Connection) -> int:
+        rows = select(func.max(ENTRANTS.c.place)).where(ENTRANTS.c.tournament == self.id)
+        return int(connection.execute(rows).scalar_one())
+
+    def _join(
+        self, connection: Connection, entrant: Entrant, spec: EngineSpec | None, position: int, place: int
+    ) -> None:
+        if spec is None or spec.name != entrant.name:
+            raise TypeError(f"how to start {entrant.name} must come with its event")
+        add_entrant(connection, self.id, entrant, spec, since=position, place=place)

@@ -1,0 +1,229 @@
+"""What is read from a tournament: events, lines of games, whole games, counts. Nothing here writes.
+
+Long lists are read in pages, so that no reader holds a view of the database while its consumer thinks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, and_, exists, func, or_, select
+
+from enginetour.model import (
+    Added,
+    Event,
+    Game,
+    GameFinished,
+    GameKey,
+    GameVoided,
+    Incident,
+    Note,
+    Outcome,
+    Replaced,
+    Withdrawn,
+)
+from enginetour.store import records
+from enginetour.store.database import Database
+from enginetour.store.tables import ENGINES, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
+
+EVENTS_A_PAGE = 2000  # about 1 MB of rows
+GAMES_A_PAGE = 100  # whole games: about 1 MB too
+
+_PAIRING = (GAMES.c.white, GAMES.c.black, GAMES.c.meeting, GAMES.c.leg, GAMES.c.encounter, GAMES.c.round)
+_STRUCK = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided")
+_INCIDENTS_OF = select(func.count()).where(INCIDENTS.c.game == GAMES.c.id).scalar_subquery()
+
+
+@dataclass(frozen=True, slots=True)
+class GameLine:
+    """A game as a line of a list. `voided`: it was struck out afterwards; `incidents` counts them."""
+
+    number: int
+    white: str
+    black: str
+    outcome: Outcome
+    termination: str
+    cause: str
+    culprit: str
+    category: str
+    plies: int
+    started: float
+    ended: float
+    meeting: int
+    leg: int
+    encounter: int
+    round: int
+    replay: int
+    voided: bool
+    incidents: int
+
+    @property
+    def counts(self) -> bool:
+        """It has a result that stands."""
+        return self.outcome is not Outcome.VOID and not self.voided
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A game of the log with its number; `voided`: it was struck out afterwards."""
+
+    number: int
+    game: Game
+    voided: bool
+
+
+def events(database: Database, tournament: int) -> Iterator[Event]:
+    """Every event of a tournament in order; reads no moves."""
+    last = 0
+    joined = EVENTS.outerjoin(GAMES, GAMES.c.id == EVENTS.c.game)
+    page = select(EVENTS.c.position, EVENTS.c.kind, EVENTS.c.payload, GAMES.c.outcome, *_PAIRING).select_from(joined)
+    page = page.where(EVENTS.c.tournament == tournament).order_by(EVENTS.c.position).limit(EVENTS_A_PAGE)
+    while True:
+        with database.reading() as connection:
+            rows = connection.execute(page.where(EVENTS.c.position > last)).fetchall()
+        if not rows:
+            return
+        for row in rows:
+            yield _event(row)
+        last = rows[-1].position
+
+
+def _event(row: Any) -> Event:
+    if row.kind == "finished":
+        return GameFinished(records.pairing_of(row), Outcome(row.outcome))
+    payload = json.loads(row.payload)
+    if row.kind == "voided":
+        return GameVoided(records.pairing_of(row), Outcome(row.outcome), payload["why"])
+    if row.kind == "withdrawn":
+        return Withdrawn(payload["name"])
+    entrant = records.entrant_of(payload["entrant"])
+    return Added(entrant) if row.kind == "added" else Replaced(payload["old"], entrant)
+
+
+def notes(database: Database, tournament: int) -> list[tuple[int, Note]]:
+    """Every decision with the position of its event, oldest first."""
+    rows = select(NOTES).where(NOTES.c.tournament == tournament).order_by(NOTES.c.position, NOTES.c.ordinal)
+    with database.reading() as connection:
+        return [(row.position, records.note_of(row)) for row in connection.execute(rows)]
+
+
+def game_lines(
+    database: Database,
+    tournament: int,
+    *,
+    engine: str | None = None,
+    opponent: str | None = None,
+    termination: str | None = None,
+    outcome: Outcome | None = None,
+    incidents: bool = False,
+    counting: bool = False,
+    first: int = 1,
+    limit: int | None = None,
+) -> list[GameLine]:
+    """Lines of games in order; `counting` leaves out void ones, `incidents` those without, `limit` keeps the last."""
+    wanted = [GAMES.c.tournament == tournament, GAMES.c.number >= first]
+    named = [name for name in (engine, opponent) if name is not None]
+    wanted += [or_(GAMES.c.white == name, GAMES.c.black == name) for name in named]
+    if termination is not None:
+        wanted.append(GAMES.c.termination == termination)
+    if outcome is not None:
+        wanted.append(GAMES.c.outcome == outcome.value)
+    if incidents:
+        wanted.append(exists().where(INCIDENTS.c.game == GAMES.c.id))
+    if counting:
+        wanted.append(and_(GAMES.c.outcome != Outcome.VOID.value, ~_STRUCK))
+    computed = {"voided": _STRUCK.label("voided"), "incidents": _INCIDENTS_OF.label("incidents")}
+    columns = [computed[name] if name in computed else GAMES.c[name] for name in GameLine.__slots__]
+    rows = select(*columns).where(*wanted).order_by(GAMES.c.number.desc())
+    with database.reading() as connection:
+        found = connection.execute(rows if limit is None else rows.limit(limit)).fetchall()
+    return [_line(row) for row in reversed(found)]
+
+
+def _line(row: Any) -> GameLine:
+    fields = row._asdict()
+    return GameLine(**{**fields, "outcome": Outcome(row.outcome), "voided": bool(row.voided)})
+
+
+def full_games(database: Database, tournament: int, *, first: int = 1, last: int | None = None) -> Iterator[Stored]:
+    """Whole games in order, `first` to `last`, read a page at a time."""
+    joined = GAMES.join(MOVES, MOVES.c.game == GAMES.c.id)
+    page = select(GAMES, MOVES.c.moves, _STRUCK.label("voided")).select_from(joined)
+    page = page.where(GAMES.c.tournament == tournament).order_by(GAMES.c.number).limit(GAMES_A_PAGE)
+    if last is not None:
+        page = page.where(GAMES.c.number <= last)
+    while True:
+        with database.reading() as connection:
+            rows = connection.execute(page.where(GAMES.c.number >= first)).fetchall()
+            trouble = _incidents_of(connection, [row.id for row in rows])
+        for row in rows:
+            game = records.game_of(row, row.moves, trouble.get(row.id, ()))
+            yield Stored(row.number, game, bool(row.voided))
+        if not rows:
+            return
+        first = rows[-1].number + 1
+
+
+def _incidents_of(connection: Connection, games: list[int]) -> dict[int, list[Incident]]:
+    found: dict[int, list[Incident]] = defaultdict(list)
+    rows = select(INCIDENTS).where(INCIDENTS.c.game.in_(games)).order_by(INCIDENTS.c.game, INCIDENTS.c.ordinal)
+    for row in connection.execute(rows):
+        found[row.game].append(records.incident_of(row))
+    return found
+
+
+def incidents(database: Database, tournament: int) -> list[tuple[int, Incident]]:
+    """What a tester must see, with the numbers of the games, oldest first."""
+    rows = select(GAMES.c.number, INCIDENTS).join(GAMES, GAMES.c.id == INCIDENTS.c.game)
+    rows = rows.where(GAMES.c.tournament == tournament).order_by(GAMES.c.number, INCIDENTS.c.ordinal)
+    with database.reading() as connection:
+        return [(row.number, records.incident_of(row)) for row in connection.execute(rows)]
+
+
+def _of_key(tournament: int, key: GameKey) -> tuple[Any, ...]:
+    a, b, meeting, leg = key
+    same = (GAMES.c.a == a, GAMES.c.b == b, GAMES.c.meeting == meeting, GAMES.c.leg == leg)
+    return (GAMES.c.tournament == tournament, *same)
+
+
+def replays(database: Database, tournament: int, key: GameKey) -> int:
+    """How many games of the key are void or struck out."""
+    void = or_(GAMES.c.outcome == Outcome.VOID.value, _STRUCK)
+    with database.reading() as connection:
+        rows = select(func.count()).select_from(GAMES).where(*_of_key(tournament, key), void)
+        return int(connection.execute(rows).scalar_one())
+
+
+def standing_game(connection: Connection, tournament: int, key: GameKey) -> Any | None:
+    """The row of the key's game whose result stands, if there is one."""
+    stands = (GAMES.c.outcome != Outcome.VOID.value, ~_STRUCK)
+    return connection.execute(select(GAMES).where(*_of_key(tournament, key), *stands)).first()
+
+
+def gone(connection: Connection, tournament: int) -> set[str]:
+    """Names that withdrew or were replaced by another name."""
+    rows = select(EVENTS.c.kind, EVENTS.c.payload).where(EVENTS.c.tournament == tournament)
+    left: set[str] = set()
+    for row in connection.execute(rows.where(EVENTS.c.kind.in_(["withdrawn", "replaced"]))):
+        payload = json.loads(row.payload)
+        if row.kind == "withdrawn":
+            left.add(payload["name"])
+        elif payload["entrant"]["name"] != payload["old"]:
+            left.add(payload["old"])
+    return left
+
+
+def pair_counts(database: Database, tournament: int) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """Wins, draws, losses of White by names; versions of one entrant are added up."""
+    white, black = ENGINES.alias("w"), ENGINES.alias("b")
+    sums = [func.sum(PAIR_COUNTS.c[name]).label(name) for name in ("wins", "draws", "losses")]
+    joined = PAIR_COUNTS.join(white, white.c.id == PAIR_COUNTS.c.white).join(black, black.c.id == PAIR_COUNTS.c.black)
+    rows = select(white.c.name.label("w"), black.c.name.label("b"), *sums).select_from(joined)
+    rows = rows.where(PAIR_COUNTS.c.tournament == tournament).group_by(white.c.name, black.c.name)
+    with database.reading() as connection:
+        found = {(row.w, row.b): (row.wins, row.draws, row.losses) for row in connection.execute(rows)}
+    return {pair: counts for pair, counts in found.items() if any(counts)}

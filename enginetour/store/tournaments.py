@@ -1,0 +1,140 @@
+"""Which tournaments there are: made once with their entrants, found by name and edition."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, insert, select
+
+from enginetour import __version__
+from enginetour.errors import UsageRefused
+from enginetour.model import Entrant, Note, Outcome
+from enginetour.store import records
+from enginetour.store.database import Database
+from enginetour.store.log import TournamentLog, add_entrant, made_id, write_notes
+from enginetour.store.slugs import slug_of
+from enginetour.store.tables import ENTRANTS, EVENTS, GAMES, TOURNAMENTS
+from enginetour.task import EngineSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A tournament before its first event. `config` is JSON-ready; `specs` starts every entrant, by name."""
+
+    name: str
+    system: str
+    format_version: int
+    config: Mapping[str, Any]
+    seed: int
+    entrants: tuple[Entrant, ...]
+    specs: Mapping[str, EngineSpec]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One line about a tournament; `games` counts those that were not void, `last` is UTC seconds or None."""
+
+    name: str
+    edition: int
+    system: str
+    entrants: int
+    games: int
+    created: float
+    last: float | None
+
+
+class Store:
+    """All tournaments of one database; use as a context manager or call `close`."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @classmethod
+    def open(cls, path: Path | str, *, create: bool = True, readonly: bool = False) -> Store:
+        """As `Database.open`, with its refusals."""
+        return cls(Database.open(path, create=create, readonly=readonly))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.database.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def create_tournament(self, draft: Draft, notes: Sequence[Note] = ()) -> TournamentLog:
+        """Write a tournament, the next edition if the name is there; `notes` are decisions before any event."""
+        names = [entrant.name for entrant in draft.entrants]
+        if len(set(names)) != len(names) or not set(names) <= set(draft.specs):
+            raise ValueError("every entrant needs a name of its own and a way to start it")
+        with self.database.writing() as connection:
+            newest = select(func.max(TOURNAMENTS.c.edition)).where(TOURNAMENTS.c.name == draft.name)
+            edition = (connection.execute(newest).scalar() or 0) + 1
+            row = {
+                "name": draft.name,
+                "edition": edition,
+                "slug": slug_of(draft.name, edition),
+                "system": draft.system,
+                "format_version": draft.format_version,
+                "config": records.packed(dict(draft.config)),
+                "seed": draft.seed,
+                "created": time.time(),
+                "version": __version__,
+            }
+            made = made_id(connection.execute(insert(TOURNAMENTS), row))
+            for place, entrant in enumerate(draft.entrants, 1):
+                add_entrant(connection, made, entrant, draft.specs[entrant.name], since=0, place=place)
+            write_notes(connection, made, 0, notes)
+        return self.tournament(draft.name, edition)
+
+    def tournament(self, name: str | None = None, edition: int | None = None) -> TournamentLog:
+        """The newest edition of a name, or the newest tournament of all; UsageRefused names the known ones."""
+        rows = select(TOURNAMENTS).order_by(TOURNAMENTS.c.id.desc())
+        if name is not None:
+            rows = rows.where(TOURNAMENTS.c.name == name)
+        if edition is not None:
+            rows = rows.where(TOURNAMENTS.c.edition == edition)
+        with self.database.reading() as connection:
+            found = connection.execute(rows).first()
+        if found is None:
+            raise self._unknown(name, edition)
+        return TournamentLog(self.database, found)
+
+    def has(self, name: str) -> bool:
+        """There is an edition of that name."""
+        with self.database.reading() as connection:
+            return connection.execute(select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name)).first() is not None
+
+    def tournaments(self) -> list[Summary]:
+        """All editions, oldest first."""
+        here = TOURNAMENTS.c.id
+        games = select(func.count()).where(GAMES.c.tournament == here, GAMES.c.outcome != Outcome.VOID.value)
+        entrants = select(func.count()).where(ENTRANTS.c.tournament == here, ENTRANTS.c.since == 0)
+        last = select(func.max(EVENTS.c.at)).where(EVENTS.c.tournament == here)
+        counted = {"entrants": entrants, "games": games, "last": last}
+        columns = [
+            counted[name].scalar_subquery().label(name) if name in counted else TOURNAMENTS.c[name]
+            for name in Summary.__slots__
+        ]
+        with self.database.reading() as connection:
+            rows = connection.execute(select(*columns).order_by(here)).fetchall()
+        return [Summary(**row._asdict()) for row in rows]
+
+    def _unknown(self, name: str | None, edition: int | None) -> UsageRefused:
+        known = sorted({summary.name for summary in self.tournaments()})
+        place = str(self.database.path)
+        if not known:
+            return UsageRefused("there is no tournament yet", place=place, step="enginetour run CONFIG starts one")
+        if name is None or name in known:
+            return UsageRefused(f"{name or 'no tournament'} has no edition {edition}", place=place)
+        near = get_close_matches(name, known, 1)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+        return UsageRefused(f"there is no tournament {name!r}", place=place, step=f"{meant}known: {shown}")
