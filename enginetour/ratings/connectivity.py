@@ -1,0 +1,92 @@
+"""Who can be compared with whom: pools, mutually reachable groups, the unbeaten and the winless.
+
+An arrow leads from whoever took anything (win or draw) to whom it was taken from. Ratings of greatest likelihood
+are finite exactly when everybody reaches everybody along the arrows (Ford 1957).
+Engines without a game are in no pool and no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enginetour.ratings.pairs import Counts, Index, Pairs, pairs_of
+
+Parts = tuple[tuple[str, ...], ...]
+
+
+def pools(counts: Counts | Pairs) -> Parts:
+    """Engines linked by games, directly or through others; largest pool first, names sorted."""
+    pairs = pairs_of(counts)
+    takers, givers = np.append(pairs.white, pairs.black), np.append(pairs.black, pairs.white)
+    if _one(pairs, takers, givers):
+        return _all_met(pairs)
+    import networkx as nx
+
+    graph = nx.Graph(zip(pairs.white.tolist(), pairs.black.tolist(), strict=True))
+    return _named(pairs, nx.connected_components(graph))
+
+
+def groups(counts: Counts | Pairs, joined: Collection[str] = ()) -> Parts:
+    """Mutually reachable engines; largest group first. `joined` are linked by other means, as fixed anchors are."""
+    pairs = pairs_of(counts)
+    took, gave = pairs.wins + pairs.draws > 0, pairs.losses + pairs.draws > 0
+    links = [(pairs.names.index(one), pairs.names.index(other)) for one, other in pairwise(sorted(joined))]
+    linked = np.array(links, dtype=np.intp).reshape(-1, 2)
+    takers = np.concatenate((pairs.white[took], pairs.black[gave], linked[:, 0], linked[:, 1]))
+    givers = np.concatenate((pairs.black[took], pairs.white[gave], linked[:, 1], linked[:, 0]))
+    if _one(pairs, takers, givers):
+        return _all_met(pairs)
+    import networkx as nx
+
+    graph = nx.DiGraph(zip(takers.tolist(), givers.tolist(), strict=True))
+    return _named(pairs, nx.strongly_connected_components(graph))
+
+
+def unbeaten(counts: Counts | Pairs) -> tuple[str, ...]:
+    """Engines that won every game they played, by name."""
+    pairs = pairs_of(counts)
+    return tuple(
+        name for name, won, all_ in zip(pairs.names, pairs.record[0], pairs.played, strict=True) if won == all_ > 0
+    )
+
+
+def winless(counts: Counts | Pairs) -> tuple[str, ...]:
+    """Engines that lost every game they played, by name."""
+    pairs = pairs_of(counts)
+    return tuple(
+        name for name, lost, all_ in zip(pairs.names, pairs.record[2], pairs.played, strict=True) if lost == all_ > 0
+    )
+
+
+def _one(pairs: Pairs, takers: Index, givers: Index) -> bool:
+    """Does one engine reach all that met somebody, and do all reach it? The usual case, without a graph library."""
+    met = pairs.played > 0
+    if not met.any():
+        return False
+    arrows = np.zeros((len(met), len(met)), dtype=np.bool_)
+    arrows[takers, givers] = True
+    first = int(np.argmax(met))
+    return bool(_reached(arrows, first)[met].all() and _reached(arrows.T, first)[met].all())
+
+
+def _reached(arrows: NDArray[np.bool_], first: int) -> NDArray[np.bool_]:
+    seen = np.zeros(len(arrows), dtype=np.bool_)
+    seen[first] = True
+    border = seen.copy()
+    while border.any():
+        border = arrows[border].any(axis=0) & ~seen
+        seen |= border
+    return seen
+
+
+def _all_met(pairs: Pairs) -> Parts:
+    return (tuple(name for name, games in zip(pairs.names, pairs.played, strict=True) if games),)
+
+
+def _named(pairs: Pairs, parts: Iterable[set[int]]) -> Parts:
+    named = (tuple(sorted(pairs.names[place] for place in part)) for part in parts)
+    return tuple(sorted(named, key=lambda part: (-len(part), part)))

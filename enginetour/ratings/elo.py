@@ -1,0 +1,93 @@
+"""Incremental Elo: R' = R + K (S - E), with the K policies in use.
+
+policy    K                                                         source
+fixed     `k` always                                                Elo 1978
+by-games  `k_new` for the first `new_games` rated games, then `k`   common among lists
+fide      40 below 30 games; then 10 once the peak reached 2400;    FIDE B.02 8.3.3
+          else 20
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from enginetour.ratings import incremental
+from enginetour.ratings.base import RatedGame, RatingEvent
+from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
+
+__all__ = ["EloSettings", "EloState", "begin", "close", "expected_score", "rate", "step"]
+
+EloState = RatingState
+
+NEW_GAMES = 30  # FIDE B.02 8.3.3
+K_NEW, K_USUAL, K_TOP = 40.0, 20.0, 10.0  # FIDE B.02 8.3.3
+TOP_RATING = 2400.0  # FIDE B.02 8.3.3
+
+
+class EloSettings(BaseModel):
+    """Ratings and advantages in Elo points."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    mode: Mode = "sequential"
+    k_policy: Literal["fixed", "by-games", "fide"] = "fixed"
+    k: float = Field(default=16.0, gt=0)
+    k_new: float = Field(default=K_NEW, gt=0, description="by-games: K while an engine is new")
+    new_games: int = Field(default=NEW_GAMES, ge=0, description="by-games: how long an engine is new")
+    adv: float = Field(default=0.0, description="worth of the white pieces")
+    clip: float | None = Field(default=None, gt=0, description="largest rating gap counted; FIDE uses 400")
+    start_value: float = Field(default=0.0, description="rating of an engine that brings none")
+
+
+def expected_score(gap: float) -> float:
+    """Of the side that is `gap` points ahead: 1/(1+10^(-gap/400)), Elo 1978."""
+    return float(1 / (1 + 10 ** (-gap / 400)))
+
+
+@dataclass(frozen=True, slots=True)
+class EloRule:
+    """The settings as a rule of the fold."""
+
+    settings: EloSettings
+    mode: Mode
+    system: str = "elo"
+
+    def entry(self) -> float:
+        """The list's start value."""
+        return self.settings.start_value
+
+    def weight(self, standing: Standing) -> float:
+        """K by the policy, from the books before the game or event."""
+        settings = self.settings
+        if settings.k_policy == "fixed":
+            return settings.k
+        if settings.k_policy == "by-games":
+            return settings.k_new if standing.games < settings.new_games else settings.k
+        if standing.games < NEW_GAMES:
+            return K_NEW
+        return K_TOP if standing.peak >= TOP_RATING else K_USUAL
+
+    def expected(self, white: float, black: float) -> tuple[float, float]:
+        """White's is raised by the advantage; the two sum to 1. The clip counts the bare ratings, as FIDE does."""
+        gap = white - black
+        if self.settings.clip is not None:
+            gap = max(-self.settings.clip, min(self.settings.clip, gap))
+        return expected_score(gap + self.settings.adv), expected_score(-gap - self.settings.adv)
+
+    def settle(self, rating: float) -> float:
+        """Elo has no floor and rounds only for display."""
+        return rating
+
+
+def begin(settings: EloSettings, start: Mapping[str, float]) -> EloState:
+    """The state before the first game; `start` holds the ratings engines bring along."""
+    return incremental.begin(EloRule(settings, settings.mode), start)
+
+
+def rate(games: Iterable[RatedGame], settings: EloSettings, start: Mapping[str, float]) -> list[RatingEvent]:
+    """All rating events of games in log order: White's then Black's per game, or one per engine and event."""
+    return incremental.rate(games, begin(settings, start))[1]

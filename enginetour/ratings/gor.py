@@ -1,0 +1,153 @@
+"""Go ratings: Czech GoR (Cieply 1998) and the EGF GoR as told by Vuorinen (2010).
+
+variant  expectation                                            source
+czech    S = 1/(e^(-D/115)+1) for both sides                    Czech Go Rating, magazine Igo, 1998
+egf      weaker: S = 1/(e^(D/a)+1), a from the weaker rating;   Vuorinen 2010, section 2.2
+         stronger: 1 - S - eps, eps against deflation
+
+Both weigh a game with `con`, from the rating before the tournament, and know no rating below 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import exp, floor
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from enginetour.errors import InputRefused
+from enginetour.ratings import incremental
+from enginetour.ratings.base import RatedGame, RatingEvent
+from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
+
+__all__ = ["GorSettings", "GorState", "begin", "close", "con", "czech_expected", "egf_expected", "rate", "step"]
+
+GorState = RatingState
+
+FLOOR = 100.0  # Cieply 1998: 20 kyu, the lowest rating
+CZECH_A = 115.0  # Cieply 1998
+EPS = 0.016  # Vuorinen 2010: against deflation
+STONE = 100.0  # Vuorinen 2010: points of one handicap stone, one grade
+CON = (  # Cieply 1998: con at 100, 200, ... 2700
+    *(116, 110, 105, 100, 95, 90, 85, 80, 75, 70, 65, 60, 55, 51),
+    *(47, 43, 39, 35, 31, 27, 24, 21, 18, 15, 13, 11, 10),
+)
+Variant = Literal["czech", "egf"]
+PRO_STEP: dict[Variant, float] = {
+    "czech": 40.0,
+    "egf": 30.0,
+}  # points of a professional grade: Cieply 1998, Vuorinen 2010
+
+
+class GorSettings(BaseModel):
+    """`batch` rates a tournament as a whole, as Go federations do."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    variant: Variant = "czech"
+    mode: Mode = "batch"
+    eps: float = Field(default=EPS, ge=0, lt=1, description="egf: points a game adds to the pool, by con")
+    integer_steps: bool = Field(default=False, description="egf: a in whole steps of 20 points")
+    start_value: float = Field(default=FLOOR, ge=FLOOR, description="rating of an engine that brings none")
+
+
+def con(rating: float) -> float:
+    """Points a game weighs: linear between hundreds, flat beyond the table's ends."""
+    place = min(max((rating - 100) / 100, 0.0), len(CON) - 1.0)
+    below = min(int(place), len(CON) - 2)
+    return CON[below] + (place - below) * (CON[below + 1] - CON[below])
+
+
+def czech_expected(gap: float) -> float:
+    """Of the side that is `gap` points ahead."""
+    return 1 / (exp(-gap / CZECH_A) + 1)
+
+
+def egf_width(rating: float, *, integer_steps: bool = False) -> float:
+    """The spread a of the weaker side: 200 at 100 falling to 70 at 2700; in whole points in printed pairing tables."""
+    steps = (min(max(rating, 100.0), 2700.0) - 100) / 20
+    return 200.0 - (floor(steps) if integer_steps else steps)
+
+
+def egf_expected(
+    one: float, other: float, *, stones: int = 0, eps: float = EPS, integer_steps: bool = False
+) -> tuple[float, float]:
+    """Expected scores of `one` and `other`; `stones` of handicap raise the lower-rated side inside the formula only."""
+    lift = STONE * stones
+    one, other = (one + lift, other) if one < other else (one, other + lift) if other < one else (one, other)
+    if one == other:
+        return (1 - eps) / 2, (1 - eps) / 2
+    weaker = min(one, other)
+    low = 1 / (exp(abs(one - other) / egf_width(weaker, integer_steps=integer_steps)) + 1)
+    high = 1 - low - eps
+    return (low, high) if one < other else (high, low)
+
+
+def expected_total_change(one: float, other: float, *, eps: float = EPS) -> float:
+    """Points a game between them adds to the pool on average: eps (con S + con S). Vuorinen 2010, 2.2.2.
+
+    It measures the points injected, not what the game tells.
+    """
+    first, second = egf_expected(one, other, eps=eps)
+    return eps * (con(one) * first + con(other) * second)
+
+
+def grade_rating(grade: str, variant: Variant = "czech") -> float:
+    """Entry rating of "20 kyu" ... "1 kyu", "1 dan" ... "7 dan", "1 pro" ... "9 pro".
+
+    InputRefused for any other grade. Source: Cieply 1998, Vuorinen 2010.
+    """
+    number, _, kind = grade.strip().partition(" ")
+    if number.isdecimal():
+        level = int(number)
+        if kind == "kyu" and 1 <= level <= 20:
+            return 2100.0 - 100 * level
+        if kind == "dan" and 1 <= level <= 7:
+            return 2000.0 + 100 * level
+        if kind == "pro" and 1 <= level <= 9:
+            return 2700.0 + PRO_STEP[variant] * (level - 1)
+    raise InputRefused(f"no grade {grade!r}", step="write 20 kyu to 1 kyu, 1 dan to 7 dan or 1 pro to 9 pro")
+
+
+@dataclass(frozen=True, slots=True)
+class GorRule:
+    """The settings as a rule of the fold."""
+
+    settings: GorSettings
+    mode: Mode
+    system: str
+
+    def entry(self) -> float:
+        """The list's start value."""
+        return self.settings.start_value
+
+    def weight(self, standing: Standing) -> float:
+        """The con at the rating before the tournament (or game)."""
+        return con(standing.rating)
+
+    def expected(self, white: float, black: float) -> tuple[float, float]:
+        """Colours do not matter to Go ratings."""
+        if self.settings.variant == "czech":
+            return czech_expected(white - black), czech_expected(black - white)
+        return egf_expected(white, black, eps=self.settings.eps, integer_steps=self.settings.integer_steps)
+
+    def settle(self, rating: float) -> float:
+        """The floor holds for the result of a tournament, never inside it."""
+        return max(FLOOR, rating)
+
+
+def begin(settings: GorSettings, start: Mapping[str, float]) -> GorState:
+    """The state before the first game. InputRefused when an engine brings less than the floor."""
+    for name, rating in start.items():
+        if not rating >= FLOOR:
+            raise InputRefused(
+                f"{name} starts at {rating:g}, GoR knows nothing below {FLOOR:g}", step="give ratings on the Go scale"
+            )
+    return incremental.begin(GorRule(settings, settings.mode, f"gor-{settings.variant}"), start)
+
+
+def rate(games: Iterable[RatedGame], settings: GorSettings, start: Mapping[str, float]) -> list[RatingEvent]:
+    """All rating events of games in log order: one per engine and tournament, or two per game when sequential."""
+    return incremental.rate(games, begin(settings, start))[1]

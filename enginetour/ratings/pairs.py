@@ -1,0 +1,101 @@
+"""Results as columns: what every fit, graph and list reads instead of a million games."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+Counts = Mapping[tuple[str, str], tuple[int, int, int]]
+"""(white, black) -> White's wins, draws, losses."""
+
+Vector = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """One row per ordered pair that met: places of White and Black in the sorted `names`, and counts."""
+
+    names: tuple[str, ...]
+    white: Index
+    black: Index
+    wins: Vector
+    draws: Vector
+    losses: Vector
+
+    @cached_property
+    def games(self) -> Vector:
+        """Games of each row."""
+        return self.wins + self.draws + self.losses
+
+    @cached_property
+    def points(self) -> Vector:
+        """White's score in each row."""
+        return self.wins + self.draws / 2
+
+    def per_engine(self, white: Vector, black: Vector) -> Vector:
+        """Sum what each row gives to its White and to its Black; one number per name."""
+        count = len(self.names)
+        sums = np.bincount(self.white, white, count) + np.bincount(self.black, black, count)
+        return sums.astype(np.float64)
+
+    @cached_property
+    def record(self) -> tuple[Vector, Vector, Vector]:
+        """Wins, draws and losses of each engine."""
+        return (
+            self.per_engine(self.wins, self.losses),
+            self.per_engine(self.draws, self.draws),
+            self.per_engine(self.losses, self.wins),
+        )
+
+    @cached_property
+    def played(self) -> Vector:
+        """Games of each engine."""
+        return self.per_engine(self.games, self.games)
+
+    @cached_property
+    def scored(self) -> Vector:
+        """Points of each engine."""
+        return self.per_engine(self.points, self.games - self.points)
+
+    def within(self, names: Collection[str]) -> Pairs:
+        """Only these engines, and their games among themselves."""
+        if len(names) == len(self.names):
+            return self
+        place = {name: index for index, name in enumerate(self.names)}
+        kept = tuple(sorted(names))
+        moved = np.full(len(self.names), -1, dtype=np.intp)
+        moved[[place[name] for name in kept]] = np.arange(len(kept))
+        rows = (moved[self.white] >= 0) & (moved[self.black] >= 0)
+        return Pairs(
+            kept,
+            moved[self.white[rows]],
+            moved[self.black[rows]],
+            self.wins[rows],
+            self.draws[rows],
+            self.losses[rows],
+        )
+
+
+def pairs_of(counts: Counts | Pairs, names: Collection[str] = ()) -> Pairs:
+    """Columns of the counts, in an order that does not depend on theirs; `names` adds engines without games.
+
+    ValueError for what cannot be a count: a game of an engine against itself, less than no games.
+    """
+    if isinstance(counts, Pairs):
+        return counts
+    results = np.fromiter(chain.from_iterable(counts.values()), np.float64, 3 * len(counts)).reshape(-1, 3)
+    known = tuple(sorted({*names, *chain.from_iterable(counts)}))
+    place = {name: index for index, name in enumerate(known)}
+    ends = np.fromiter(map(place.__getitem__, chain.from_iterable(counts)), np.intp, 2 * len(counts)).reshape(-1, 2)
+    if (ends[:, 0] == ends[:, 1]).any() or (results < 0).any():
+        raise ValueError("counts are of games between two engines, none below zero")
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    order = order[results[order].any(axis=1)]
+    (white, black), (wins, draws, losses) = ends[order].T, results[order].T
+    return Pairs(known, white, black, wins, draws, losses)
