@@ -1,0 +1,287 @@
+"""The bubble: a small section plays round robins, the weak drop out below, the strong are parked and return.
+
+An edition ranks everybody for a fraction of a full round robin. Rules by number, as the comments cite them:
+1 start, 2 table, 3 finish, 4 drop, 5 park, 6 replacement from parking or list, 7 the same once the list is used
+up, 8 drop of an engine that has met everybody still in. `games` counts games, everything else counts matches.
+
+Source: H.G. Muller, WinBoard forum, 19 June 2007, "New tournament form".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+from enginetour.formats import bubble_words as words
+from enginetour.formats.bubble_state import BubbleState, Due, Entry
+from enginetour.formats.bubble_table import bounds, final_table, interim, on_record
+from enginetour.model import (
+    Added,
+    Entrant,
+    Event,
+    GameFinished,
+    GameVoided,
+    Note,
+    Outcome,
+    Pairing,
+    Placed,
+    Replaced,
+    Withdrawn,
+)
+from enginetour.schedules import circle
+
+
+class BubbleOptions(BaseModel):
+    """Settings of the bubble; the defaults are Muller's 10/15/5 with one game a match."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+    size: int = Field(10, ge=2, description="members of the section, which plays round robins")
+    min_matches: int = Field(
+        15,
+        ge=0,
+        description="matches (never games) an engine must have played in this edition before it can drop out",
+    )
+    unpark_threshold: int = Field(
+        5,
+        ge=0,
+        description="a parked engine returns when it has met fewer of the remaining members than this "
+        "(counts matches, never games); at most size - 1",
+    )
+    games_per_pairing: int = Field(1, ge=1, description="games of one match: 1 or an even number")
+
+    @field_validator("unpark_threshold")
+    @classmethod
+    def _below_size(cls, threshold: int, info: ValidationInfo) -> int:
+        size = info.data.get("size")
+        if size is not None and threshold > size - 1:
+            # It has met all size - 1 others when it is parked and would replace itself for ever.
+            raise ValueError(
+                f"unpark_threshold {threshold} is above size - 1 = {size - 1}: allowed are 0 to {size - 1}"
+            )
+        return threshold
+
+    @field_validator("games_per_pairing")
+    @classmethod
+    def _even(cls, games: int) -> int:
+        if games > 1 and games % 2:
+            raise ValueError(f"games_per_pairing {games} is odd: 1 or an even number gives both the same colours")
+        return games
+
+
+class Bubble:
+    """The format. `due` are withdrawals planned by number of finished games: carried out before any decision.
+
+    A withdrawal that comes as an event is carried out at its place in the log, after the decision of the game
+    before it.
+    """
+
+    version = 1
+
+    def __init__(self, options: BubbleOptions, *, due: Iterable[Due] = ()) -> None:
+        self.options = options
+        self.due = tuple(due)
+
+    def start(self, entrants: tuple[Entrant, ...]) -> BubbleState:
+        """The first section on offer. ValueError: a name twice, or a planned withdrawal of nobody or of one twice."""
+        best_first = [e.name for e in entrants if not e.new] + [e.name for e in entrants if e.new]
+        old = tuple(reversed(best_first))
+        _once(old, "entrant")
+        _once([due.engine for due in self.due], "withdrawal")
+        place = {name: number for number, name in enumerate(old)}
+        for due in self.due:
+            if due.engine not in place:
+                raise ValueError(f"withdrawal of {due.engine}, who is not in the list")
+        state = BubbleState(self.options.games_per_pairing, old=old, due=self.due, number=0)
+        state = replace(state.next_round_robin(self.options.size), place=state.place.update(place))
+        state = self._due_withdrawals(state)
+        members = state.old[: self.options.size]
+        entries = [Entry(name, "start", 1, 0, len(members) - 1) for name in members]
+        state = replace(state, old=state.old[self.options.size :], section=members)
+        pairs = [(members[a], members[b]) for number in circle(len(members)) for a, b in number]
+        state = state.scheduled(pairs)
+        if members:
+            state = state.noted("enter", words.start(members), entered=[entry.told() for entry in entries])
+        return self._settled(state)
+
+    def offers(self, state: BubbleState) -> tuple[Pairing, ...]:
+        """Games of the running round robin, in playing order."""
+        return state.docket.open()
+
+    def step(self, state: BubbleState, event: Event) -> BubbleState:
+        """The state after one event; the last game of a round robin brings the decision and the next one."""
+        match event:
+            case GameFinished(pairing, outcome):
+                wanted = state.docket.counts(pairing)
+                if outcome is Outcome.VOID:
+                    return state
+                if not wanted:
+                    return replace(state, docket=state.docket.finished(pairing, outcome))
+                return self._settled(state.recorded(pairing, outcome))
+            case GameVoided(pairing, outcome):
+                was = state.docket.voidable(pairing)
+                if was is None or not state.gone.isdisjoint(pairing.pair):
+                    return replace(state, docket=state.docket.struck_out(pairing, outcome))
+                return state.erased(pairing, was)
+            case Withdrawn(name):
+                return self._settled(self._withdrawn(state, name))
+            case Added(entrant):
+                return self._filled(self._added(state, entrant.name))
+            case Replaced(name, entrant):
+                return self._settled(self._filled(self._withdrawn(self._added(state, entrant.name, name), name)))
+
+    def remaining(self, state: BubbleState) -> tuple[int, int]:
+        """Bounds in games, always true unless somebody withdraws or joins."""
+        return bounds(state, self.options.size)
+
+    def likely(self, state: BubbleState) -> int:
+        """Games to come by the cheap formula, which learns how often parked engines return."""
+        fewest, most = self.remaining(state)
+        size, games = self.options.size, self.options.games_per_pairing
+        rho = (state.returned + 40.5) / (state.listed + 90)  # prior from 10/15/5: 45 % more by returning engines
+        entries = len(state.old) * (size - 1) * (1 + rho)
+        returns = len(state.parked) * (size - self.options.unpark_threshold)
+        return max(fewest, min(most, round(state.docket.left + games * (entries + returns))))
+
+    def standings(self, state: BubbleState) -> tuple[Placed, ...]:
+        """The interim ranking, best first, each with its status; half points and games over the edition."""
+        return interim(state)
+
+    def notes(self, state: BubbleState) -> tuple[Note, ...]:
+        """Kinds: enter, unpark, park, drop, finish, withdraw, add.
+
+        Fields are those of the trace, but scores: half points, Sonneborn-Berger in quarter points. The pairs of a
+        decision's `active` have all met once, so the games among them are its crosstable.
+        """
+        return state.notes
+
+    # Decisions
+
+    def _settled(self, state: BubbleState) -> BubbleState:
+        while not state.ended:
+            state = self._due_withdrawals(state)
+            if state.docket.left:
+                break
+            state = self._decided(state)
+        return state
+
+    def _decided(self, state: BubbleState) -> BubbleState:
+        lines = final_table(state)
+        record = on_record(state, lines)
+        if not state.old and not state.parked:  # rule 3
+            return self._finished(state, [line.name for line in lines], record)
+        top, last = lines[0].name, lines[-1].name
+        matches = state.matches(last)
+        action, leaver, reason = "park", top, "last_below_min_matches"
+        if matches >= self.options.min_matches:  # rule 4
+            action, leaver, reason = "drop", last, "last_has_min_matches"
+        elif not state.old:
+            back = state.replacement(_without(state.section, top), self.options.unpark_threshold)
+            if back is not None and not back.to_play:  # rule 8
+                action, leaver, reason = "drop", last, "last_has_met_all_left"
+        left = replace(state, section=_without(state.section, leaver))
+        entry = left.replacement(left.section, self.options.unpark_threshold)
+        assert entry is not None, "list and parking are not both empty"
+        if action == "drop":
+            left = replace(left, new=(*left.new, leaver))
+        else:
+            left = replace(left, parked=(*left.parked, leaver))
+        text = words.decision(reason, leaver, last, matches, self.options.min_matches, len(left.new))
+        parked = [name for name in left.parked if name != entry.engine]
+        record |= {"parked": parked, "action": action, "engine": leaver, "reason": reason}
+        left = left.noted(action, text, **record, last=last, last_matches=matches)
+        return self._entered(left.next_round_robin(self.options.size), entry)
+
+    def _finished(self, state: BubbleState, best_first: list[str], record: dict[str, object]) -> BubbleState:
+        champion = best_first[0] if best_first else None
+        done = replace(state, new=(*state.new, *reversed(best_first)), section=(), ended=True)
+        record |= {"parked": [], "action": "finish", "engine": champion, "reason": "list_and_parking_empty"}
+        text = words.finish(champion, state.finished)
+        done = done.noted("finish", text, **record, ranking=list(done.new), withdrawn=list(done.withdrawn))
+        return replace(done, docket=done.docket.renewed(()))
+
+    def _entered(self, state: BubbleState, entry: Entry) -> BubbleState:
+        kind = "unpark" if entry.origin == "parked" else "enter"
+        text = words.entry(entry, self.options.unpark_threshold)
+        return state.entered(entry).noted(kind, text, entered=[entry.told()])
+
+    def _filled(self, state: BubbleState) -> BubbleState:
+        while len(state.section) < self.options.size:
+            entry = state.replacement(state.section, self.options.unpark_threshold)
+            if entry is None:
+                break
+            state = self._entered(state, entry)
+        return state
+
+    # Comings and goings
+
+    def _due_withdrawals(self, state: BubbleState) -> BubbleState:
+        now = [due for due in state.due if due.after_games <= state.finished]
+        if now:
+            state = replace(state, due=tuple(due for due in state.due if due.after_games > state.finished))
+            for due in now:
+                if due.engine not in state.gone:
+                    state = self._withdrawn(state, due.engine)
+        return state
+
+    def _withdrawn(self, state: BubbleState, name: str) -> BubbleState:
+        if name not in state.place:
+            raise ValueError(f"{name} is not in this tournament")
+        if name in state.gone:
+            raise ValueError(f"{name} has withdrawn already")
+        state = replace(state, gone=state.gone | {name})
+        entry: Entry | None = None
+        if name in state.new:
+            was = "ranked"
+        elif name in state.section:
+            was = "active"
+            state = state.withdrawn_from_section(name)
+            entry = state.replacement(state.section, self.options.unpark_threshold)
+        elif name in state.parked:
+            was = "parked"
+            state = replace(state, parked=_without(state.parked, name))
+        else:
+            was = "listed"
+            state = replace(state, old=_without(state.old, name))
+        if was != "ranked":
+            state = replace(state, withdrawn=(*state.withdrawn, name))
+        if entry is not None:
+            state = state.entered(entry)
+        return state.noted(
+            "withdraw",
+            words.withdrawal(name, was, entry),
+            engine=name,
+            after_games=state.finished,
+            was=was,
+            replacement=entry.told() if entry else None,
+        )
+
+    def _added(self, state: BubbleState, name: str, instead: str | None = None) -> BubbleState:
+        if state.ended:
+            raise ValueError(f"{name} comes too late: the edition has ended; start the next one")
+        if name in state.place:
+            raise ValueError(f"{name} is in this tournament already")
+        if instead is not None and instead not in state.place:
+            raise ValueError(f"{instead} is not in this tournament")
+        old, spot = (name, *state.old), min(state.place.values(), default=0) - 1
+        if instead is not None:
+            spot = state.place[instead]
+            if instead in state.old:
+                at = state.old.index(instead)
+                old = (*state.old[:at], name, *state.old[at:])
+        state = replace(state, old=old, place=state.place.set(name, spot))
+        return state.noted("add", words.addition(name, instead), engine=name, instead=instead)
+
+
+def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(other for other in names if other != name)
+
+
+def _once(names: Iterable[str], what: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{what} {name} stands there twice")
+        seen.add(name)

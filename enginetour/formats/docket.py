@@ -1,0 +1,154 @@
+"""The games a format has scheduled, in order, and what became of them; offered through a window.
+
+All formats that schedule games ahead share it. It is a value: each change gives a new one, and costs a few
+steps in a persistent map however long the tournament is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from immutables import Map
+
+from enginetour.model import GameKey, Outcome, Pairing
+
+# Open games offered at once: enough for any number of slots (our choice), grown by `for_entrant` so that
+# one suspended engine's games never fill it.
+WINDOW = 256
+LONGEST_WINDOW = 4096  # keeps a call of `open` below some milliseconds (our choice)
+
+
+def window(for_entrant: int) -> int:
+    """Games to offer at once when one entrant has `for_entrant` games: two idle entrants leave room for others."""
+    return min(WINDOW + 2 * for_entrant, LONGEST_WINDOW)
+
+
+def legs(pair_games: int) -> int:
+    """Games played from one opening: both colours, or the only game there is."""
+    return min(2, pair_games)
+
+
+def match_games(
+    white: str, black: str, *, games: int, encounter: int, number: int, earlier: int = 0
+) -> Iterator[Pairing]:
+    """All games of one match, `white` having White in the first, then alternating.
+
+    `encounter` is the number of the first encounter, `number` the round; `earlier` encounters of the pair came before.
+    """
+    for game in range(games):
+        meeting, leg = divmod(game, legs(games))
+        pair = (white, black) if game % 2 == 0 else (black, white)
+        yield Pairing(*pair, earlier + meeting + 1, leg + 1, encounter + meeting, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Docket:
+    """`games` in playing order; `played` remembers all finished games, also of dockets before this one.
+
+    `off` holds games called off while they may have been in the air, with None until they come in all the same.
+    `struck` holds finished games voided after they had been decided upon.
+    """
+
+    games: tuple[Pairing, ...] = ()
+    place: Map[GameKey, int] = field(default_factory=Map)
+    played: Map[GameKey, Outcome] = field(default_factory=Map)
+    off: Map[GameKey, Outcome | None] = field(default_factory=Map)
+    struck: Map[GameKey, Outcome] = field(default_factory=Map)
+    left: int = 0
+    front: int = 0
+    reach: int = 0
+    width: int = WINDOW
+
+    def renewed(self, games: Iterable[Pairing], width: int = WINDOW) -> Docket:
+        """A docket of other games that remembers what became of the earlier ones."""
+        blank = replace(self, games=(), place=Map(), left=0, front=0, reach=0, width=width)
+        return blank.extended(games)
+
+    def extended(self, games: Iterable[Pairing]) -> Docket:
+        """More games at the end."""
+        more = tuple(games)
+        place = self.place.update({game.key: len(self.games) + i for i, game in enumerate(more)})
+        left = self.left + len(more)
+        shown = self.left - (len(self.games) - self.reach)
+        reach = self.reach + min(max(0, self.width - shown), len(self.games) + len(more) - self.reach)
+        return replace(self, games=self.games + more, place=place, left=left, reach=reach)
+
+    def open(self) -> tuple[Pairing, ...]:
+        """Games that may be played now; once shown, a game stays until it is played or called off."""
+        played = self.played
+        return tuple(game for game in self.games[self.front : self.reach] if game.key not in played)
+
+    def unfinished(self) -> Iterator[Pairing]:
+        """All games still to be played, shown or not."""
+        return (game for game in self.games[self.front :] if game.key not in self.played)
+
+    def counts(self, pairing: Pairing) -> bool:
+        """Whether a game that came in was still wanted; False if it was called off while in the air.
+
+        ValueError: it was never scheduled so, or came in before.
+        """
+        key = pairing.key
+        place = self.place.get(key)
+        if place is not None and key not in self.played:
+            if self.games[place].white != pairing.white:
+                raise ValueError(f"{_called(pairing)} was scheduled with the other colours")
+            return True
+        if key in self.played or self.off.get(key):
+            raise ValueError(f"{_called(pairing)} is finished already")
+        if key not in self.off:
+            raise ValueError(f"{_called(pairing)} was never on offer")
+        return False
+
+    def finished(self, pairing: Pairing, outcome: Outcome) -> Docket:
+        """One game less to play; ask `counts` first. A game called off is only remembered."""
+        key = pairing.key
+        if key in self.off:
+            return replace(self, off=self.off.set(key, outcome))
+        played = self.played.set(key, outcome)
+        front = self.front
+        while front < len(self.games) and self.games[front].key in played:
+            front += 1
+        reach = min(self.reach + 1, len(self.games))
+        return replace(self, played=played, left=self.left - 1, front=front, reach=reach)
+
+    def voidable(self, pairing: Pairing) -> Outcome | None:
+        """What a finished game of this docket had been; None if it is past changing.
+
+        ValueError: it is not finished, or is void already.
+        """
+        key = pairing.key
+        if key in self.struck or not (key in self.played or self.off.get(key)):
+            raise ValueError(f"{_called(pairing)} is not a finished game")
+        return self.played.get(key) if key in self.place else None
+
+    def reopened(self, pairing: Pairing) -> Docket:
+        """The game is on offer again."""
+        key = pairing.key
+        front = min(self.front, self.place[key])
+        return replace(self, played=self.played.delete(key), left=self.left + 1, front=front)
+
+    def struck_out(self, pairing: Pairing, outcome: Outcome) -> Docket:
+        """The game is void for the ratings; what was decided with it stands."""
+        return replace(self, struck=self.struck.set(pairing.key, outcome))
+
+    def without(self, name: str) -> tuple[Docket, tuple[Pairing, ...]]:
+        """The docket without the unplayed games of one entrant, and those games."""
+        called_off = tuple(game for game in self.unfinished() if name in game.pair)
+        keys = {game.key for game in called_off}
+        games = tuple(game for game in self.games if game.key not in keys)
+        hidden = sum(game.key not in keys for game in self.games[self.reach :])
+        docket = replace(
+            self,
+            games=games,
+            place=Map({game.key: i for i, game in enumerate(games)}),
+            off=self.off.update(dict.fromkeys(keys)),
+            left=self.left - len(keys),
+            front=0,
+            reach=len(games) - hidden,
+        )
+        return docket.extended(()), called_off
+
+
+def _called(pairing: Pairing) -> str:
+    return f"{pairing.white} - {pairing.black} (meeting {pairing.meeting}, game {pairing.leg} of it)"

@@ -1,0 +1,289 @@
+"""Round robin and gauntlet: pair lists known from the start, so all games may be played in any order.
+
+Colours by the Berger tables (FIDE C.05 annex 1), swapped in even cycles; with an even number of games a match they
+alternate inside it. Who joins later plays its games after all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from immutables import Map
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from enginetour.formats.docket import Docket, legs, match_games, window
+from enginetour.model import (
+    Added,
+    Entrant,
+    Event,
+    GameFinished,
+    GameVoided,
+    Note,
+    Outcome,
+    Pairing,
+    Placed,
+    Replaced,
+    Withdrawn,
+)
+from enginetour.schedules import berger, slide
+from enginetour.standings import Grid, Scored, counted, table, total
+
+Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
+
+
+class _Cycles(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+    cycles: int = Field(1, ge=1, description="how often everybody meets everybody it is to meet")
+    games_per_pairing: int = Field(1, ge=1, description="games of one match in a cycle: 1 or an even number")
+
+    @field_validator("games_per_pairing")
+    @classmethod
+    def _even(cls, games: int) -> int:
+        if games > 1 and games % 2:
+            raise ValueError(f"games_per_pairing {games} is odd: 1 or an even number gives both the same colours")
+        return games
+
+
+class RoundRobinOptions(_Cycles):
+    """Settings of the round robin."""
+
+
+class GauntletOptions(_Cycles):
+    """Settings of the gauntlet."""
+
+    seeds: int | list[str] = Field(
+        1, description="who plays against all the others: the first so many entrants, or a list of names"
+    )
+    seeds_meet: bool = Field(default=False, description="whether the seeds play each other, too")
+
+    @field_validator("seeds")
+    @classmethod
+    def _some(cls, seeds: int | list[str]) -> int | list[str]:
+        if isinstance(seeds, int) and seeds < 1:
+            raise ValueError(f"seeds {seeds} is too few: at least 1")
+        if isinstance(seeds, list) and not seeds:
+            raise ValueError("seeds is an empty list: name at least one entrant")
+        if isinstance(seeds, list) and len(set(seeds)) < len(seeds):
+            twice = next(name for name in seeds if seeds.count(name) > 1)
+            raise ValueError(f"seeds names {twice!r} twice")
+        return seeds
+
+
+@dataclass(frozen=True, slots=True)
+class ListState:
+    """A moment of a tournament whose pairs are known; `names` in list order, those of `gone` included.
+
+    Without `seeds` everybody meets everybody.
+    """
+
+    names: tuple[str, ...] = ()
+    seeds: frozenset[str] = frozenset()
+    gone: tuple[str, ...] = ()
+    docket: Docket = field(default_factory=Docket)
+    grid: Grid = field(default_factory=Map)
+    rounds: int = 0
+    encounters: int = 0
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """Who has not withdrawn, in list order."""
+        return tuple(name for name in self.names if name not in self.gone)
+
+    def opponents(self, *, seeded: bool, seeds_meet: bool) -> tuple[str, ...]:
+        """Whom a newcomer meets, in list order."""
+        if not self.seeds:
+            return self.present
+        meets = {True: seeds_meet or not seeded, False: seeded}  # by whether the other is a seed
+        return tuple(name for name in self.present if meets[name in self.seeds])
+
+    def noted(self, kind: str, text: str, **fields: object) -> ListState:
+        """The same moment with one decision more on record."""
+        return replace(self, notes=(*self.notes, Note(kind, text, tuple(fields.items()))))
+
+
+class RoundRobin:
+    """Everybody against everybody, `cycles` times. A withdrawn entrant's games leave the table of the others."""
+
+    version = 1
+
+    def __init__(self, options: RoundRobinOptions | GauntletOptions) -> None:
+        self.options: _Cycles = options
+        self.seeds_meet = False
+
+    def start(self, entrants: tuple[Entrant, ...]) -> ListState:
+        """All games scheduled. ValueError: a name twice, or a field the settings do not fit."""
+        names = tuple(entrant.name for entrant in entrants)
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"entrant {name} stands there twice")
+        state = self._seeded(ListState(names))
+        per_name = len(names) * self.options.cycles * self.options.games_per_pairing
+        state = replace(state, docket=replace(state.docket, width=window(per_name)))
+        state = self._scheduled(state, self._boards(state))
+        text = f"{len(names)} entrants, {state.rounds} rounds, {state.docket.left} games"
+        return state.noted("schedule", text, entrants=list(names), rounds=state.rounds, games=state.docket.left)
+
+    def offers(self, state: ListState) -> tuple[Pairing, ...]:
+        """The earliest games still to be played, round by round."""
+        return state.docket.open()
+
+    def step(self, state: ListState, event: Event) -> ListState:
+        """The state after one event; ValueError: it cannot have happened here."""
+        match event:
+            case GameFinished(pairing, outcome):
+                wanted = state.docket.counts(pairing)
+                if outcome is Outcome.VOID:
+                    return state
+                docket = state.docket.finished(pairing, outcome)
+                if not wanted:
+                    return replace(state, docket=docket)
+                grid = counted(state.grid, Scored(pairing.white, pairing.black, outcome))
+                return replace(state, docket=docket, grid=grid)
+            case GameVoided(pairing, outcome):
+                was = state.docket.voidable(pairing)
+                if was is None or any(name in state.gone for name in pairing.pair):
+                    return replace(state, docket=state.docket.struck_out(pairing, outcome))
+                grid = counted(state.grid, Scored(pairing.white, pairing.black, was), -1)
+                return replace(state, docket=state.docket.reopened(pairing), grid=grid)
+            case Withdrawn(name):
+                return self._left(state, name)
+            case Added(entrant):
+                return self._joined(state, entrant.name, len(state.names), seeded=False)
+            case Replaced(name, entrant):
+                state = self._left(state, name)
+                return self._joined(state, entrant.name, state.names.index(name), seeded=name in state.seeds)
+
+    def remaining(self, state: ListState) -> tuple[int, int]:
+        """Known exactly."""
+        return (state.docket.left, state.docket.left)
+
+    def likely(self, state: ListState) -> int:
+        """Known exactly."""
+        return state.docket.left
+
+    def standings(self, state: ListState) -> tuple[Placed, ...]:
+        """Points among the present, then SB, DE, WIN; the withdrawn last with what they had scored."""
+        return (*table(state.present, state.grid), *_withdrawn_lines(state))
+
+    def notes(self, state: ListState) -> tuple[Note, ...]:
+        """Kinds: schedule, withdraw, add."""
+        return state.notes
+
+    def _seeded(self, state: ListState) -> ListState:
+        return state
+
+    def _boards(self, state: ListState) -> Iterator[Board]:
+        names = state.names
+        rounds = berger(len(names))
+        for cycle in range(self.options.cycles):
+            for number, pairs in enumerate(rounds, 1 + cycle * len(rounds)):
+                for white, black in pairs:
+                    yield (*self._turned(names[white], names[black], cycle), cycle, number)
+
+    def _turned(self, white: str, black: str, cycle: int) -> tuple[str, str]:
+        """Colours swapped in even cycles, unless a match is fair in itself."""
+        return (black, white) if self.options.games_per_pairing == 1 and cycle % 2 else (white, black)
+
+    def _scheduled(self, state: ListState, boards: Iterable[Board]) -> ListState:
+        games, each = self.options.games_per_pairing, legs(self.options.games_per_pairing)
+        encounters, rounds = state.encounters, state.rounds
+        pairings: list[Pairing] = []
+        for white, black, cycle, number in boards:
+            earlier = cycle * games // each
+            pairings += match_games(white, black, games=games, encounter=encounters + 1, number=number, earlier=earlier)
+            encounters += games // each
+            rounds = max(rounds, number)
+        return replace(state, docket=state.docket.extended(pairings), encounters=encounters, rounds=rounds)
+
+    def _left(self, state: ListState, name: str) -> ListState:
+        if name not in state.names:
+            raise ValueError(f"{name} is not in this tournament")
+        if name in state.gone:
+            raise ValueError(f"{name} has withdrawn already")
+        docket, called_off = state.docket.without(name)
+        text = f"{name} withdraws; {len(called_off)} of its games are off, those played leave the table of the others"
+        state = replace(state, docket=docket, gone=(*state.gone, name))
+        return state.noted("withdraw", text, engine=name, called_off=len(called_off))
+
+    def _joined(self, state: ListState, name: str, at: int, *, seeded: bool) -> ListState:
+        if name in state.names:
+            raise ValueError(f"{name} is in this tournament already")
+        opponents = state.opponents(seeded=seeded, seeds_meet=self.seeds_meet)
+        first = state.rounds + 1
+        boards: list[Board] = []
+        for cycle in range(self.options.cycles):
+            for seat, other in enumerate(opponents):
+                pair = (name, other) if seat % 2 == 0 else (other, name)
+                boards.append((*self._turned(*pair, cycle), cycle, first + cycle * len(opponents) + seat))
+        state = replace(state, names=(*state.names[:at], name, *state.names[at:]))
+        if seeded:
+            state = replace(state, seeds=state.seeds | {name})
+        before = state.docket.left
+        state = self._scheduled(state, boards)
+        more = state.docket.left - before
+        return state.noted("add", f"{name} joins with {more} games, after all others", engine=name, games=more)
+
+
+class Gauntlet(RoundRobin):
+    """One or several seeds against all the others, who do not meet each other."""
+
+    options: GauntletOptions
+
+    def __init__(self, options: GauntletOptions) -> None:
+        super().__init__(options)
+        self.seeds_meet = options.seeds_meet
+
+    def standings(self, state: ListState) -> tuple[Placed, ...]:
+        """The seeds first, then the others: the two have played different fields. The withdrawn last."""
+        ranked: list[Placed] = []
+        for seeded in (True, False):
+            block = [line for line in table(state.present, state.grid) if (line.name in state.seeds) is seeded]
+            ranks = [line.rank for line in block]
+            above = len(ranked) + 1
+            ranked += [replace(line, rank=above + ranks.index(line.rank)) for line in block]
+        return (*ranked, *_withdrawn_lines(state))
+
+    def _seeded(self, state: ListState) -> ListState:
+        wanted, names = self.options.seeds, state.names
+        if isinstance(wanted, list):
+            for name in wanted:
+                if name not in names:
+                    raise ValueError(f"seeds names {name!r}, who is not an entrant")
+        count = wanted if isinstance(wanted, int) else len(wanted)
+        if count >= len(names):
+            raise ValueError(f"seeds: {count} of {len(names)} entrants leave nobody to play against")
+        return replace(state, seeds=frozenset(names[:wanted] if isinstance(wanted, int) else wanted))
+
+    def _boards(self, state: ListState) -> Iterator[Board]:
+        front = [name for name in state.names if name in state.seeds]
+        back = [name for name in state.names if name not in state.seeds]
+        sliding = slide(len(front), len(back))
+        among = berger(len(front)) if self.options.seeds_meet else ()
+        surplus = [0] * len(front)  # Whites minus Blacks among the seeds
+        for white, black in (pair for pairs in among for pair in pairs):
+            surplus[white] += 1
+            surplus[black] -= 1
+        number = 0
+        for cycle in range(self.options.cycles):
+            if any(surplus):  # who has White too often there starts with Black here
+                turn = [int(extra > 0) for extra in surplus]
+            else:  # seeds beyond the length of the other row all start at its head
+                turn = [seed % 2 if seed >= len(back) else 0 for seed in range(len(front))]
+            for pairs in sliding:
+                number += 1
+                for seed, other in pairs:
+                    pair = (front[seed], back[other]) if turn[seed] % 2 == 0 else (back[other], front[seed])
+                    turn[seed] += 1
+                    yield (*self._turned(*pair, cycle), cycle, number)
+            for pairs in among:
+                number += 1
+                for white, black in pairs:
+                    yield (*self._turned(front[white], front[black], cycle), cycle, number)
+
+
+def _withdrawn_lines(state: ListState) -> tuple[Placed, ...]:
+    sums = {name: total(state.grid, name) for name in state.gone}
+    return tuple(Placed(None, name, tally.half_points, tally.games, "withdrawn") for name, tally in sums.items())
