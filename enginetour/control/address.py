@@ -1,0 +1,55 @@
+"""Where the socket lies, who is at its other end, and what a line is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+import stat
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+LONGEST_PATH = 107  # sun_path of 108 bytes with its end, unix(7)
+
+LONGEST_REQUEST = 64 << 10  # bytes; an entrant with all its options is a few KB
+PATIENCE_S = 5.0  # s for a whole request line; people type it into a command, not into the socket
+
+
+def line_of(message: Mapping[str, Any]) -> bytes:
+    """A message as it travels: compact JSON in ASCII and one newline."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def socket_path(database: Path | str, slug: str) -> Path:
+    """Where the socket of a tournament would lie beside its database; `ask` and the server start from here."""
+    database = Path(os.path.realpath(database))
+    return database.with_name(f"{database.name}.{slug}.sock")
+
+
+def candidates(path: Path) -> list[Path]:
+    """Where the socket may be: beside the database, in the runtime folder, in a folder of ours in /tmp."""
+    name = f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:20]}.sock"
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    places = [path]
+    if runtime.startswith("/"):
+        places.append(Path(runtime) / "enginetour" / name)
+    places.append(Path("/tmp") / f"enginetour-{os.getuid()}" / name)  # noqa: S108 - owner and mode are checked
+    return [place for place in places if len(os.fsencode(place)) <= LONGEST_PATH]
+
+
+def is_ours(folder: Path) -> bool:
+    """A real folder of this user that nobody else can enter."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def peer_is_us(connection: socket.socket) -> bool:
+    """The process at the other end belongs to this user, as the kernel tells it."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return bool(struct.unpack("3i", credentials)[1] == os.getuid())

@@ -1,0 +1,86 @@
+"""The asking side: one question and its answer, or events as long as the tournament runs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from enginetour.control.address import LONGEST_REQUEST, PATIENCE_S, candidates, is_ours, line_of, peer_is_us
+from enginetour.errors import StoreRefused
+
+LONGEST_ANSWER = 16 << 20  # bytes; a client reads no more
+
+
+def _connect(path: Path, timeout: float) -> socket.socket | None:
+    """A connection to whoever listens for this path, if it is this user."""
+    for place in candidates(path):
+        if place.parent != path.parent and not is_ours(place.parent):
+            continue
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(timeout)
+        try:
+            connection.connect(os.fspath(place))
+            if peer_is_us(connection):
+                return connection
+        except OSError:
+            pass
+        connection.close()
+    return None
+
+
+def _lines(connection: socket.socket) -> Iterator[dict[str, Any]]:
+    """Answers and events as they come, until the server hangs up; TimeoutError as the socket is set."""
+    received = bytearray()
+    while data := connection.recv(LONGEST_REQUEST):
+        received += data
+        *lines, received = received.split(b"\n")
+        for line in lines:
+            yield json.loads(line)
+        if len(received) > LONGEST_ANSWER:
+            raise ValueError("an answer without end")
+
+
+def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[str, Any] | None:
+    """The running tournament's answer, None if nobody listens; StoreRefused if it hangs up or is silent too long.
+
+    `path` is that of `socket_path`; `timeout` in seconds, for each step of the talk.
+    """
+    connection = _connect(path, timeout)
+    if connection is None:
+        return None
+    with connection:
+        try:
+            connection.sendall(line_of(request))
+            for answer in _lines(connection):
+                return answer
+            what = "the running tournament ended before it answered"
+        except TimeoutError:
+            what = f"the running tournament did not answer within {timeout:g} s"
+        except (OSError, ValueError):
+            what = "the running tournament hung up before it answered"
+    raise StoreRefused(what, step="see what became of it: enginetour status")
+
+
+def subscribe(path: Path, timeout: float | None = None) -> Iterator[dict[str, Any]] | None:
+    """Live events of the running tournament until it ends, None if nobody listens.
+
+    `timeout`: seconds without an event after which TimeoutError is raised, None to wait for ever.
+    """
+    connection = _connect(path, PATIENCE_S)
+    if connection is None:
+        return None
+    connection.sendall(line_of({"do": "subscribe"}))
+    connection.settimeout(timeout)
+    return _events(connection)
+
+
+def _events(connection: socket.socket) -> Iterator[dict[str, Any]]:
+    with connection, contextlib.suppress(ConnectionError):
+        for message in _lines(connection):
+            if "ok" not in message:
+                yield message

@@ -1,0 +1,266 @@
+"""The control socket: answers, live events, and clients that mean no good."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from enginetour.control import ControlServer, Request, ask, refusal, socket_path, subscribe
+from enginetour.control import server as server_module
+from enginetour.control.address import LONGEST_REQUEST, candidates
+from enginetour.errors import StorageFailed, StoreRefused
+
+Answering = tuple[Path, ControlServer]
+
+
+def answer_all(inbox: SimpleQueue[Request | None]) -> None:
+    """A tournament that echoes what it is asked, but for two requests."""
+    while (request := inbox.get()) is not None:
+        if request.do == "refuse":
+            request.reply(refusal("no such entrant", 2))
+        elif request.do != "ignore":
+            request.reply({"ok": True, "do": request.do, **request.arguments})
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Answering]:
+    inbox: SimpleQueue[Any] = SimpleQueue()
+    path = socket_path(tmp_path / "t.db", "autumn")
+    thread = threading.Thread(target=answer_all, args=(inbox,))
+    thread.start()
+    with ControlServer(path, inbox) as server:
+        yield path, server
+    inbox.put(None)
+    thread.join()
+
+
+def raw(server: ControlServer) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(20)
+    connection.connect(os.fspath(server.path))
+    return connection
+
+
+def test_answer(running: Answering) -> None:
+    """A request comes back answered, with what it carried."""
+    path, _ = running
+    assert ask(path, {"do": "withdraw", "name": "Toga II"}) == {"ok": True, "do": "withdraw", "name": "Toga II"}
+
+
+def test_refusal(running: Answering) -> None:
+    """A refusal carries its line and exit code."""
+    path, _ = running
+    assert ask(path, {"do": "refuse"}) == {"ok": False, "error": "no such entrant", "exit": 2}
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    """Without a running tournament there is no answer, and a socket left by a killed one counts as none."""
+    path = socket_path(tmp_path / "t.db", "autumn")
+    assert ask(path, {"do": "status"}) is None
+    assert subscribe(path) is None
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(os.fspath(path))
+    left.close()
+    assert ask(path, {"do": "status"}) is None
+    with ControlServer(path, SimpleQueue()) as server:
+        assert server.path == path, "the new run takes the place of the dead one"
+    assert not path.exists()
+
+
+def test_only_the_user(running: Answering) -> None:
+    """Nobody but the user may open the socket."""
+    _, server = running
+    assert stat.S_IMODE(server.path.stat().st_mode) == 0o600
+
+
+def test_other_user_is_hung_up_on(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer of another user gets no answer, whatever the file's mode says."""
+    _, server = running
+    monkeypatch.setattr(server_module, "peer_is_us", lambda connection: False)
+    with raw(server) as connection:
+        assert connection.recv(100) == b""
+
+
+def test_silent_tournament(running: Answering) -> None:
+    """A tournament that does not answer in time is told from none at all."""
+    path, _ = running
+    with pytest.raises(StoreRefused, match="did not answer"):
+        ask(path, {"do": "ignore"}, timeout=0.05)
+
+
+def test_end_without_answer(tmp_path: Path) -> None:
+    """A tournament that ends before it answers is named so."""
+    path = socket_path(tmp_path / "t.db", "autumn")
+    inbox: SimpleQueue[Request] = SimpleQueue()
+    server = ControlServer(path, inbox)
+    server.start()
+
+    def end() -> None:
+        inbox.get()
+        server.close()
+
+    ender = threading.Thread(target=end)
+    ender.start()
+    with pytest.raises(StoreRefused, match="before it answered"):
+        ask(path, {"do": "stop"}, timeout=20)
+    ender.join()
+
+
+def test_answer_before_the_end(tmp_path: Path) -> None:
+    """The answer to the request that ends a tournament still goes out."""
+    path = socket_path(tmp_path / "t.db", "autumn")
+    inbox: SimpleQueue[Request] = SimpleQueue()
+    server = ControlServer(path, inbox)
+    server.start()
+
+    def end() -> None:
+        inbox.get().reply({"ok": True})
+        server.close()
+
+    ender = threading.Thread(target=end)
+    ender.start()
+    assert ask(path, {"do": "stop"}, timeout=20) == {"ok": True}
+    ender.join()
+
+
+@pytest.mark.parametrize(
+    "nonsense", [b"hello\n", b"[]\n", b'{"do": 3}\n', b"[" * 60_000 + b"\n", b"\xff\xfe\n", b"\n" * 60_000, b"{}\n"]
+)
+def test_nonsense(running: Answering, nonsense: bytes) -> None:
+    """What is no request is refused in one line, and the server lives on."""
+    path, server = running
+    with raw(server) as connection:
+        connection.sendall(nonsense)
+        refused = connection.recv(LONGEST_REQUEST)
+    assert json.loads(refused.splitlines()[0])["exit"] == 2
+    assert ask(path, {"do": "status"}) == {"ok": True, "do": "status"}
+
+
+def test_huge_request(running: Answering) -> None:
+    """A line without end is cut off at 64 KiB."""
+    path, server = running
+    with raw(server) as connection, pytest.raises(OSError):
+        for _ in range(10_000):
+            connection.sendall(b"x" * 65_536)
+    assert ask(path, {"do": "status"}) == {"ok": True, "do": "status"}
+
+
+def test_unfinished_request(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who does not finish its line in time is hung up on, while others are answered."""
+    path, server = running
+    monkeypatch.setattr(server_module, "PATIENCE_S", 0.0)
+    with raw(server) as connection:
+        connection.sendall(b'{"do": "sta')
+        with suppress(ConnectionResetError):
+            assert connection.recv(100) == b""
+    monkeypatch.undo()
+    assert ask(path, {"do": "status"}) == {"ok": True, "do": "status"}
+
+
+def test_several_requests(running: Answering) -> None:
+    """Requests on one connection are answered one after another, in their order."""
+    _, server = running
+    with raw(server) as connection, connection.makefile("rb") as answers:
+        connection.sendall(b"".join(b'{"do":"n","n":%d}\n' % n for n in range(50)))
+        assert [json.loads(answers.readline())["n"] for _ in range(50)] == list(range(50))
+
+
+def test_many_clients(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More connections than the limit are turned away, and the places come back."""
+    path, server = running
+    monkeypatch.setattr(server_module, "MOST_CLIENTS", 3)
+    held = [raw(server) for _ in range(3)]
+    for connection in held:
+        connection.sendall(b'{"do":"status"}\n')
+        assert connection.recv(1000)
+    with raw(server) as turned_away:
+        assert turned_away.recv(100) == b""
+    for connection in held:
+        connection.close()
+    answer = None
+    while answer is None:
+        try:
+            answer = ask(path, {"do": "status"})
+        except StoreRefused:
+            continue  # the server has not yet seen that they hung up
+    assert answer["ok"]
+
+
+def test_live_events(running: Answering) -> None:
+    """Every subscriber hears every event, in order, until the tournament ends."""
+    path, server = running
+    streams = [subscribe(path, timeout=20) for _ in range(3)]
+    heard: list[list[dict[str, Any]]] = [[] for _ in streams]
+
+    def listen(number: int) -> None:
+        stream = streams[number]
+        assert stream is not None
+        heard[number].extend(stream)
+
+    listeners = [threading.Thread(target=listen, args=(n,)) for n in range(3)]
+    for listener in listeners:
+        listener.start()
+    assert ask(path, {"do": "status"}) is not None, "answered after the subscriptions were taken"
+    for number in range(200):
+        server.publish({"event": "game", "number": number})
+    server.close()
+    for listener in listeners:
+        listener.join()
+    assert heard == [[{"event": "game", "number": number} for number in range(200)]] * 3
+
+
+def test_slow_subscriber(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A subscriber that does not read is cut off; nobody waits for it."""
+    path, server = running
+    monkeypatch.setattr(server_module, "UNREAD_BYTES", 10_000)
+    with raw(server) as sleeper:
+        sleeper.sendall(b'{"do":"subscribe"}\n')
+        assert json.loads(sleeper.recv(100)) == {"ok": True}
+        for _ in range(300):
+            server.publish({"event": "board", "text": "x" * 5_000})
+        assert ask(path, {"do": "status"}) == {"ok": True, "do": "status"}
+        received = 0
+        while data := sleeper.recv(65_536):
+            received += len(data)
+    assert received < 300 * 5_000
+
+
+def test_long_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path too long for a socket still leads to the tournament, through the runtime folder."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", os.fspath(tmp_path))
+    deep = tmp_path / ("d" * 100)
+    deep.mkdir()
+    path = socket_path(deep / "t.db", "autumn")
+    inbox: SimpleQueue[Any] = SimpleQueue()
+    thread = threading.Thread(target=answer_all, args=(inbox,))
+    thread.start()
+    with ControlServer(path, inbox) as server:
+        assert server.path.parent == tmp_path / "enginetour"
+        assert stat.S_IMODE(server.path.parent.stat().st_mode) == 0o700
+        assert ask(path, {"do": "status"}) == {"ok": True, "do": "status"}
+        assert ask(socket_path(deep / "other.db", "autumn"), {"do": "status"}) is None
+    inbox.put(None)
+    thread.join()
+
+
+def test_folder_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A runtime folder that others can enter is not trusted, and somebody's file is not removed."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", os.fspath(tmp_path))
+    (tmp_path / "enginetour").mkdir()
+    (tmp_path / "enginetour").chmod(0o777)
+    path = socket_path(tmp_path / "t.db", "autumn")
+    path.write_text("mine")
+    monkeypatch.setattr(server_module, "candidates", lambda path: candidates(path)[:2])
+    with pytest.raises(StorageFailed, match="socket cannot be made"):
+        ControlServer(path, SimpleQueue()).start()
+    assert path.read_text() == "mine"
