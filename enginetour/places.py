@@ -1,0 +1,278 @@
+"""Where games are played: slots on this machine, each a process of its own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+import selectors
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from enginetour.errors import MachineFailure
+from enginetour.model import Game
+from enginetour.referee.link import frame
+from enginetour.slotprocess import SLOT, SlotProcess, Work
+from enginetour.supervise import strays
+from enginetour.task import GameTask, Probe, ProbeTask
+
+STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
+
+Listener = Callable[[int, str, object], None]
+
+
+class LocalPlace:
+    """Slots on this machine, started when first needed; one thread of its own looks after all of them.
+
+    `on_event(slot, name, payload)` is called from that thread. `tag` marks every process started here, slots
+    and engines (`end_leftovers` finds them after a crash); `command` is how a slot is started.
+    """
+
+    def __init__(
+        self,
+        slots: int,
+        on_event: Listener | None = None,
+        *,
+        tag: str = "",
+        command: Sequence[str] = SLOT,
+    ) -> None:
+        self.tag = tag or f"place-{secrets.token_hex(8)}"
+        self._size = slots
+        self._on_event = on_event
+        self._command = command
+        self._serial = itertools.count(1)
+        self._slots: dict[int, SlotProcess] = {}
+        self._queue: deque[Work] = deque()
+        self._asked: deque[Callable[[], None]] = deque()
+        self._lock = threading.Lock()  # guards _asked, _refusing, _gone: all that other threads touch
+        self._refusing = ""
+        self._gone = False
+        self._closing = False
+        self._selector = selectors.DefaultSelector()
+        self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._selector.register(self._bell, selectors.EVENT_READ, self._hear_bell)
+        self._awaited: list[threading.Event] = []  # to be set when no slot process is alive
+        self._thread = threading.Thread(target=self._run, name="places", daemon=True)
+        self._thread.start()
+
+    def submit(self, task: GameTask | ProbeTask, prefer: int | None = None) -> Future[Game | Probe]:
+        """A game to play, queued when all slots are busy; `prefer` is the index of a slot, taken if it is free.
+
+        The future raises MachineFailure when the slot died, failed, or was stopped. Raises RuntimeError after
+        `stop` or `close`.
+        """
+        work = Work(frame(task), prefer)
+        if not self._ask(lambda: self._queue.append(work), task=True):
+            raise RuntimeError(f"no new games: {self._refusing}")
+        return work.future
+
+    def resize(self, slots: int) -> None:
+        """More or fewer slots; surplus ones go when their game has ended."""
+        self._ask(lambda: self._resize(slots))
+
+    def stop(self, *, now: bool) -> None:
+        """No new games; queued ones fail. `now`: running ones too, and all slots and engines are dead on return (3 s).
+
+        Otherwise this returns at once and running games end in their time.
+        """
+        with self._lock:
+            self._refusing = self._refusing or "the place was stopped"
+        dead = threading.Event()
+        asked = self._ask(lambda: self._stop(dead, now=now))
+        if asked and now and threading.current_thread() is not self._thread:
+            dead.wait(STOP_LIMIT)
+
+    def close(self) -> None:
+        """Stop now and leave nothing: no process, descriptor or thread. Twice is once."""
+        self.stop(now=True)
+        self._ask(self._close)
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def __enter__(self) -> LocalPlace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ask(self, act: Callable[[], None], *, task: bool = False) -> bool:
+        """Have the thread do something; False when it will not any more."""
+        with self._lock:
+            if self._gone or (task and self._refusing):
+                return False
+            self._asked.append(act)
+            if len(self._asked) == 1:
+                os.write(self._ring, b"!")
+        return True
+
+    # From here on everything runs in the place's own thread.
+
+    def _run(self) -> None:
+        why = "the place was closed"
+        try:
+            while not self._closing or self._slots:
+                due = [next_one for slot in self._slots.values() if (next_one := slot.insist()) is not None]
+                left = max(0.0, min(due) - time.monotonic()) if due else None
+                for key, events in self._selector.select(left):
+                    if key.fd in self._selector.get_map():  # an earlier one of this round may have closed it
+                        key.data(events)
+                self._assign()
+                if not self._slots:
+                    self._all_dead()
+        except BaseException as error:
+            why = f"the place failed: {error!r}"
+            raise
+        finally:
+            self._clear(why)
+
+    def _clear(self, why: str) -> None:
+        """The last act: nothing stays alive and nobody waits for ever."""
+        with self._lock:
+            self._gone = True
+            self._refusing = why
+            asked, self._asked = self._asked, deque()
+        for act in asked:
+            act()  # a submission that came in the last moment: its future is in the queue now
+        for slot in list(self._slots.values()):
+            slot.process.kill()
+            words = slot.bury()
+            if slot.work is not None:
+                slot.work.fail(f"{words}; {why}")
+        self._slots.clear()
+        self._drop_queue(why)
+        self._selector.close()
+        os.close(self._bell)
+        os.close(self._ring)
+        self._all_dead()
+
+    def _all_dead(self) -> None:
+        while self._awaited:
+            self._awaited.pop().set()
+
+    def _hear_bell(self, _: int) -> None:
+        os.read(self._bell, 4096)
+        with self._lock:
+            asked, self._asked = self._asked, deque()
+        for act in asked:
+            act()
+
+    def _resize(self, slots: int) -> None:
+        self._size = slots
+        for slot in self._slots.values():
+            if slot.index >= slots and not slot.leaving:
+                self._leave(slot, now=False)
+
+    def _stop(self, dead: threading.Event, *, now: bool) -> None:
+        self._awaited.append(dead)
+        self._drop_queue("the place was stopped")
+        for slot in self._slots.values():
+            self._leave(slot, now=now)
+
+    def _close(self) -> None:
+        self._closing = True
+
+    def _drop_queue(self, why: str) -> None:
+        while self._queue:
+            work = self._queue.popleft()
+            if work.future.set_running_or_notify_cancel():
+                work.fail(why)
+
+    def _assign(self) -> None:
+        while self._queue:
+            index = self._free(self._queue[0].prefer)
+            if index is None:
+                return
+            work = self._queue.popleft()
+            if not work.future.set_running_or_notify_cancel():
+                continue
+            try:
+                slot = self._slots.get(index) or self._start(index)
+            except MachineFailure as failure:
+                work.future.set_exception(failure)
+                continue
+            slot.give(work)
+            self._watch_input(slot)
+
+    def _free(self, prefer: int | None) -> int | None:
+        """The slot for the next task: the one it prefers, else one that runs, else one to start."""
+        idle = [index for index in range(self._size) if index in self._slots and self._slots[index].idle]
+        unused = [index for index in range(self._size) if index not in self._slots]
+        if prefer in idle or prefer in unused:
+            return prefer
+        return next(iter(idle + unused), None)
+
+    def _start(self, index: int) -> SlotProcess:
+        slot = SlotProcess(index, f"{self.tag}/{os.getpid()}-{next(self._serial)}", self._command)
+        self._slots[index] = slot
+        self._selector.register(slot.stdout, selectors.EVENT_READ, lambda _: self._hear(slot))
+        self._selector.register(slot.stderr, selectors.EVENT_READ, lambda _: self._hear_complaints(slot))
+        self._selector.register(slot.pidfd, selectors.EVENT_READ, lambda _: self._ended(slot))
+        return slot
+
+    def _leave(self, slot: SlotProcess, *, now: bool) -> None:
+        slot.leave(now=now)
+        self._watch_input(slot)
+
+    def _watch_input(self, slot: SlotProcess) -> None:
+        """Have the selector say when a slot's full input has room again."""
+        watched = slot.stdin in self._selector.get_map()
+        if len(slot.out) and not watched:
+            self._selector.register(slot.stdin, selectors.EVENT_WRITE, lambda _: self._push(slot))
+        elif not len(slot.out) and watched:
+            self._selector.unregister(slot.stdin)
+
+    def _push(self, slot: SlotProcess) -> None:
+        slot.out.push()
+        self._watch_input(slot)
+
+    def _hear(self, slot: SlotProcess) -> None:
+        messages, open_still = slot.hear()
+        for message in messages:
+            self._take(slot, *message)
+        if not open_still:
+            self._selector.unregister(slot.stdout)
+            slot.leave(now=True)  # it says nothing any more: it goes, by signal if it must
+
+    def _take(self, slot: SlotProcess, kind: str, *values: Any) -> None:
+        if kind == "event":
+            if self._on_event is not None:
+                self._on_event(slot.index, *values)
+            return
+        work, slot.work = slot.work, None
+        if slot.leaving and not slot.deadlines:
+            slot.leave(now=False)  # from now on it is only saying goodbye
+        if work is None:
+            return
+        if kind == "result":
+            work.future.set_result(values[0])
+        else:
+            work.fail(values[0])
+
+    def _hear_complaints(self, slot: SlotProcess) -> None:
+        if not slot.hear_complaints():
+            self._selector.unregister(slot.stderr)
+
+    def _ended(self, slot: SlotProcess) -> None:
+        """It is dead: take what it still said, bury it; the next task starts a new one."""
+        while slot.stdout in self._selector.get_map():
+            messages, open_still = slot.hear()
+            for message in messages:
+                self._take(slot, *message)
+            if not messages or not open_still:
+                self._selector.unregister(slot.stdout)
+        for fd in (slot.stdin, slot.stderr, slot.pidfd):
+            if fd in self._selector.get_map():
+                self._selector.unregister(fd)
+        words = slot.bury()
+        del self._slots[slot.index]
+        if slot.work is not None:
+            slot.work.fail(words)
+
+
+def end_leftovers(tag: str) -> tuple[str, ...]:
+    """End processes of an earlier run of the same tag, slots and engines; names them. Nobody else is touched."""
+    return tuple(f"{seen.name} ({seen.pid})" for seen, _ in strays.end_tagged((tag,)))

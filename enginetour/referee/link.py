@@ -1,0 +1,64 @@
+"""What a slot and its place say to each other, and what a game sees of it.
+
+Frames are a 4-byte big-endian length and a pickle; both ends are ours. To the slot: `GameTask`, `ProbeTask`, `Stop`;
+end of file means that the scheduler is gone. From it: ``("event", name, payload)``, then one of
+``("result", Game | Probe)`` and ``("failed", text)`` for every task.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from dataclasses import dataclass
+from typing import Any, Literal
+
+HEAD = struct.Struct(">I")
+
+Stopping = Literal["", "finish", "now"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """No more tasks; `now` drops the running game, otherwise it may end."""
+
+    now: bool
+
+
+class Link:
+    """A game's way to its place. This one leads nowhere, for a game played in the caller's own process."""
+
+    control_fd: int | None = None  # in every wait of the game; readable: ask `stopping`
+
+    def stopping(self) -> Stopping:
+        """Whether to stop; reads what the control pipe holds, never waits."""
+        return ""
+
+    def tell(self, name: str, payload: object) -> None:
+        """A live event; it may get lost, and never waits."""
+
+
+def frame(message: object) -> bytes:
+    """A message as it goes over a pipe. Raises what pickle raises for something that is no plain value."""
+    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return HEAD.pack(len(body)) + body
+
+
+class Frames:
+    """Bytes in as they come, whole messages out."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def feed(self, chunk: bytes) -> list[Any]:
+        """Messages that end in this chunk, oldest first."""
+        self._held += chunk
+        messages: list[Any] = []
+        while len(self._held) >= HEAD.size:
+            end = HEAD.size + HEAD.unpack_from(self._held)[0]
+            if len(self._held) < end:
+                break
+            messages.append(pickle.loads(memoryview(self._held)[HEAD.size : end]))  # noqa: S301 - from our own process
+            del self._held[:end]
+        return messages

@@ -1,0 +1,157 @@
+"""``python -m enginetour.slot``: the process of one slot. Tasks in on fd 0, events and results out on fd 1.
+
+It loads the rules of chess and nothing of stores or tables, plays one game at a time in its only thread, and goes when
+the scheduler goes: end of file on fd 0, and SIGTERM as parent-death signal, which leaves it the time to end what its
+engines left behind. If that takes too long an alarm kills it, and with it its engines.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import traceback
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from enginetour.errors import MachineFailure
+from enginetour.referee.link import Frames, Link, Stop, Stopping, frame
+from enginetour.supervise import strays
+from enginetour.supervise.ending import kill_living
+from enginetour.supervise.pipes import Outbox
+from enginetour.supervise.scratch import SCRATCH_ROOT
+from enginetour.task import GameTask, ProbeTask
+
+READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
+LAST_BREATH = 2.0  # s from "now" to the end, whatever hangs; the place waits 3 s in all (reliability spec 3)
+
+
+class PipeLink(Link):
+    """The slot's ends of its pipes. `control_fd` is an epoll over the control pipe and the signals."""
+
+    def __init__(self, control: int, results: int) -> None:
+        self._control = control
+        self._frames = Frames()
+        self._tasks: deque[GameTask | ProbeTask] = deque()
+        self._stopping: Stopping = ""
+        os.set_blocking(control, False)
+        os.set_blocking(results, False)
+        self._out = Outbox(results, cap=None)
+        self._alarm, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
+        self._epoll = select.epoll()
+        self._epoll.register(control, select.EPOLLIN)
+        self._epoll.register(self._alarm, select.EPOLLIN)
+        self.control_fd = self._epoll.fileno()
+
+    def stopping(self) -> Stopping:
+        """Read what came; "now" is final, and sets the alarm."""
+        for fd, _ in self._epoll.poll(0):
+            try:
+                chunk = os.read(fd, READ_SIZE)
+            except BlockingIOError:
+                continue
+            except OSError:
+                chunk = b""
+            if fd == self._control:
+                self._hear(chunk)
+        return self._stopping
+
+    def next_task(self) -> GameTask | ProbeTask | None:
+        """Wait for the next task; None: it is time to go."""
+        while not self.stopping():
+            if self._tasks:
+                return self._tasks.popleft()
+            self._epoll.poll()
+        return None
+
+    def tell(self, name: str, payload: object) -> None:
+        """An event, if the pipe has room for it now."""
+        self._out.push()
+        if not len(self._out):
+            self._out.send(frame(("event", name, payload)))
+
+    def report(self, kind: str, value: object) -> None:
+        """A result; waits until the place has taken it, unless the place is gone or told us to go now."""
+        self._out.send(frame((kind, value)))
+        poll = select.poll()
+        poll.register(self._out.fd, select.POLLOUT)
+        poll.register(self._epoll.fileno(), select.POLLIN)
+        while len(self._out) and not self._out.broken and self.stopping() != "now":
+            poll.poll()
+            self._out.push()
+
+    def stop_now(self) -> None:
+        """Drop everything; the alarm's default action ends a slot that cannot."""
+        self._stopping = "now"
+        signal.setitimer(signal.ITIMER_REAL, LAST_BREATH)
+
+    def _hear(self, chunk: bytes) -> None:
+        if not chunk:
+            self._epoll.unregister(self._control)
+            self.stop_now()
+            return
+        for message in self._frames.feed(chunk):
+            if not isinstance(message, Stop):
+                self._tasks.append(message)
+            elif message.now:
+                self.stop_now()
+            elif not self._stopping:
+                self._stopping = "finish"
+
+
+def serve(link: PipeLink) -> None:
+    """Play task after task until told to go; engines may live on between them."""
+    from enginetour.referee.game import play
+    from enginetour.referee.probe import probe
+    from enginetour.referee.shelf import EngineShelf
+
+    shelf = EngineShelf()
+    while (task := link.next_task()) is not None:
+        try:
+            result: Any = play(task, link, shelf) if isinstance(task, GameTask) else probe(task, link)
+            link.report("result", result)
+        except Exception as error:  # whatever it is, the game does not exist and the slot goes on
+            kill_living()
+            shelf = EngineShelf()
+            if not isinstance(error, MachineFailure):
+                traceback.print_exc()
+            told = str(error) if isinstance(error, MachineFailure) else f"the slot failed: {error!r}"
+            link.report("failed", told)
+    if link.stopping() != "now":
+        shelf.close_all()
+
+
+def main() -> None:
+    """Make this process a slot: own pipes out of the way of stray prints, signals noted, orphans adopted."""
+    control, results = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)  # what anybody prints goes to stderr, where the place keeps the last lines
+    link = PipeLink(control, results)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, lambda *_: link.stop_now())
+    signal.signal(signal.SIGHUP, lambda *_: link.stop_now())
+    signal.signal(signal.SIGINT, lambda *_: None)  # for the scheduler to act on; never ignored, that is inherited
+    strays.adopt_orphans()
+    strays.hear_parent_death(signal.SIGTERM)
+    try:
+        serve(link)
+    finally:
+        kill_living()
+        _leave_scratch()
+
+
+def _leave_scratch() -> None:
+    """Remove the folder the place made for this slot's scratch folders, if it is empty."""
+    root = os.environ.get(SCRATCH_ROOT)
+    if root:
+        with suppress(OSError):
+            Path(root).rmdir()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The place's side of one slot process: how it is started, what goes in and out, how it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import enginetour
+from enginetour.errors import MachineFailure
+from enginetour.referee.link import Frames, Stop, frame
+from enginetour.supervise import strays
+from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, last_lines
+from enginetour.supervise.process import status_words
+from enginetour.supervise.scratch import SCRATCH_ROOT, make_scratch, wipe
+
+READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
+SLOT = (sys.executable, "-P", "-m", "enginetour.slot")  # -P: nothing is ever imported from the current folder
+TERM_AFTER = 1.2  # s from "stop now"; the slot kills its engines and goes by itself well before
+KILL_AFTER = 2.0  # s; so that everything is dead within 3 s (reliability spec 3)
+KILL_WAIT = 1.0  # s; only a process stuck in the kernel needs any
+LEAVE_AFTER = 6.0  # s for an idle slot to end its engines politely: 2.5 s each way (reliability spec 4.4), twice
+
+
+@dataclass(slots=True)
+class Work:
+    """A task on its way: its frame, the slot it would like, and whom to tell."""
+
+    message: bytes
+    prefer: int | None
+    future: Future[Any] = field(default_factory=Future)
+
+    def fail(self, why: str) -> None:
+        """The host failed it."""
+        self.future.set_exception(MachineFailure(why))
+
+
+class SlotProcess:
+    """One slot process as its place sees it. Raises MachineFailure if it cannot be started.
+
+    To be made in a thread that outlives it: its parent-death signal is bound to that thread.
+    """
+
+    def __init__(self, index: int, tag: str, command: Sequence[str]) -> None:
+        self.index = index
+        self.tag = tag
+        self.work: Work | None = None
+        self.leaving = False
+        self.deadlines: list[tuple[float, int]] = []  # (CLOCK_MONOTONIC s, signal) still to come
+        self.scratch = make_scratch()
+        try:
+            self.process = subprocess.Popen(
+                list(command),
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=_environment(self.scratch, tag),
+                start_new_session=True,
+            )
+        except OSError as error:
+            wipe(self.scratch)
+            raise MachineFailure(f"slot {index} cannot be started: {error.strerror}") from error
+        assert self.process.stdin and self.process.stdout and self.process.stderr
+        self.stdin = self.process.stdin.fileno()
+        self.stdout = self.process.stdout.fileno()
+        self.stderr = self.process.stderr.fileno()
+        for end in (self.stdin, self.stdout, self.stderr):
+            os.set_blocking(end, False)
+        self.pidfd = os.pidfd_open(self.process.pid)
+        self.out = Outbox(self.stdin, cap=None)
+        self._frames = Frames()
+        self._complaints = ByteRing(STDERR_CAP)
+
+    @property
+    def idle(self) -> bool:
+        """Ready for a task."""
+        return self.work is None and not self.leaving
+
+    def give(self, work: Work) -> None:
+        """Hand it a task; one at a time."""
+        self.work = work
+        self.out.send(work.message)
+
+    def leave(self, *, now: bool) -> None:
+        """Tell it to go: after its game, or now, with signals to follow if it does not listen."""
+        if not self.leaving or now:
+            self.out.send(frame(Stop(now)))
+        self.leaving = True
+        begun = time.monotonic()
+        if now:
+            self.deadlines = [(begun + TERM_AFTER, signal.SIGTERM), (begun + KILL_AFTER, signal.SIGKILL)]
+        elif self.work is None:
+            self.deadlines = [(begun + LEAVE_AFTER, signal.SIGKILL)]
+
+    def insist(self) -> float | None:
+        """Send what is due; the time of the next signal."""
+        while self.deadlines and self.deadlines[0][0] <= time.monotonic():
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.pidfd, self.deadlines.pop(0)[1])
+        return self.deadlines[0][0] if self.deadlines else None
+
+    def hear(self) -> tuple[list[Any], bool]:
+        """Whole messages of one read, and whether more may come. A broken stream ends it."""
+        try:
+            chunk = os.read(self.stdout, READ_SIZE)
+        except BlockingIOError:
+            return [], True
+        return self._frames.feed(chunk), bool(chunk)
+
+    def hear_complaints(self) -> bool:
+        """One read of stderr; whether more may come."""
+        try:
+            chunk = os.read(self.stderr, READ_SIZE)
+        except BlockingIOError:
+            return True
+        self._complaints.append(chunk)
+        return bool(chunk)
+
+    def bury(self) -> str:
+        """Reap it, end what it left behind, close everything; how it ended, in words."""
+        strays.ended_by([self.pidfd], time.monotonic_ns() + int(KILL_WAIT * 1e9))
+        returncode = self.process.poll()
+        strays.end_tagged((self.tag,))
+        self.hear_complaints()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]  # all three are pipes
+        os.close(self.pidfd)
+        wipe(self.scratch)
+        how = "it cannot be killed" if returncode is None else status_words(returncode)
+        said = " | ".join(last_lines(bytes(self._complaints), 3))
+        return f"slot {self.index} ended ({how})" + (f": {said}" if said else "")
+
+
+def _environment(scratch: Path, tag: str) -> dict[str, str]:
+    """Our own, so that it imports what we import; the package's folder only where an interpreter would not look."""
+    ours = dict(os.environ)
+    root = Path(enginetour.__file__).resolve().parents[1]
+    if root.name not in ("site-packages", "dist-packages"):
+        ours["PYTHONPATH"] = os.pathsep.join(filter(None, (str(root), ours.get("PYTHONPATH"))))
+    return ours | {SCRATCH_ROOT: str(scratch), strays.TAG: tag}
