@@ -1,0 +1,204 @@
+"""One engine, one TOML file: reading it with the place of each mistake, and writing a new one.
+
+`command` is a list (or one word) and may hold ``{python}`` (the running interpreter), ``{here}`` (the folder of the
+file), ``{scratch}`` (the process's own folder) and ``{program:NAME}`` (another program, as found on this machine).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from enginetour.errors import InputRefused
+from enginetour.task import Quirks
+from enginetour.tomlplace import near, read_toml, refusal
+
+Limit = Literal["clock", "movetime", "nodes", "depth"]
+Value = str | int | float | bool
+# What an engine obeys when its file does not say: all of UCI; `sd` and `nps` only where known (runner spec 8).
+USUAL_LIMITS: Mapping[str, frozenset[str]] = {
+    "uci": frozenset({"clock", "movetime", "nodes", "depth"}),
+    "cecp": frozenset({"clock", "movetime"}),
+}
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_Line = Annotated[str, Field(max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
+_Word = Annotated[_Line, Field(min_length=1)]
+_Lines = Annotated[tuple[_Line, ...], Field(strict=False, max_length=64)]
+
+
+class QuirksSection(BaseModel):
+    """``[quirks]``: the fields of `Quirks`, with their bounds."""
+
+    model_config = _STRICT
+    line_delay_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
+    handshake_timeout: Annotated[float, Field(gt=0, le=600)] = 10.0
+    ready_timeout: Annotated[float, Field(gt=0, le=600)] = 10.0
+    fence: Literal["off", "inline", "wait"] = "off"
+    whitepov: bool = False
+    lenient_promotion: bool = False
+    st_fraction: bool = False
+    movetime: Literal["st", "level"] = "st"
+    no_cores: bool = False
+    init: _Lines = ()
+    max_plies: Annotated[int, Field(ge=0, le=10_000)] = 0
+    restart: bool = False
+    movetime_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 0
+
+
+class EngineFile(BaseModel):
+    """An engine file as written."""
+
+    model_config = _STRICT
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    command: Annotated[tuple[_Word, ...], Field(strict=False, min_length=1, max_length=256)]
+    args: Annotated[tuple[_Line, ...], Field(strict=False, max_length=256)] = ()
+    protocol: Literal["uci", "cecp"]
+    dir: _Word | None = None
+    env: dict[_Word, _Line] = {}
+    version: _Line = ""
+    author: _Line = ""
+    family: _Line = ""
+    origin: _Line = ""
+    rating: float | None = None
+    package: Annotated[str, Field(pattern=r"^[a-z0-9.+ -]*$")] = ""  # for `apt install`, the next step
+    options: dict[_Word, _Line | int | float | bool] = {}
+    limits: Annotated[frozenset[Limit], Field(strict=False, min_length=1)] | None = None
+    files: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")], str] = {}
+    max_copies: Annotated[int, Field(ge=0, le=1024)] = 0
+    quirks: QuirksSection = QuirksSection()
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _one_word(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("name")
+    @classmethod
+    def _printable(cls, text: str) -> str:
+        if not text.isprintable() or text != text.strip():
+            raise ValueError("a name is printable text without blanks at its ends")
+        return text
+
+
+@dataclass(frozen=True)
+class EngineEntry:
+    """An engine of the registry; relative paths and ``{here}`` begin at `folder`, `path` is its file if it has one."""
+
+    id: str
+    name: str
+    command: tuple[str, ...]
+    protocol: Literal["uci", "cecp"]
+    folder: Path = field(default_factory=Path.cwd)
+    path: Path | None = None
+    dir: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+    author: str = ""
+    family: str = ""
+    origin: str = ""
+    rating: float | None = None
+    package: str = ""
+    options: Mapping[str, Value] = field(default_factory=dict)
+    limits: frozenset[str] | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    max_copies: int = 0
+    quirks: Quirks = field(default_factory=Quirks)
+
+    @property
+    def obeyed(self) -> frozenset[str]:
+        """The search limits it obeys, the protocol's usual ones when its file does not say."""
+        return self.limits if self.limits is not None else USUAL_LIMITS[self.protocol]
+
+
+def read_entry(path: Path) -> EngineEntry:
+    """An engine file; its id is the file's name. InputRefused names file, line and what is allowed."""
+    table, text = read_toml(path, "an engine file")
+    try:
+        read = EngineFile.model_validate(table)
+    except ValidationError as error:
+        raise refusal(error, path, text, EngineFile) from None
+    return EngineEntry(
+        id=path.stem,
+        path=path,
+        folder=path.parent,
+        command=(*read.command, *read.args),
+        quirks=Quirks(**read.quirks.model_dump()),
+        **{key: getattr(read, key) for key in _COPIED},
+    )
+
+
+_COPIED = tuple(f.name for f in fields(EngineEntry) if f.name not in {"id", "path", "folder", "command", "quirks"})
+
+
+def changed_quirks(quirks: Quirks, changes: Mapping[str, object], place: str) -> Quirks:
+    """Quirks with those of a configuration put over them; InputRefused at `place` for unknown or impossible ones."""
+    known = {one.name: getattr(quirks, one.name) for one in fields(Quirks)}
+    for key in changes:
+        if key not in known:
+            raise InputRefused(f"unknown quirk {key!r}{near(key, known)}", place=place)
+    try:
+        return Quirks(**QuirksSection.model_validate({**known, **changes}).model_dump())
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(key) for key in ("quirks", *first["loc"]))
+        raise InputRefused(f"{name}: {first['msg']}, found {first['input']!r}", place=place) from None
+
+
+def write_entry(folder: Path, entry: EngineEntry) -> Path:
+    """Write ``ID.toml`` whole or not at all; InputRefused when there is such a file already."""
+    if not _SLUG.fullmatch(entry.id):
+        raise InputRefused(f"{entry.id!r} is no file name: lower-case letters, digits, dot, dash, underscore")
+    path = folder / f"{entry.id}.toml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        number, draft = tempfile.mkstemp(prefix=f".{entry.id}-", suffix=".draft", dir=folder)
+        try:
+            with os.fdopen(number, "w", encoding="utf-8") as out:
+                out.write(entry_text(entry))
+                out.flush()
+                os.fsync(out.fileno())
+            Path(draft).chmod(0o644)
+            os.link(draft, path)  # fails where a file is; a rename would replace it
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                Path(draft).unlink()
+    except FileExistsError:
+        raise InputRefused("there is an engine file of this name", place=str(path), step="remove it first") from None
+    except OSError as error:
+        raise InputRefused(f"cannot write: {error.strerror or error}", place=str(path)) from None
+    return path
+
+
+def entry_text(entry: EngineEntry) -> str:
+    """The TOML that `read_entry` reads back to the same entry; what has its default is left out."""
+    lines = [f"name = {_toml(entry.name)}", f"command = {_toml(entry.command)}", f"protocol = {_toml(entry.protocol)}"]
+    for key in ("dir", "version", "author", "family", "origin", "rating", "package", "max_copies"):
+        value = getattr(entry, key)
+        if value not in (None, "", 0):
+            lines.append(f"{key} = {_toml(value)}")
+    if entry.limits is not None:
+        lines.append(f"limits = {_toml(tuple(sorted(entry.limits)))}")
+    usual = Quirks()
+    quirks = {one.name: getattr(entry.quirks, one.name) for one in fields(Quirks)}
+    odd = {key: value for key, value in quirks.items() if value != getattr(usual, key)}
+    for section, table in (("env", entry.env), ("options", entry.options), ("files", entry.files), ("quirks", odd)):
+        if table:
+            lines += ["", f"[{section}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    """A value of an engine file; JSON's strings are TOML's but for DEL."""
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(_toml(one) for one in value)}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,96 @@
+"""What makes two engine versions the same: the content of program, scripts and nets, arguments, options that matter.
+
+Paths, names, clocks and margins do not count: a moved engine is the same engine, a rebuilt one is another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from enginetour.errors import EngineRefused
+from enginetour.task import EngineSpec
+
+# Hex digits of a fingerprint: 64 bits, a chance collision among a million versions is 3 in 100 million.
+LENGTH = 16
+# Options that change what is written down, never what is played.
+_IDLE = re.compile(r"\b(log|debug|show\w*|uci_opponent|uci_showcurrline|uci_showwdl)\b", re.IGNORECASE)
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
+
+
+def fingerprint(spec: EngineSpec) -> str:
+    """Hex text of 16 digits; EngineRefused when a file of the engine cannot be read."""
+    whole = hashlib.sha256()
+    try:
+        for part in _parts(spec):
+            whole.update(len(part).to_bytes(4, "big") + part.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise EngineRefused(f"{spec.name}: cannot read {error.filename}: {reason}") from None
+    return whole.hexdigest()[:LENGTH]
+
+
+def _parts(spec: EngineSpec) -> Iterator[str]:
+    """Every text that counts, each kind marked, in an order that does not depend on how the spec was written."""
+    yield f"protocol {spec.protocol}"
+    yield f"program {_content(spec.command[0])}"
+    for argument in spec.command[1:]:
+        file = _file(argument, spec)
+        if file is None:
+            yield f"argument {argument}"
+        else:
+            yield f"argument {_content(file)}"
+            yield from (f"module {module.name} {_content(str(module))}" for module in _modules(Path(file)))
+    for name, value in sorted((name.casefold(), value) for name, value in spec.options):
+        if not _IDLE.search(name):
+            file = _file(value, spec)
+            yield f"option {name} {value if file is None else _content(file)}"
+    for name, text in sorted(spec.files):
+        yield f"file {name}"
+        yield from (_line(line, spec) for line in text.splitlines())
+    yield from (f"env {name} {value}" for name, value in sorted(spec.env))
+    yield from (f"init {line}" for line in spec.quirks.init)
+
+
+def _line(line: str, spec: EngineSpec) -> str:
+    """A line of a generated file; ``key = /path/of/a/file`` stands for the file's content."""
+    key, equals, value = line.partition("=")
+    file = _file(value.strip(), spec) if equals and "/" in value else None
+    return line if file is None else f"{key}={_content(file)}"
+
+
+def _file(word: str, spec: EngineSpec) -> str | None:
+    """The file that a word names, from the engine's folder or beside its program; None if it names none."""
+    if not word or len(word) > 4096 or "{scratch}" in word or "\0" in word:
+        return None
+    program = os.path.dirname(os.path.realpath(spec.command[0]))  # noqa: PTH120 - realpath is a text
+    folders = [spec.dir] if spec.dir and spec.dir != "scratch" else []
+    for folder in (*folders, program):
+        path = os.path.join(folder, word)  # noqa: PTH118 - as above
+        if os.path.isfile(path):  # noqa: PTH113 - as above
+            return path
+    return None
+
+
+def _modules(script: Path) -> list[Path]:
+    """The modules beside a Python script that it imports by name."""
+    if script.suffix != ".py":
+        return []
+    named = set(_IMPORT.findall(script.read_text("utf-8", "replace")))
+    return sorted(path for name in named if (path := script.with_name(f"{name}.py")).is_file() and path != script)
+
+
+def _content(path: str) -> str:
+    """SHA-256 of a file; read once in this process while path, size, time and inode stay."""
+    found = os.stat(path)  # noqa: PTH116 - as above
+    return _digest(path, found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+@lru_cache(maxsize=1024)
+def _digest(path: str, size: int, mtime_ns: int, inode: int) -> str:  # noqa: ARG001 - they are the cache's key
+    with open(path, "rb") as file:  # noqa: PTH123 - as above
+        return hashlib.file_digest(file, "sha256").hexdigest()

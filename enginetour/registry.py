@@ -1,0 +1,269 @@
+"""The engines we know by id: files of the workspace's ``engines`` folder and those we ship; how each is started."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from enginetour.enginefile import EngineEntry, Value, changed_quirks, read_entry, write_entry
+from enginetour.errors import EngineRefused, InputRefused
+from enginetour.shipped import shipped
+from enginetour.task import EngineSpec
+from enginetour.tomlplace import near
+
+__all__ = [
+    "EngineEntry",
+    "Registry",
+    "Wanted",
+    "candidates",
+    "find",
+    "find_program",
+    "load",
+    "to_spec",
+    "write_entry",
+]
+
+# Where Debian keeps engines: not in everybody's PATH (systemd, ssh commands, root).
+GAMES = ("/usr/games", "/usr/local/games")
+# A new engine is tried as UCI for so long, s (engines spec 8); then as CECP.
+TRY_UCI = 2.0
+_PROGRAM = re.compile(r"\{program:([^{}]+)\}")
+_VERSION = re.compile(r"[-_ ]?v?\d[\w.+-]*", re.ASCII)
+
+
+class Wanted(Protocol):
+    """An entrant as a configuration asks for it: by engine id, by glob over ids, or by a command of its own."""
+
+    @property
+    def engine(self) -> str | None: ...  # noqa: D102
+    @property
+    def glob(self) -> str | None: ...  # noqa: D102
+    @property
+    def name(self) -> str | None: ...  # noqa: D102
+    @property
+    def command(self) -> tuple[str, ...] | None: ...  # noqa: D102
+    @property
+    def protocol(self) -> Literal["uci", "cecp"] | None: ...  # noqa: D102
+    @property
+    def dir(self) -> str | None: ...  # noqa: D102
+    @property
+    def env(self) -> Mapping[str, str]: ...  # noqa: D102
+    @property
+    def limits(self) -> Sequence[str] | None: ...  # noqa: D102
+    @property
+    def quirks(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Registry:
+    """Engine files by id. A file is read when it is asked for, so a broken one stops only those who name it."""
+
+    paths: Mapping[str, Path]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """All ids in alphabetical order, numbers by size."""
+        return tuple(sorted(self.paths, key=_natural))
+
+    def get(self, engine: str, place: str = "") -> EngineEntry:
+        """The entry of an id; InputRefused names the nearest one."""
+        if engine not in self.paths:
+            step = "list them by: enginetour engines list"
+            raise InputRefused(f"unknown engine {engine!r}{_near_few(engine, self.paths)}", place=place, step=step)
+        return read_entry(self.paths[engine])
+
+    def entries(self) -> tuple[EngineEntry, ...]:
+        """Every entry, in the order of `ids`."""
+        return tuple(read_entry(self.paths[engine]) for engine in self.ids)
+
+    def matching(self, wanted: Wanted, folder: Path, place: str = "") -> tuple[EngineEntry, ...]:
+        """The entries an entrant section means, its dir, env, limits and quirks put over those of the engine file.
+
+        A command's relative paths, and `dir`, begin at `folder`, the configuration's. Options are the caller's.
+        """
+        if wanted.command and wanted.protocol:
+            name = wanted.name or Path(wanted.command[0]).name
+            found: tuple[EngineEntry, ...] = (
+                EngineEntry(name, name, tuple(wanted.command), wanted.protocol, folder=folder),
+            )
+        elif wanted.glob:
+            ids = [engine for engine in self.ids if fnmatch.fnmatchcase(engine, wanted.glob)]
+            if not ids:
+                step = "list them by: enginetour engines list"
+                raise InputRefused(f"no engine file matches {wanted.glob!r}", place=place, step=step)
+            found = tuple(self.get(engine) for engine in ids)
+        else:
+            found = (self.get(wanted.engine or "", place),)
+        changed = []
+        for entry in found:
+            if wanted.dir:
+                entry = replace(entry, dir=wanted.dir if wanted.dir == "scratch" else str(folder / wanted.dir))
+            if wanted.limits:
+                entry = replace(entry, limits=frozenset(wanted.limits))
+            quirks = changed_quirks(entry.quirks, wanted.quirks, place) if wanted.quirks else entry.quirks
+            changed.append(replace(entry, env={**entry.env, **wanted.env}, quirks=quirks))
+        return tuple(changed)
+
+
+def load(folders: Iterable[Path]) -> Registry:
+    """The engine files of some folders; of two with the same id the one in the earlier folder counts."""
+    paths: dict[str, Path] = {}
+    for folder in folders:
+        if folder.is_dir():
+            for path in sorted(folder.glob("*.toml")):
+                if not path.name.startswith(".") and path.is_file():
+                    paths.setdefault(path.stem, path)
+    return Registry(paths)
+
+
+def to_spec(entry: EngineEntry, *, name: str | None = None, options: Mapping[str, Value] | None = None) -> EngineSpec:
+    """How to start an engine: program absolute, placeholders filled in but ``{scratch}``, which each process replaces.
+
+    `options` go over the entry's own; case does not tell options apart. EngineRefused when a program is missing.
+    """
+    command = [_filled(word, entry) for word in entry.command]
+    command[0] = _resolved(command[0], entry)
+    settings: dict[str, tuple[str, str]] = {}
+    for key, value in [*entry.options.items(), *(options or {}).items()]:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        settings[key.casefold()] = (settings.get(key.casefold(), (key, ""))[0], _filled(text, entry))
+    folder = entry.dir
+    if folder is not None and folder != "scratch" and "{scratch}" not in folder:
+        folder = str(_absolute(_filled(folder, entry), entry))
+    return EngineSpec(
+        name=name or entry.name,
+        command=tuple(command),
+        protocol=entry.protocol,
+        dir=folder,
+        env=tuple(sorted((key, _filled(value, entry)) for key, value in entry.env.items())),
+        options=tuple(settings.values()),
+        files=tuple((file, _filled(text, entry)) for file, text in sorted(entry.files.items())),
+        limits=entry.obeyed,
+        quirks=entry.quirks,
+        max_copies=entry.max_copies,
+    )
+
+
+def find_program(word: str, folder: Path) -> str | None:
+    """A program's absolute path: a path from `folder`, or a name in PATH and the usual games folders."""
+    if "/" in word:
+        path = Path(os.path.abspath(folder / Path(word).expanduser()))  # noqa: PTH100 - links stay: venvs are links
+        return str(path) if path.is_file() and os.access(path, os.X_OK) else None
+    found = shutil.which(word) or shutil.which(word, path=os.pathsep.join(GAMES))
+    return os.path.abspath(found) if found else None  # noqa: PTH100 - as above
+
+
+def find(folder: Path) -> tuple[EngineEntry, ...]:
+    """Known engines on this machine for which `folder` has no file, ready for `write_entry`.
+
+    Looked for are the programs of the engine files we ship, then the same names with a version behind them.
+    """
+    present = load([folder])
+    have = {start for entry in present.entries() if (start := _start(entry))}
+    taken = set(present.paths)
+    found: list[EngineEntry] = []
+    known = [entry for entry in load([shipped("engines")]).entries() if not entry.command[0].startswith("{")]
+    for entry in known:
+        start = _start(entry)
+        if start and start not in have:
+            found.append(replace(entry, id=_free(entry.id, taken), path=None))
+            have.add(start)
+    for path in _programs():
+        for entry in known:
+            version = path.name.removeprefix(entry.command[0])
+            if version == path.name or not _VERSION.fullmatch(version):
+                continue
+            named = f"{entry.name} ({path.name})"
+            newer = replace(entry, command=(str(path), *entry.command[1:]), name=named, version="", package="")
+            start = _start(newer)
+            if start and start not in have:
+                slug = re.sub(r"[^a-z0-9._-]+", "-", f"{entry.id}{version}".lower())[:64]
+                found.append(replace(newer, id=_free(slug, taken), path=None))
+                have.add(start)
+    return tuple(found)
+
+
+def candidates(command: Sequence[str], folder: Path, name: str = "") -> tuple[EngineSpec, EngineSpec]:
+    """Specs to probe, UCI first, then CECP; each probe starts a new process.
+
+    A lone program that we know is started with the arguments of its engine file (``gnuchess --uci``, ``-x``). A CECP
+    probe that brings no features is a program that did not answer.
+    """
+    program = Path(command[0]).name
+    args = {}
+    if len(command) == 1:
+        for entry in load([shipped("engines")]).entries():
+            if entry.command[0] == program and len(entry.command) > 1:
+                args[entry.protocol] = entry.command[1:]
+    uci, cecp = (
+        EngineEntry(program, name or program, (*command, *args.get(protocol, ())), protocol, folder=folder)
+        for protocol in ("uci", "cecp")
+    )
+    uci = replace(uci, quirks=replace(uci.quirks, handshake_timeout=TRY_UCI))
+    return to_spec(uci), to_spec(cecp)
+
+
+def _filled(text: str, entry: EngineEntry) -> str:
+    text = text.replace("{python}", sys.executable).replace("{here}", str(entry.folder.absolute()))
+    return _PROGRAM.sub(lambda match: _resolved(match[1], entry), text)
+
+
+def _resolved(word: str, entry: EngineEntry) -> str:
+    found = find_program(word, entry.folder)
+    if found is None:
+        place = str(entry.path) if entry.path else ""
+        looked = "" if "/" in word else ", looked in PATH and " + ", ".join(GAMES)
+        step = f"apt install {entry.package}" if entry.package else "install it or mend its command"
+        raise EngineRefused(f"{entry.name}: no program {word!r}{looked}", place=place, step=step)
+    return found
+
+
+def _absolute(text: str, entry: EngineEntry) -> Path:
+    return Path(os.path.abspath(entry.folder / Path(text).expanduser()))  # noqa: PTH100 - links stay
+
+
+def _start(entry: EngineEntry) -> tuple[str, ...] | None:
+    """What tells two engine files of one machine apart: protocol, real program, arguments; None if not here."""
+    try:
+        spec = to_spec(entry)
+    except EngineRefused:
+        return None
+    return (spec.protocol, os.path.realpath(spec.command[0]), *spec.command[1:])
+
+
+def _programs() -> list[Path]:
+    """Everything in PATH and the games folders that can be run, in order, each name once."""
+    seen: dict[str, Path] = {}
+    for folder in dict.fromkeys([*os.environ.get("PATH", "").split(os.pathsep), *GAMES]):
+        try:
+            names = sorted(os.listdir(folder or "."))  # noqa: PTH208 - names only, thousands of them
+        except OSError:
+            continue
+        for name in names:
+            seen.setdefault(name, Path(os.path.abspath(folder or "."), name))  # noqa: PTH100 - links stay
+    return [path for path in seen.values() if os.access(path, os.X_OK) and path.is_file()]
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted[:60]}-{number}", number + 1
+    taken.add(name)
+    return name
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def _near_few(word: str, known: Iterable[str]) -> str:
+    """The nearest id; no list of hundreds."""
+    told = near(word, known)
+    return told if told.startswith(", did") else ""
