@@ -6,6 +6,7 @@ is looked at without a write, without side files too, and left as it was.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -151,7 +152,7 @@ class Database:
     @classmethod
     def open(cls, path: Path | str, *, create: bool = True, readonly: bool = False) -> Database:
         """Open or create; StoreRefused if it is not ours or busy, StorageFailed if it cannot be written."""
-        path = Path(path).absolute()
+        path = Path(os.path.realpath(path))  # side files, lock and socket lie beside the file, not beside a link to it
         create = create and not readonly
         try:
             if create:

@@ -19,6 +19,7 @@ _LONGEST = 300  # bytes of a lock's text that are believed
 
 def lock_path(database: Path, slug: str) -> Path:
     """The file whose lock is the tournament's."""
+    database = Path(os.path.realpath(database))
     return database.with_name(f"{database.name}.{slug}.lock")
 
 

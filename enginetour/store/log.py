@@ -249,6 +249,10 @@ class TournamentLog:
         """Wins, draws, losses of White for each (white, black) that met."""
         return queries.pair_counts(self.database, self.id)
 
+    def counts_are_kept(self) -> bool:
+        """The pair counts are what the games give when they are counted again."""
+        return queries.kept_counts(self.database, self.id) == queries.recounted(self.database, self.id)
+
     def incidents(self) -> list[tuple[int, Incident]]:
         """What a tester must see, with the numbers of the games."""
         return queries.incidents(self.database, self.id)

@@ -34,7 +34,7 @@ EVENTS_A_PAGE = 2000  # about 1 MB of rows
 GAMES_A_PAGE = 100  # whole games: about 1 MB too
 
 _PAIRING = (GAMES.c.white, GAMES.c.black, GAMES.c.meeting, GAMES.c.leg, GAMES.c.encounter, GAMES.c.round)
-_STRUCK = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided")
+STRUCK = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided")
 _INCIDENTS_OF = select(func.count()).where(INCIDENTS.c.game == GAMES.c.id).scalar_subquery()
 
 
@@ -135,8 +135,8 @@ def game_lines(
     if incidents:
         wanted.append(exists().where(INCIDENTS.c.game == GAMES.c.id))
     if counting:
-        wanted.append(and_(GAMES.c.outcome != Outcome.VOID.value, ~_STRUCK))
-    computed = {"voided": _STRUCK.label("voided"), "incidents": _INCIDENTS_OF.label("incidents")}
+        wanted.append(and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK))
+    computed = {"voided": STRUCK.label("voided"), "incidents": _INCIDENTS_OF.label("incidents")}
     columns = [computed[name] if name in computed else GAMES.c[name] for name in GameLine.__slots__]
     rows = select(*columns).where(*wanted).order_by(GAMES.c.number.desc())
     with database.reading() as connection:
@@ -152,7 +152,7 @@ def _line(row: Any) -> GameLine:
 def full_games(database: Database, tournament: int, *, first: int = 1, last: int | None = None) -> Iterator[Stored]:
     """Whole games in order, `first` to `last`, read a page at a time."""
     joined = GAMES.join(MOVES, MOVES.c.game == GAMES.c.id)
-    page = select(GAMES, MOVES.c.moves, _STRUCK.label("voided")).select_from(joined)
+    page = select(GAMES, MOVES.c.moves, STRUCK.label("voided")).select_from(joined)
     page = page.where(GAMES.c.tournament == tournament).order_by(GAMES.c.number).limit(GAMES_A_PAGE)
     if last is not None:
         page = page.where(GAMES.c.number <= last)
@@ -192,7 +192,7 @@ def _of_key(tournament: int, key: GameKey) -> tuple[Any, ...]:
 
 def replays(database: Database, tournament: int, key: GameKey) -> int:
     """How many games of the key are void or struck out."""
-    void = or_(GAMES.c.outcome == Outcome.VOID.value, _STRUCK)
+    void = or_(GAMES.c.outcome == Outcome.VOID.value, STRUCK)
     with database.reading() as connection:
         rows = select(func.count()).select_from(GAMES).where(*_of_key(tournament, key), void)
         return int(connection.execute(rows).scalar_one())
@@ -200,7 +200,7 @@ def replays(database: Database, tournament: int, key: GameKey) -> int:
 
 def standing_game(connection: Connection, tournament: int, key: GameKey) -> Any | None:
     """The row of the key's game whose result stands, if there is one."""
-    stands = (GAMES.c.outcome != Outcome.VOID.value, ~_STRUCK)
+    stands = (GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
     return connection.execute(select(GAMES).where(*_of_key(tournament, key), *stands)).first()
 
 
@@ -215,6 +215,29 @@ def gone(connection: Connection, tournament: int) -> set[str]:
         elif payload["entrant"]["name"] != payload["old"]:
             left.add(payload["old"])
     return left
+
+
+def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
+    """The pair counts by engine versions, counted again from the games: what the kept ones must equal."""
+    sums = [
+        func.count().filter(GAMES.c.outcome == outcome.value).label(outcome.name)
+        for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+    ]
+    rows = select(GAMES.c.white_engine, GAMES.c.black_engine, *sums).group_by(
+        GAMES.c.white_engine, GAMES.c.black_engine
+    )
+    rows = rows.where(GAMES.c.tournament == tournament, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
+    with database.reading() as connection:
+        return {(row[0], row[1]): (row[2], row[3], row[4]) for row in connection.execute(rows)}
+
+
+def kept_counts(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
+    """The pair counts by engine versions as they were kept."""
+    rows = select(PAIR_COUNTS).where(PAIR_COUNTS.c.tournament == tournament)
+    with database.reading() as connection:
+        found = connection.execute(rows).fetchall()
+    kept = {(row.white, row.black): (row.wins, row.draws, row.losses) for row in found}
+    return {pair: counts for pair, counts in kept.items() if any(counts)}
 
 
 def pair_counts(database: Database, tournament: int) -> dict[tuple[str, str], tuple[int, int, int]]:

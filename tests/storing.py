@@ -1,0 +1,84 @@
+"""Tournaments and games for tests of the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from enginetour.model import (
+    Entrant,
+    Game,
+    Incident,
+    MoveMade,
+    Opening,
+    Outcome,
+    Pairing,
+    SideRecord,
+    Termination,
+)
+from enginetour.store.log import TournamentLog
+from enginetour.store.tournaments import Draft, Store
+from enginetour.task import EngineSpec
+
+NAMES = ("Fruit", "Toga", "Phalanx", "HoiChess")
+
+
+def spec(name: str, fingerprint: str = "f1", **options: str) -> EngineSpec:
+    return EngineSpec(name, (f"/opt/{name}",), "uci", options=tuple(options.items()), fingerprint=fingerprint)
+
+
+def draft(name: str = "autumn", names: tuple[str, ...] = NAMES, fingerprint: str = "f1") -> Draft:
+    entrants = tuple(Entrant(entrant, rating=2700.0 - 100 * n) for n, entrant in enumerate(names))
+    specs = {entrant: spec(entrant, fingerprint) for entrant in names}
+    return Draft(name, "roundrobin", 1, {"format": {"cycles": 2}}, 7, entrants, specs)
+
+
+def game(
+    white: str = "Fruit",
+    black: str = "Toga",
+    outcome: Outcome = Outcome.WHITE,
+    *,
+    meeting: int = 1,
+    leg: int = 1,
+    replay: int = 0,
+) -> Game:
+    pairing = Pairing(white, black, meeting, leg, encounter=meeting, round=1)
+    termination = Termination.ABORTED if outcome is Outcome.VOID else Termination.RESIGN
+    return Game(pairing, outcome, termination, moves=(MoveMade("e2e4", "e4"),), replay=replay)
+
+
+def full_game() -> Game:
+    """A game with something in every field, and in its texts what engines may say."""
+    return Game(
+        Pairing("Fruit", "Toga", 2, 2, 5, 3),
+        Outcome.BLACK,
+        Termination.CRASH,
+        cause="White crashes; DROP TABLE games; -- \x1b[31m ½ 'quoted'",
+        culprit="Fruit",
+        category="crash",
+        opening=Opening(
+            "B20 Sicilian", 17, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", ("e2e4", "c7c5")
+        ),
+        moves=(
+            MoveMade("e2e4", "e4", book=True),
+            MoveMade("c7c5", "c5", 120, 59_980, -15, 14, 10**25, "g1f3 d7d6"),
+            MoveMade("g1f3", "Nf3", 90, None, 31_997, None, None, "½"),
+        ),
+        white=SideRecord("Fruit 2.1", 1, 90, 90, 59_000, 2, ("late pong", "odd\nline")),
+        black=SideRecord("Toga II", 1, 120),
+        white_tc="60+0.1",
+        black_tc="40/60",
+        final_fen="8/8/8/8/8/8/8/8 w - - 0 1",
+        started=1_700_000_000.25,
+        ended=1_700_000_120.5,
+        relay_us=(10, 20, 30),
+        incidents=(
+            Incident("Fruit", "crash", "signal 11 (SIGSEGV)", 3, ("1.5 > go", "1.6 < \ud800"), ("boom",)),
+            Incident("Fruit", "protocol-warning", "odd"),
+        ),
+        replay=1,
+    )
+
+
+def open_log(path: Path) -> tuple[Store, TournamentLog]:
+    store = Store.open(path)
+    return store, store.create_tournament(draft())

@@ -1,0 +1,374 @@
+"""The log: what goes in comes out, all or nothing, once."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from enginetour.errors import StorageFailed, UsageRefused
+from enginetour.model import (
+    Added,
+    Entrant,
+    Event,
+    GameFinished,
+    GameVoided,
+    Note,
+    Outcome,
+    Pairing,
+    Replaced,
+    SideRecord,
+    Withdrawn,
+)
+from enginetour.store.database import Database
+from enginetour.store.log import TournamentLog
+from enginetour.store.tournaments import Store
+from tests.storing import NAMES, draft, full_game, game, open_log, spec
+
+KEY = ("Fruit", "Toga", 1, 1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "t.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def log(store: Store) -> TournamentLog:
+    return store.create_tournament(draft())
+
+
+def test_whole_game(log: TournamentLog) -> None:
+    """A game comes back as it was handed in, to the last field and the oddest text."""
+    handed_in = full_game()
+    assert log.record_game(handed_in) == 1
+    stored = log.game(1)
+    assert (stored.number, stored.game, stored.voided) == (1, handed_in, False)
+
+
+def test_unprintable_cause(log: TournamentLog) -> None:
+    """Text that UTF-8 cannot hold does not stop a game from being stored."""
+    log.record_game(replace(game(), cause="\ud800 died", white=SideRecord("\udfff")))
+    assert log.game(1).game.cause == "? died"
+
+
+def test_recorded_once(log: TournamentLog) -> None:
+    """A game handed in twice is in the log once, whatever the second one says."""
+    assert log.record_game(game(), [Note("round", "round 1")]) == 1
+    before = log.pair_counts(), list(log.events()), log.notes()
+    assert log.record_game(game(outcome=Outcome.BLACK), [Note("round", "again")]) is None
+    assert log.record_game(game("Toga", "Fruit", Outcome.DRAW)) is None, "the key does not ask who had White"
+    assert (log.pair_counts(), list(log.events()), log.notes()) == before
+
+
+def test_unknown_side(log: TournamentLog) -> None:
+    """A game of somebody who is no entrant leaves nothing behind."""
+    with pytest.raises(KeyError):
+        log.record_game(game("Fruit", "Stranger"))
+    assert (list(log.events()), log.games(), log.last_position) == ([], [], 0)
+
+
+def test_events_in_order(log: TournamentLog) -> None:
+    """Events come back as they went in, in their order."""
+    log.record_game(game())
+    newcomer = Entrant("Arasan", new=True, family="arasan", origin="US")
+    other = Entrant("Crafty", rating=2500.5)
+    events: list[Event] = [
+        Withdrawn("HoiChess"),
+        Added(newcomer),
+        Replaced("Phalanx", other),
+        GameVoided(game().pairing, Outcome.WHITE, "wrong book"),
+    ]
+    specs = {"Arasan": spec("Arasan"), "Crafty": spec("Crafty", hash="64")}
+    for position, event in enumerate(events, 2):
+        joins = event.entrant.name if isinstance(event, Added | Replaced) else ""
+        assert log.record_event(event, spec=specs.get(joins)) == position
+    assert list(log.events()) == [GameFinished(game().pairing, Outcome.WHITE), *events]
+    assert log.last_position == 5
+    assert log.entrants == draft().entrants, "a replay starts from the list as it was"
+    assert log.specs == {**draft().specs, **specs}
+
+
+def test_notes_with_their_event(log: TournamentLog) -> None:
+    """Decisions lie beside the event that caused them, in their order."""
+    parked = Note("parked", "Toga is parked", (("engine", "Toga"), ("section", ("Fruit", "Phalanx"))))
+    log.record_game(game(), [parked, Note("round", "round 2 ½")])
+    log.record_event(Withdrawn("Toga"), [Note("left", "Toga leaves")])
+    assert log.notes() == [(1, parked), (1, Note("round", "round 2 ½")), (2, Note("left", "Toga leaves"))]
+
+
+def test_notes_before_the_first_event(store: Store) -> None:
+    """What a format decides before any game is kept too."""
+    log = store.create_tournament(draft(), [Note("round", "round 1")])
+    assert log.notes() == [(0, Note("round", "round 1"))]
+
+
+def test_void_game_is_replayed(log: TournamentLog) -> None:
+    """A void game is in the log, counts for nothing, and its key takes another game."""
+    assert log.replays(KEY) == 0
+    log.record_game(game(outcome=Outcome.VOID))
+    assert log.replays(KEY) == 1
+    assert log.pair_counts() == {}
+    assert log.record_game(game(outcome=Outcome.DRAW, replay=1)) == 2
+    assert log.replays(KEY) == 1
+    assert log.pair_counts() == {("Fruit", "Toga"): (0, 1, 0)}
+
+
+def test_struck_out_game(log: TournamentLog) -> None:
+    """A game struck out leaves the counts in the same moment, and may be played again."""
+    log.record_game(game())
+    log.record_event(GameVoided(game().pairing, Outcome.WHITE), why="wrong net")
+    assert log.pair_counts() == {}
+    assert log.game(1).voided
+    assert log.replays(KEY) == 1
+    log.record_game(game(outcome=Outcome.BLACK, replay=1))
+    assert log.pair_counts() == {("Fruit", "Toga"): (0, 0, 1)}
+    assert log.counts_are_kept()
+
+
+@pytest.mark.parametrize(
+    "pairing, outcome",
+    [
+        (Pairing("Fruit", "Toga"), Outcome.BLACK),
+        (Pairing("Toga", "Fruit"), Outcome.WHITE),
+        (Pairing("Fruit", "Toga", meeting=2), Outcome.WHITE),
+        (Pairing("Fruit", "Stranger"), Outcome.WHITE),
+    ],
+)
+def test_nothing_to_strike_out(log: TournamentLog, pairing: Pairing, outcome: Outcome) -> None:
+    """Only a game that is there, as it is there, can be struck out."""
+    log.record_game(game())
+    with pytest.raises(UsageRefused, match="no game"):
+        log.record_event(GameVoided(pairing, outcome))
+    assert log.last_position == 1
+
+
+def test_struck_out_once(log: TournamentLog) -> None:
+    """A game is struck out at most once."""
+    log.record_game(game())
+    log.record_event(GameVoided(game().pairing, Outcome.WHITE))
+    with pytest.raises(UsageRefused):
+        log.record_event(GameVoided(game().pairing, Outcome.WHITE))
+    assert log.counts_are_kept()
+
+
+def test_who_left_cannot_leave(log: TournamentLog) -> None:
+    """Withdrawing needs somebody who is there; names are never used twice."""
+    log.record_event(Withdrawn("Toga"))
+    for event in (Withdrawn("Toga"), Withdrawn("Stranger"), Replaced("Toga", Entrant("New"))):
+        with pytest.raises(UsageRefused):
+            log.record_event(event, spec=spec("New"))
+    for known in (Added(Entrant("Toga")), Replaced("Fruit", Entrant("Phalanx"))):
+        with pytest.raises(UsageRefused, match="already"):
+            log.record_event(known, spec=spec("Toga"))
+    assert log.last_position == 1
+
+
+def test_joining_needs_a_way_to_start(log: TournamentLog) -> None:
+    """An entrant without a way to start it is our own mistake and leaves nothing."""
+    with pytest.raises(TypeError):
+        log.record_event(Added(Entrant("New")))
+    assert log.last_position == 0
+
+
+def test_lines_of_games(log: TournamentLog) -> None:
+    """Games are listed without their moves, by engine, ending, incident or from the last."""
+    log.record_game(full_game())
+    log.record_game(game("Phalanx", "Toga", Outcome.DRAW))
+    log.record_game(game("Phalanx", "Fruit", Outcome.VOID))
+    log.record_game(game("HoiChess", "Fruit"))
+    log.record_event(GameVoided(game("HoiChess", "Fruit").pairing, Outcome.WHITE))
+
+    def numbers(**filters: object) -> list[int]:
+        return [line.number for line in log.games(**filters)]
+
+    assert numbers() == [1, 2, 3, 4]
+    assert numbers(engine="Toga") == [1, 2]
+    assert numbers(engine="Toga", opponent="Phalanx") == [2]
+    assert numbers(engine="Toga' OR 1=1 --") == []
+    assert numbers(termination="crash") == [1]
+    assert numbers(outcome=Outcome.DRAW) == [2]
+    assert numbers(incidents=True) == [1]
+    assert numbers(counting=True) == [1, 2]
+    assert numbers(first=3) == [3, 4]
+    assert numbers(limit=2) == [3, 4]
+    line = log.games()[0]
+    assert (line.plies, line.incidents, line.culprit, line.voided, line.counts) == (3, 2, "Fruit", False, True)
+    assert log.games()[3].voided
+    assert [(number, incident.category) for number, incident in log.incidents()] == [
+        (1, "crash"),
+        (1, "protocol-warning"),
+    ]
+
+
+def test_many_games_stream(log: TournamentLog) -> None:
+    """Whole games stream in order over the pages, from any number on."""
+    for meeting in range(1, 231):
+        log.record_game(game(meeting=meeting))
+    assert [stored.game.pairing.meeting for stored in log.full_games()] == list(range(1, 231))
+    assert [stored.number for stored in log.full_games(first=200)] == list(range(200, 231))
+    with pytest.raises(UsageRefused, match="no game 231"):
+        log.game(231)
+
+
+def test_editions(store: Store) -> None:
+    """The same name again is the next edition; the newest one is meant unless another is named."""
+    first, second = store.create_tournament(draft()), store.create_tournament(draft())
+    store.create_tournament(draft("spring"))
+    assert (first.edition, second.edition, second.title) == (1, 2, "autumn #2")
+    assert store.tournament().name == "spring"
+    assert store.tournament("autumn").edition == 2
+    assert store.tournament("autumn", 1).id == first.id
+    first.record_game(game())
+    assert [(line.name, line.edition, line.entrants, line.games) for line in store.tournaments()] == [
+        ("autumn", 1, 4, 1),
+        ("autumn", 2, 4, 0),
+        ("spring", 1, 4, 0),
+    ]
+    assert (store.has("autumn"), store.has("winter")) == (True, False)
+
+
+def test_unknown_tournament(store: Store) -> None:
+    """A name that is not there is answered with those that are."""
+    with pytest.raises(UsageRefused, match="no tournament yet"):
+        store.tournament()
+    store.create_tournament(draft())
+    with pytest.raises(UsageRefused, match="did you mean 'autumn'") as refused:
+        store.tournament("autmun")
+    assert "known: autumn" in str(refused.value)
+    with pytest.raises(UsageRefused, match="no edition 5"):
+        store.tournament("autumn", 5)
+
+
+def test_configuration_comes_back(log: TournamentLog) -> None:
+    """The frozen configuration, seed and entrants are those of the start."""
+    assert (log.config, log.seed, log.system, log.format_version) == ({"format": {"cycles": 2}}, 7, "roundrobin", 1)
+    assert log.entrants == draft().entrants
+
+
+def test_accepted_change(log: TournamentLog) -> None:
+    """A changed binary is another engine version from then on; the entrant's own counts stay together."""
+    log.record_game(game())
+    log.accept_change({"Fruit": spec("Fruit", "f2")})
+    log.accept_change({"Fruit": spec("Fruit", "f3")})
+    log.record_game(game(meeting=2))
+    assert log.specs["Fruit"].fingerprint == "f3"
+    assert log.pair_counts() == {("Fruit", "Toga"): (2, 0, 0)}
+    assert log.counts_are_kept()
+    log.record_event(Replaced("Fruit", Entrant("Fruit")), spec=spec("Fruit", "f4"))
+    assert log.specs["Fruit"].fingerprint == "f4"
+
+
+def test_own_name_is_learnt(store: Store, log: TournamentLog) -> None:
+    """What an engine calls itself is known after its first game."""
+    log.record_game(replace(game(), white=SideRecord("Fruit 2.1 " + "x" * 200)))
+    with store.database.reading() as connection:
+        own_name = connection.execute(text("SELECT own_name FROM engines WHERE name = 'Fruit'")).scalar_one()
+    assert own_name.startswith("Fruit 2.1 x")
+    assert len(own_name) == 100
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """A game that does not fit leaves nothing of itself, and the log goes on when there is room."""
+    store, log = open_log(tmp_path / "t.db")
+    log.record_game(game())
+    with store.database.engine.connect() as connection:  # the one connection of the pool, given back below
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+    huge = game(meeting=2)
+    noise = "".join(random.Random(7).choices("abcdefghijklmnopqrstuvwxyz", k=200_000))
+    huge = replace(huge, moves=(replace(huge.moves[0], pv=noise),))
+    with pytest.raises(StorageFailed, match="disk is full"):
+        log.record_game(huge, [Note("round", "lost")])
+    assert ([line.number for line in log.games()], log.last_position, log.notes()) == ([1], 1, [])
+    with store.database.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count=1000000")
+    assert log.record_game(huge) == 2
+    assert log.counts_are_kept()
+    store.close()
+
+
+WRITER = textwrap.dedent("""
+    import sys
+    from enginetour.model import Note, Outcome
+    from enginetour.store.tournaments import Store
+    from tests.storing import game
+    with Store.open(sys.argv[1]) as store:
+        log = store.tournament()
+        played = log.last_position
+        while True:
+            outcome = list(Outcome)[played % 4]
+            number = log.record_game(game(outcome=outcome, meeting=played + 1), [Note("n", str(played + 1))])
+            played += 1
+            print(number, flush=True)
+""")
+
+
+def test_killed_writer(tmp_path: Path) -> None:
+    """Whatever was announced before a SIGKILL is there afterwards, once, with its notes and counts."""
+    path = tmp_path / "t.db"
+    store, _ = open_log(path)
+    store.close()
+    dice = random.Random(20070619)
+    root = Path(__file__).parent.parent
+    for _ in range(6):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, os.fspath(path)], stdout=subprocess.PIPE, text=True, cwd=root
+        ) as writer:
+            assert writer.stdout is not None
+            wanted = dice.randrange(1, 60)
+            announced = [int(writer.stdout.readline()) for _ in range(wanted)]
+            writer.send_signal(signal.SIGKILL)
+            announced += [int(line) for line in writer.stdout.read().splitlines()]
+        with Store.open(path) as store:
+            log = store.tournament()
+            numbers = [line.number for line in log.games()]
+            assert set(announced) <= set(numbers)
+            assert numbers == list(range(1, len(numbers) + 1))
+            assert len(numbers) - announced[-1] in (0, 1), "at most the one game that was not announced yet"
+            assert [event.pairing.meeting for event in log.events() if isinstance(event, GameFinished)] == numbers
+            assert [(position, note.text) for position, note in log.notes()] == [(n, str(n)) for n in numbers]
+            assert all(stored.game.moves for stored in log.full_games())
+            assert log.counts_are_kept()
+            assert store.database.quick_check() == ()
+
+
+def test_two_connections(tmp_path: Path) -> None:
+    """A command may write beside an open log, and its event is seen."""
+    store, log = open_log(tmp_path / "t.db")
+    with Database.open(tmp_path / "t.db") as other:
+        Store(other).tournament().record_event(Withdrawn("Toga"))
+    log.record_game(game("Fruit", "Phalanx"))
+    assert next(log.events()) == Withdrawn("Toga")
+    assert log.last_position == 2
+    store.close()
+
+
+def test_read_only(tmp_path: Path) -> None:
+    """A reader sees everything and can write nothing."""
+    store, log = open_log(tmp_path / "t.db")
+    log.record_game(game())
+    with Store.open(tmp_path / "t.db", readonly=True) as reader:
+        assert len(reader.tournament().games()) == 1
+        with pytest.raises(StorageFailed):
+            reader.tournament().record_game(game(meeting=2))
+    store.close()
+
+
+def test_draft_without_a_way_to_start(store: Store) -> None:
+    """Every entrant of a draft needs its own name and a way to start it."""
+    for broken in (replace(draft(), specs={}), replace(draft(), entrants=(Entrant("Fruit"), Entrant("Fruit")))):
+        with pytest.raises(ValueError):
+            store.create_tournament(broken)
+    assert store.tournaments() == []
+    assert {entrant.name for entrant in store.create_tournament(draft()).entrants} == set(NAMES)
