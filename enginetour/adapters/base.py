@@ -1,0 +1,361 @@
+"""What every engine is to the referee: one narrow protocol over non-blocking pipes.
+
+Nothing here waits. Whatever takes several lines (handshake, new game, fences) is a *script*: a generator that yields
+the absolute deadline up to which it listens and is sent the next thing said, or None when the deadline has passed.
+The referee runs the scripts of both engines side by side over one poll (`referee/converse.py`). Thinking has no
+script: `go` writes and stamps, `pull` reads and stamps, `heard` tells what it meant.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from enginetour.adapters.intake import Intake
+from enginetour.adapters.position import Position
+from enginetour.adapters.said import NO_THOUGHT, Said, Thought, What, printable
+from enginetour.errors import EngineStalled, StartFailed
+from enginetour.supervise.process import EngineProcess
+from enginetour.task import Declared, EngineSpec
+from enginetour.timecontrol import TimeControl
+
+MS = 1_000_000  # nanoseconds in a millisecond
+OWED_NS = 1_000 * MS  # for an owed answer after `stop` (runner spec 5.2)
+PING_NS = (
+    2_000 * MS
+)  # for the ping after it, and for the question before an illegal answer is judged (runner spec 5.2, 5.6)
+QUIET_NS = 20 * MS  # after each fence of an engine that answers twice (runner spec 5.7)
+POKE_NS = 500 * MS  # an empty line wakes a reader of single lines; survey: 200 ms later woke it in 5 of 6 tries
+DISCARD_READS = 16  # reads of 64 KiB before a search at most: a flood must not keep the referee from it
+
+Script = Generator[int, Said | None, None]
+Hearing = Generator[int, Said | None, Said | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A game about to begin, as one engine must know it."""
+
+    position: Position  # after the opening's moves
+    tc: TimeControl
+    opponent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One search: clocks in whole milliseconds, never below 1; None when a side has no clock."""
+
+    position: Position
+    white: bool  # this engine's side
+    tc: TimeControl
+    own_ms: int | None = None
+    other_ms: int | None = None
+    own_increment_ms: int = 0
+    other_increment_ms: int = 0
+    moves_to_go: int = 0  # 0: to the end of the game
+    opening_plies: int = 0  # told before the first search
+
+
+class Engine(ABC):
+    """One engine process and what is known of it. Made by `open_engine`; ended by the shelf or by `kill`."""
+
+    def __init__(self, spec: EngineSpec, tag: str = "") -> None:
+        self.spec = spec
+        self.born_ns = time.monotonic_ns()
+        self.process = EngineProcess(spec, tag=tag)
+        self.intake = Intake()
+        self.own_name = ""
+        self.author = ""
+        self.declared: tuple[Declared, ...] = ()
+        self.problems: tuple[str, ...] = ()  # options of the spec that cannot be set, one sentence each
+        self.searches = 0  # times it was set thinking
+        self.answers = 0  # lines that ended a search
+        self.stale = 0  # answers out of turn
+        self.games = 0
+        self.ready = False  # handshake done
+        self.spoiled = ""  # why it may not be used for another game
+        self.fence = spec.quirks.fence
+        self.notes: dict[str, str] = {}  # first warning of each kind
+        self.new_notes: list[tuple[str, str]] = []  # of them, those that nobody has told yet
+        self.late_ns = 0  # stamp of an owed answer that came after `stop`
+        self._last_line_cut = False
+        self.search_text = b""  # raw output of the last search up to its answer
+        self.stamp_ns = 0  # of the last read
+        self._unheard: deque[Said] = deque()
+        self._pings = 0
+        self._pongs = 0
+        self._twice = False  # answers a ping more than once
+        self._last_write_ns = 0
+        self._ended = False
+
+    # What the protocols differ in.
+
+    @abstractmethod
+    def handshake(self) -> Script:
+        """From start to ready for `new_game`; StartFailed, or EngineStalled at a fence."""
+
+    @abstractmethod
+    def new_game(self, setup: Setup) -> Script:
+        """Everything off the clock that a game needs; Unsupported when it cannot be told the position or limit."""
+
+    @abstractmethod
+    def approach(self, ask: Ask) -> Script:
+        """What must be said and awaited before `go` off the clock; only when `needs_approach`."""
+
+    @abstractmethod
+    def go_lines(self, ask: Ask) -> bytes:
+        """The words that set it thinking, in one write."""
+
+    @property
+    def due_ns(self) -> int | None:
+        """When `heard` may have something to tell without any new byte; None: never."""
+        return None
+
+    @abstractmethod
+    def _heard(self) -> Said | None:
+        """The next thing said among what was read."""
+
+    @abstractmethod
+    def _ping(self) -> bytes:
+        """The next ping, counted; b"" for an engine without."""
+
+    @abstractmethod
+    def _stop(self) -> bytes:
+        """Move now."""
+
+    @abstractmethod
+    def thought(self, text: bytes, *, white: bool) -> Thought:
+        """The last scored line of a search's raw output, from the mover's side."""
+
+    def game_over(self, result: str, why: str) -> bytes:
+        """What to tell it when a game has ended; b"" for nothing."""
+        del result, why
+        return b""
+
+    # The path of every ply.
+
+    @property
+    def thinking(self) -> bool:
+        """It owes an answer."""
+        return self.searches == self.answers + 1
+
+    @property
+    def needs_approach(self) -> bool:
+        """A plain `go` is not enough before a search."""
+        return self.fence == "wait" or self.spec.quirks.line_delay_ms > 0
+
+    def go(self, ask: Ask) -> int:
+        """Set it thinking; CLOCK_MONOTONIC ns right after the write."""
+        self.searches += 1
+        self.search_text = b""
+        self._last_write_ns = self.process.write(self.go_lines(ask))
+        return self._last_write_ns
+
+    def pull(self) -> None:
+        """One read; `stamp_ns` is the time right after it."""
+        chunk, stamp = self.process.read()
+        if chunk:
+            self.stamp_ns = stamp
+            self.intake.feed(chunk)
+        elif self.process.eof and not self._ended:
+            self._ended = True
+            self.stamp_ns = stamp
+            self._last_line_cut = self.intake.end()
+
+    def heard(self) -> Said | None:
+        """The next thing said among what was read and not yet heard, or None."""
+        if self._unheard:
+            return self._unheard.popleft()
+        said = self._heard()
+        if said is None:
+            return None
+        if self._last_line_cut and not len(self.intake):
+            said = said._replace(cut=True)
+        if said.what is What.STALE:
+            self.stale += 1
+            self.fence = "wait"  # runner spec 5.5: for the rest of its life
+            self.note("out-of-turn", f"answered {printable(said.text)!r} when it was not asked; dropped")
+        return said
+
+    @property
+    def dead(self) -> bool:
+        """Its output ended and all of it was heard."""
+        return self._ended and not len(self.intake) and not self._unheard
+
+    def search_over(self) -> None:
+        """It ended its search by something else than a move: a resignation, a result."""
+        self.answers = self.searches
+
+    def discard(self) -> tuple[Said, ...]:
+        """Read what waits before a search; what matters out of turn is returned, answers are stale."""
+        mattering = []
+        for _ in range(DISCARD_READS):
+            before = self.stamp_ns
+            self.pull()
+            while (said := self.heard()) is not None:
+                if said.what not in (What.LINE, What.STALE, What.PONG, What.FEATURE):
+                    mattering.append(said)
+            if self.stamp_ns == before or self._ended:
+                break
+        return tuple(mattering)
+
+    def note(self, kind: str, words: str) -> None:
+        """A warning: only the first of each kind is kept."""
+        if kind not in self.notes:
+            self.notes[kind] = words
+            self.new_notes.append((kind, words))
+
+    # Pieces of scripts.
+
+    def say(self, *lines: bytes) -> Script:
+        """Send lines: in one write, or one by one with `line_delay_ms` between them."""
+        if not self.spec.quirks.line_delay_ms:
+            self._last_write_ns = self.process.write(b"".join(line + b"\n" for line in lines))
+            return
+        for line in lines:
+            yield from self.breathe()
+            self._last_write_ns = self.process.write(line + b"\n")
+
+    def breathe(self) -> Script:
+        """Wait until `line_delay_ms` has passed since the last line; what is said meanwhile is heard later."""
+        until = self._last_write_ns + self.spec.quirks.line_delay_ms * MS
+        if self.spec.quirks.line_delay_ms and until > time.monotonic_ns():
+            yield from self.quiet(until)
+
+    def quiet(self, until: int) -> Script:
+        """Listen up to `until` and keep what is said."""
+        kept: list[Said] = []
+        while (said := (yield until)) is not None:
+            kept.append(said)
+        self._unheard.extend(kept)
+
+    def hear(self, deadline: int) -> Hearing:
+        """The next thing said, or None at the deadline. Readers of single lines get one poke when it is overdue."""
+        if self._unheard:
+            return self._unheard.popleft()
+        return (yield deadline)
+
+    def hear_poked(self, deadline: int) -> Hearing:
+        """As `hear`; an engine with `line_delay_ms` gets one empty line when nothing has come for a while."""
+        if self.spec.quirks.line_delay_ms:
+            early = time.monotonic_ns() + POKE_NS
+            if early < deadline:
+                said = yield from self.hear(early)
+                if said is not None:
+                    return said
+                self._last_write_ns = self.process.write(b"\n")
+        return (yield from self.hear(deadline))
+
+    def fenced(self, limit_ns: int, *lines: bytes) -> Script:
+        """Send lines and a ping in one write, hear everything up to its pong; EngineStalled after `limit_ns`."""
+        self._unheard.extend(self.discard())  # a late double pong may not answer this ping
+        deadline = time.monotonic_ns() + limit_ns
+        ping = self._ping()
+        if not ping:
+            yield from self.say(*lines)
+            yield from self._hear_quiet(deadline)
+            return
+        yield from self.say(*lines, ping)
+        while (said := (yield from self.hear_poked(deadline))) is not None:
+            if said.what is What.PONG:
+                break
+            self.aside(said)
+        else:
+            raise EngineStalled(self.stall_words(limit_ns))
+        if self._twice:
+            yield from self._hear_all(time.monotonic_ns() + QUIET_NS)
+
+    def _hear_quiet(self, deadline: int) -> Script:
+        """A fence without ping: up to 200 ms without a word (runner spec 7), at most up to the deadline."""
+        while True:
+            until = min(deadline, time.monotonic_ns() + 200 * MS)
+            said = yield from self.hear(until)
+            if said is None:
+                return
+            self.aside(said)
+
+    def _hear_all(self, until: int) -> Script:
+        while (said := (yield from self.hear(until))) is not None:
+            self.aside(said)
+
+    def aside(self, said: Said) -> None:  # noqa: B027 - most of what is said between games means nothing
+        """Something said inside a script that the script does not wait for; raises Unsupported where it must."""
+
+    def stall_words(self, limit_ns: int) -> str:
+        """What to tell of an engine that does not answer a fence."""
+        hint = "" if self.spec.quirks.line_delay_ms else "; if it reads one line at a time, set line_delay_ms"
+        return f"no answer to a ping within {limit_ns / 1e9:g} s{hint}"
+
+    def settle(self) -> Script:
+        """The stop-fence (runner spec 5.2): take the owed answer, then ping. Sets `spoiled` where that fails."""
+        if self.thinking:
+            yield from self.say(self._stop())
+            deadline = time.monotonic_ns() + OWED_NS
+            while self.thinking:
+                said = yield from self.hear_poked(deadline)
+                if said is None:
+                    self.spoiled = "no answer to stop within 1 s"
+                    return
+                if said.what is What.ANSWER:
+                    self.late_ns = said.stamp_ns
+        if not self._can_ping():
+            self.spoiled = "without ping it cannot be fenced after an abnormal end"
+            return
+        try:
+            yield from self.fenced(PING_NS)
+        except EngineStalled as fault:
+            self.spoiled = fault.detail
+
+    def _can_ping(self) -> bool:
+        return True
+
+    def question(self, deadline: int) -> Hearing:
+        """A question before an answer is called illegal (runner spec 5.6): the second answer before its pong, or None."""
+        deadline = min(deadline, time.monotonic_ns() + PING_NS)
+        if not self._can_ping():
+            deadline = min(deadline, time.monotonic_ns() + 200 * MS)
+            yield from self.say(self._stop())
+        else:
+            yield from self.say(*self._question_lines())
+        while (said := (yield from self.hear_poked(deadline))) is not None:
+            if said.what is What.STALE:
+                return said
+            if said.what is What.PONG:
+                return None
+        return None
+
+    @abstractmethod
+    def _question_lines(self) -> tuple[bytes, ...]:
+        """What asks whether that was the answer to the last search."""
+
+    def start_timeout(self, what: str) -> StartFailed:
+        """The fault of an engine that is silent, or talks for ever, instead of shaking hands."""
+        limit = self.spec.quirks.handshake_timeout
+        words = f"no {what} within {limit:g} s"
+        if not self.stamp_ns:
+            words += "; no output at all: does it flush stdout?"
+        if not self.spec.quirks.line_delay_ms and self.spec.protocol == "cecp":
+            words += "; if it reads one line at a time, set line_delay_ms"
+        return StartFailed(words, category="start-timeout")
+
+    @property
+    def handshake_deadline(self) -> int:
+        """One total limit from exec to ready (runner spec 6, 7)."""
+        return self.born_ns + int(self.spec.quirks.handshake_timeout * 1e9)
+
+    @property
+    def ready_ns(self) -> int:
+        """A fence between games."""
+        return int(self.spec.quirks.ready_timeout * 1e9)
+
+    def own_thought(self, *, white: bool) -> Thought:
+        """What it thought in its last search."""
+        text, self.search_text = self.search_text, b""
+        return self.thought(text, white=white) if text else NO_THOUGHT
+
+    def kill(self) -> None:
+        """SIGKILL to its group, now."""
+        self.process.kill()

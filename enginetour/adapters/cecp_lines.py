@@ -1,0 +1,78 @@
+"""Lines of the CECP (WinBoard protocol 1 and 2): the same table in every state (runner spec 7)."""
+
+from __future__ import annotations
+
+import re
+
+from enginetour.adapters.said import LONGEST_PV, MATE, NO_THOUGHT, PV_PLIES, Thought, clamp, mate_score, whole
+
+# Lines that can mean something; all others (thinking lines, chatter) are passed over by one search.
+TELLING = re.compile(
+    rb"^[ \t]*(?:move\b|My move is|resign|1-0|0-1|1/2|\*|Illegal|Invalid|Error|offer|feature|pong|tellusererror"
+    rb"|\d+\.[ \t.])[^\n]*",
+    re.MULTILINE | re.IGNORECASE,
+)
+_MOVE = re.compile(r"move\s+(\S+)", re.IGNORECASE)
+_MY_MOVE = re.compile(r"my move is\s*:?\s*(\S+)", re.IGNORECASE)
+_NUMBERED = re.compile(r"\d+\.\s*(?:\.\.\.|\.\.)?\s*(\S+)$")
+_REFUSED_MOVE = re.compile(r"(?:illegal|invalid) move\s*(?:\([^)]*\))?\s*:?\s*(.*)", re.IGNORECASE)
+_ERROR = re.compile(r"error\s*(?:\(([^)]*)\))?\s*:?\s*(.*)", re.IGNORECASE)
+# depth score time nodes, then more columns up to a TAB, or the PV. Marks stick to depth (12.) and score (+33, 5?).
+_THINKING = re.compile(r"\s*(\d+)[.:&+!?*-]*\s+([+-]?\d+)[?!]*\s+(\d+)\s+(\d+)(.*)")
+MATE_FROM = 100_000  # scores beyond this are a distance to mate (protocol spec, "thinking output")
+
+
+def read_move(line: str) -> tuple[str, bool] | None:
+    """The move a line announces, and whether only its number marks it (``1. ... e7e5``: perhaps an echo)."""
+    found = _MOVE.match(line) or _MY_MOVE.match(line)
+    if found is not None:
+        return found[1], False
+    found = _NUMBERED.fullmatch(line)
+    return None if found is None or found[1] == "..." else (found[1], True)
+
+
+def read_result(line: str) -> str:
+    """The score a result line begins with, whatever its comment says; "" if it is none, ``*`` for an abort."""
+    word, _, comment = line.partition(" ")
+    word = word.partition("{")[0]
+    if word in ("1-0", "0-1", "1/2-1/2"):
+        return word
+    return "*" if line == "*" or (word == "*" and comment.lstrip().startswith("{")) or line.startswith("*{") else ""
+
+
+def read_refusal(line: str) -> str | None:
+    """What an error line complains about (``e2e5``, ``sd 4``), or None when it is no error line."""
+    found = _REFUSED_MOVE.match(line)
+    if found is not None:
+        return found[1].strip()
+    found = _ERROR.match(line)
+    return None if found is None else found[2].strip()
+
+
+def read_thinking(line: str) -> Thought | None:
+    """One thinking line, from the engine's own side; None when it is none. The PV stays text."""
+    found = _THINKING.match(line)
+    if found is None:
+        return None
+    score = whole(found[2])
+    if score is None:
+        return None
+    if abs(score) > MATE_FROM:
+        moves = min(abs(score) - MATE_FROM, MATE - 1)
+        score = mate_score(moves) if score > 0 else -mate_score(moves)
+    rest = found[5]
+    tail = rest.partition("\t")[2] if "\t" in rest else rest
+    pv = " ".join(tail.split()[:PV_PLIES])[:LONGEST_PV]
+    return Thought(clamp(score), whole(found[1]), whole(found[4]), pv)
+
+
+def last_thought(text: bytes) -> Thought:
+    """The last thinking line of a search."""
+    end = len(text)
+    while end > 0:
+        start = text.rfind(b"\n", 0, end - 1) + 1
+        thought = read_thinking(text[start:end].decode("utf-8", "replace").rstrip())
+        if thought is not None:
+            return thought
+        end = start
+    return NO_THOUGHT

@@ -1,0 +1,86 @@
+"""What a CECP engine is told before a game: time controls and positions (protocol spec, "level", "st", "edit")."""
+
+from __future__ import annotations
+
+import chess
+
+from enginetour.adapters.position import Position
+from enginetour.errors import Unsupported
+from enginetour.task import Quirks
+from enginetour.timecontrol import Stage, TimeControl, seconds_text
+
+UNLIMITED_MIN = 60  # minutes told when only a depth is asked: more than the hang limit, so the depth decides
+UNLIMITED_MS = UNLIMITED_MIN * 60_000
+
+
+def time_lines(tc: TimeControl, quirks: Quirks, *, nps: bool) -> list[bytes]:
+    """`level` or `st`, with `sd` or `nps`; Unsupported when this engine cannot be told the control."""
+    if tc.nodes is not None:
+        if not nps or tc.stages:
+            raise Unsupported("cannot be limited by nodes: it does not declare nps, or a clock stands beside them")
+        return [f"nps {tc.nodes}".encode("ascii"), b"st 1"]
+    lines = []
+    if tc.movetime_ms is not None:
+        lines.append(_movetime_line(tc.movetime_ms, quirks))
+    elif tc.stages:
+        lines.append(_level(tc.stage(0)))
+    else:
+        lines.append(f"level 0 {UNLIMITED_MIN} 0".encode("ascii"))
+    if tc.depth is not None:
+        lines.append(f"sd {tc.depth}".encode("ascii"))
+    return lines
+
+
+def _movetime_line(ms: int, quirks: Quirks) -> bytes:
+    if quirks.movetime == "level":
+        # The increment is the time of a move; the base cannot say less than a second, `time` before each move can.
+        return f"level 0 0:01 {seconds_text(ms)}".encode("ascii")
+    if quirks.st_fraction:
+        return f"st {seconds_text(ms)}".encode("ascii")
+    if ms % 1000:
+        raise Unsupported(f'cannot be told movetime={seconds_text(ms)}: whole seconds only; set movetime = "level"')
+    return f"st {ms // 1000}".encode("ascii")
+
+
+def _level(stage: Stage) -> bytes:
+    minutes, seconds = divmod(max(1, stage.base_ms // 1000), 60)
+    base = f"{minutes}:{seconds:02d}" if seconds else f"{minutes}"
+    return f"level {stage.moves} {base} {seconds_text(stage.increment_ms)}".encode("ascii")
+
+
+def edit_lines(board: chess.Board) -> list[bytes]:
+    """A bare position for an engine without setboard, in force mode right after `new`.
+
+    `edit` cannot say whose move it is, so with Black to move a White move goes first. It cannot say castling
+    rights (taken from king and rook squares), en passant and counters: Unsupported when they differ.
+    """
+    if board.castling_rights != _given_rights(board) or board.has_legal_en_passant() or board.halfmove_clock:
+        raise Unsupported(f"cannot set position {board.fen()} by edit: castling rights, en passant or counters differ")
+    lines = [b"a2a3"] if board.turn == chess.BLACK else []
+    lines += [b"edit", b"#"]
+    for color in chess.COLORS:
+        if color == chess.BLACK:
+            lines.append(b"c")
+        for square, piece in sorted(board.piece_map().items()):
+            if piece.color == color:
+                lines.append(f"{piece.symbol().upper()}{chess.square_name(square)}".encode("ascii"))
+    lines.append(b".")
+    return lines
+
+
+def _given_rights(board: chess.Board) -> int:
+    rights = 0
+    for color, king, rooks in (
+        (chess.WHITE, chess.E1, (chess.A1, chess.H1)),
+        (chess.BLACK, chess.E8, (chess.A8, chess.H8)),
+    ):
+        if board.king(color) == king:
+            for rook in rooks:
+                if board.piece_at(rook) == chess.Piece(chess.ROOK, color):
+                    rights |= chess.BB_SQUARES[rook]
+    return rights
+
+
+def start_board(position: Position) -> chess.Board:
+    """The board before the opening's first move."""
+    return chess.Board() if position.fen is None else chess.Board(position.fen)

@@ -1,0 +1,67 @@
+"""Move texts of engines: the plain form first and fast, odd forms only when it fails (runner spec 6, 7)."""
+
+from __future__ import annotations
+
+import re
+
+import chess
+
+_PLAIN = re.compile(r"([a-h][1-8])[-x]?([a-h][1-8])(?:[=(/]?([nbrq])\)?)?", re.IGNORECASE)
+_TRAILING = re.compile(r"[+#!?.,;]+$")
+_BARE_PROMOTION = re.compile(r"([a-h][18])[(/]?([NBRQnbrq])\)?$")
+# King takes rook: the Chess960 form of castling, tolerated in standard chess.
+_ROOK_TAKING = frozenset({"e1h1", "e1a1", "e8h8", "e8a8"})
+_PROMOTIONS = frozenset("nbrq")
+
+
+def read_move(board: chess.Board, text: str, *, lenient_promotion: bool = False) -> tuple[chess.Move | None, bool]:
+    """The legal move that `text` means, or None; and whether its form was odd (worth one warning).
+
+    Null moves, kings and pawns as promotions, drops and moves of the other side are never legal.
+    """
+    plain = len(text) == 4 or (len(text) == 5 and text[4] in _PROMOTIONS)
+    if plain and text not in _ROOK_TAKING:
+        try:
+            move = chess.Move.from_uci(text)
+        except ValueError:
+            pass
+        else:
+            if board.is_legal(move):
+                return move, False
+    move = _odd(board, text, lenient_promotion)
+    return move, move is not None and move.uci() != text
+
+
+def _odd(board: chess.Board, text: str, lenient: bool) -> chess.Move | None:  # noqa: FBT001
+    text = _TRAILING.sub("", text.strip())
+    plain = _PLAIN.fullmatch(text)
+    if plain is not None and (text[:2].islower() or (text.isupper() and plain[1].isupper())):
+        squares = (plain[1] + plain[2]).lower()
+        move = _legal(board, squares + (plain[3] or "").lower())
+        if move is None and lenient and plain[3] is None:
+            move = _legal(board, squares + "q")
+        if move is not None:
+            return move
+    return _san(board, text, lenient)
+
+
+def _legal(board: chess.Board, uci: str) -> chess.Move | None:
+    try:
+        return board.parse_uci(uci) or None
+    except ValueError:
+        return None
+
+
+def _san(board: chess.Board, text: str, lenient: bool) -> chess.Move | None:  # noqa: FBT001
+    san = text.replace("0-0-0", "O-O-O").replace("0-0", "O-O").replace("o-o-o", "O-O-O").replace("o-o", "O-O")
+    promotion = _BARE_PROMOTION.search(san)
+    if promotion is not None:
+        san = f"{san[: promotion.start()]}{promotion[1]}={promotion[2].upper()}"
+    for form in (san, san + "=Q") if lenient else (san,):
+        try:
+            move = board.parse_san(form)
+        except ValueError:
+            continue
+        if move and move.promotion not in (chess.KING, chess.PAWN):
+            return move
+    return None

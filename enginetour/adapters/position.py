@@ -1,0 +1,62 @@
+"""The game so far as engines are told it: one byte string that is only ever extended."""
+
+from __future__ import annotations
+
+import chess
+
+MAX_LINE = 3_500  # bytes of a `position` line: one surveyed engine aborts above 4 to 6 KB (runner spec 6)
+ROOM = 100  # bytes before MAX_LINE at which the line is shortened in quiet time: 20 plies
+
+
+class Position:
+    """A board and the words that lead to it. `line` is the UCI command without its line end."""
+
+    def __init__(self, fen: str | None = None) -> None:
+        self.fen = fen
+        self.board = chess.Board() if fen is None else chess.Board(fen)
+        # python-chess keeps rights clean from the first push on; keys of repetitions need them clean before.
+        self.board.castling_rights = self.board.clean_castling_rights()
+        self.moves: list[str] = []  # UCI, all plies from the start position
+        self.with_san = False  # someone is told moves in SAN
+        self.last_san = ""
+        self.anchor = 0  # plies up to and with the last irreversible move
+        self.line = b"position startpos" if fen is None else b"position fen " + self.board.fen().encode("ascii")
+        self._words_begun = False
+
+    def push(self, move: chess.Move) -> bool:
+        """Play a legal move; true if it was irreversible (no earlier position can come again)."""
+        board = self.board
+        if self.with_san:
+            self.last_san = board.san(move)
+        irreversible = board.is_irreversible(move)
+        board.push(move)
+        text = move.uci()
+        self.moves.append(text)
+        if irreversible:
+            self.anchor = len(self.moves)
+        if self._words_begun:
+            self.line += b" " + text.encode("ascii")
+        else:
+            self.line += b" moves " + text.encode("ascii")
+            self._words_begun = True
+        if len(self.line) > MAX_LINE:
+            self.shorten()
+        return irreversible
+
+    def shorten(self, room: int = 0) -> None:
+        """Begin the line anew after the last irreversible move if it is within `room` of its longest.
+
+        Nothing is lost for repetitions. Costs a replay of the game, so it is called in quiet time.
+        """
+        if len(self.line) <= MAX_LINE - room:
+            return
+        since = len(self.moves) - self.anchor
+        earlier = self.board.copy()
+        for _ in range(since):
+            earlier.pop()
+        words = [b"position fen " + earlier.fen().encode("ascii")]
+        self._words_begun = since > 0
+        if since:
+            words.append(b"moves")
+            words.extend(text.encode("ascii") for text in self.moves[-since:])
+        self.line = b" ".join(words)

@@ -1,0 +1,186 @@
+"""Engines that speak UCI (UCI protocol, April 2006; runner spec section 6)."""
+
+from __future__ import annotations
+
+from enginetour.adapters import options
+from enginetour.adapters.base import Ask, Engine, Script, Setup
+from enginetour.adapters.said import Said, Thought, What, printable
+from enginetour.adapters.uci_lines import last_thought, plain, read_option
+from enginetour.errors import EngineStalled, StartFailed, Unsupported
+from enginetour.task import Declared, EngineSpec
+from enginetour.timecontrol import TimeControl
+
+_ANSWER = b"bestmove"
+_FALSE_STARTS = ("copyprotection", "registration")
+
+
+class UciEngine(Engine):
+    """One UCI engine. `declared` keeps the first option of each name; what does not parse is one note."""
+
+    def __init__(self, spec: EngineSpec, tag: str = "") -> None:
+        super().__init__(spec, tag)
+        self._options: dict[str, Declared] = {}
+        self._placed = False  # the position of the next search has been sent
+
+    def handshake(self) -> Script:
+        """`uci`, options, `isready`. A first ping closes the option list: a banner may hold a `uciok` of its own."""
+        limit = self.handshake_deadline
+        self.discard()
+        yield from self.say(b"uci")
+        while (said := (yield from self.hear_poked(limit))) is None or said.what is not What.HELLO:
+            if said is None:
+                raise self.start_timeout("uciok")
+        yield from self.say(self._ping())
+        while (said := (yield from self.hear_poked(limit))) is None or said.what is not What.PONG:
+            if said is None:
+                raise self.start_timeout("readyok")
+        self.declared = tuple(self._options.values())
+        yield from self._set_options()
+        self.ready = True
+
+    def _set_options(self) -> Script:
+        wanted = self.spec.options
+        settings, self.problems = options.check(self.declared, (*options.standard(self.declared, wanted), *wanted))
+        if self.problems:
+            raise StartFailed("; ".join(self.problems), category="bad-option")
+        lines = [_setoption(option, self.process.expand(text)) for option, text in settings]
+        lines += [line.encode("ascii", "replace") for line in self.spec.quirks.init]
+        try:
+            yield from self.fenced(self.ready_ns, *lines)
+        except EngineStalled as fault:
+            raise StartFailed(f"after the options: {fault.detail}", category="start-timeout") from fault
+
+    def new_game(self, setup: Setup) -> Script:
+        """`ucinewgame` and a fence; the position goes with the first `go`."""
+        asked = setup.tc.limits - self.spec.limits
+        if asked:
+            raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
+        lines = [b"ucinewgame"]
+        opponent = self._options.get("uci_opponent")
+        if opponent is not None and opponent.kind == "string":
+            name = "".join(sign for sign in setup.opponent if sign.isascii() and sign.isprintable())
+            lines.insert(0, _setoption(opponent, f"none none computer {name or 'opponent'}"))
+        self._placed = False
+        yield from self.fenced(self.ready_ns, *lines)
+        self.games += 1
+
+    def approach(self, ask: Ask) -> Script:
+        """The position ahead of `go`: behind a fence with ``fence = "wait"``, on its own with `line_delay_ms`."""
+        if self.fence == "wait":
+            yield from self.fenced(self.ready_ns // 2, ask.position.line)
+        else:
+            yield from self.say(ask.position.line)
+        yield from self.breathe()
+        self._placed = True
+
+    def go_lines(self, ask: Ask) -> bytes:
+        """`position` and `go` in one string."""
+        words = go_words(ask).encode("ascii")
+        if self._placed:
+            self._placed = False
+            return words + b"\n"
+        start = self._ping() + b"\n" if self.fence == "inline" else b""
+        return start + ask.position.line + b"\n" + words + b"\n"
+
+    def _ping(self) -> bytes:
+        self._pings += 1
+        return b"isready"
+
+    def _stop(self) -> bytes:
+        return b"stop"
+
+    def _question_lines(self) -> tuple[bytes, ...]:
+        return b"stop", self._ping()
+
+    def thought(self, text: bytes, *, white: bool) -> Thought:
+        """Scores are from the engine's side, unless `whitepov` says otherwise."""
+        thought = last_thought(text)
+        return thought.turned() if self.spec.quirks.whitepov and not white else thought
+
+    def _heard(self) -> Said | None:
+        if self.thinking and self._pings == self._pongs:
+            found = self.intake.answer(_ANSWER)
+            if found is None:
+                return None
+            self.search_text = found[0]
+            self.answers += 1
+            words = plain(found[1]).split()
+            return Said(What.ANSWER, words[1] if len(words) > 1 else "", self.stamp_ns)
+        if self.ready and not self.intake.has(_ANSWER, b"readyok"):
+            self.intake.drop_lines()
+            return None
+        while (raw := self.intake.line()) is not None:
+            line = plain(raw)
+            if line:
+                said = self._read(line)
+                if said is not None:
+                    return said
+        return None
+
+    def _read(self, line: str) -> Said | None:
+        word, _, rest = line.partition(" ")
+        if word == "readyok":
+            return self._pong()
+        if word == "bestmove":
+            return Said(What.STALE, rest.partition(" ")[0], self.stamp_ns)
+        if self.ready:
+            return None
+        if word == "uciok":
+            return Said(What.HELLO)
+        if word == "id":
+            self._identify(rest)
+        elif word == "option":
+            self._declare(line)
+        elif word in _FALSE_STARTS and rest == "error":
+            self.note("unlicensed", f"says {printable(line)!r}")
+        return None
+
+    def _pong(self) -> Said | None:
+        if self._pongs == self._pings:
+            self._twice = True
+            return None
+        self._pongs += 1
+        return Said(What.PONG, stamp_ns=self.stamp_ns) if self._pongs == self._pings else None
+
+    def _identify(self, rest: str) -> None:
+        kind, _, value = rest.partition(" ")
+        if kind == "name":
+            self.own_name = printable(value)
+        elif kind == "author":
+            self.author = printable(value)
+
+    def _declare(self, line: str) -> None:
+        option = read_option(line)
+        if option is None:
+            self.note("odd-option", f"an option that cannot be used: {printable(line)}")
+        elif self._options.setdefault(option.name.casefold(), option) is not option:
+            self.note("double-option", f"option {printable(option.name)!r} declared twice, the first counts")
+
+
+def _setoption(option: Declared, text: str) -> bytes:
+    if option.kind == "button":
+        line = f"setoption name {option.name}"
+    else:
+        line = f"setoption name {option.name} value {text or '<empty>'}"
+    return line.encode("utf-8", "replace")
+
+
+def go_words(ask: Ask) -> str:
+    """`go` with the limits of this move; a clock of a side that has none is told as the other side's."""
+    tc: TimeControl = ask.tc
+    words = ["go"]
+    if ask.own_ms is not None:
+        other_ms = ask.own_ms if ask.other_ms is None else ask.other_ms
+        white, black = (ask.own_ms, other_ms) if ask.white else (other_ms, ask.own_ms)
+        own, other = ask.own_increment_ms, ask.other_increment_ms
+        white_increment, black_increment = (own, other) if ask.white else (other, own)
+        words.append(f"wtime {white} btime {black} winc {white_increment} binc {black_increment}")
+        if ask.moves_to_go:
+            words.append(f"movestogo {ask.moves_to_go}")
+    if tc.movetime_ms is not None:
+        words.append(f"movetime {tc.movetime_ms}")
+    if tc.nodes is not None:
+        words.append(f"nodes {tc.nodes}")
+    if tc.depth is not None:
+        words.append(f"depth {tc.depth}")
+    return " ".join(words)

@@ -1,0 +1,84 @@
+"""Lines of the UCI protocol: options as declared, scores as printed (UCI protocol, April 2006)."""
+
+from __future__ import annotations
+
+import re
+
+from enginetour.adapters.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, mate_score, whole
+from enginetour.task import Declared
+
+KINDS = frozenset({"check", "spin", "combo", "button", "string"})
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
+# The type is the last " type " before a known type word; a name may hold the words name, type and default.
+_OPTION = re.compile(
+    r"option\s+name\s+(?P<name>.*)\s+type\s+(?P<kind>check|spin|combo|button|string)(?=\s|$)(?P<rest>.*)"
+)
+_PART = re.compile(r"(?:^|\s)(default|min|max|var)(?=\s|$)")
+
+
+def plain(line: bytes) -> str:
+    """A line as text without escape sequences, blanks at its ends and doubled blanks."""
+    text = line.decode("utf-8", "replace")
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    return " ".join(text.split())
+
+
+def read_option(line: str) -> Declared | None:
+    """One ``option name ...`` line; None when it cannot be used (unknown type, spin without numbers)."""
+    found = _OPTION.match(line)
+    if found is None or not found["name"].strip():
+        return None
+    parts = _PART.split(found["rest"])
+    values = [(parts[i], parts[i + 1].strip()) for i in range(1, len(parts) - 1, 2)]
+    first = dict(reversed(values))
+    kind = found["kind"]
+    low, high = whole(first.get("min", "")), whole(first.get("max", ""))
+    if kind == "spin" and (low is None or high is None):
+        return None
+    choices = tuple(value for word, value in values if word == "var")
+    return Declared(found["name"].strip(), kind, first.get("default", ""), low, high, choices)
+
+
+def last_thought(text: bytes) -> Thought:
+    """The last scored ``info`` line of a search, principal variation 1 only. Costs one backward search."""
+    end = len(text)
+    while (hit := text.rfind(b" score ", 0, end)) >= 0:
+        start = text.rfind(b"\n", 0, hit) + 1
+        stop = text.find(b"\n", hit)
+        thought = _thought(text[start : stop if stop >= 0 else len(text)])
+        if thought is not None:
+            return thought
+        end = start
+    return NO_THOUGHT
+
+
+def _thought(line: bytes) -> Thought | None:
+    words = line.decode("utf-8", "replace").split()
+    if words[0] != "info" or "string" in words[: words.index("score")]:
+        return None
+    score = depth = nodes = None
+    pv = ""
+    at = 1
+    while at < len(words) - 1:
+        word, value = words[at], words[at + 1]
+        at += 2
+        if word == "score":
+            number = whole(words[at]) if at < len(words) else None
+            at += 1
+            if number is not None and value == "cp":
+                score = number
+            elif number is not None and value == "mate":
+                score = mate_score(number)
+        elif word == "depth":
+            depth = whole(value)
+        elif word == "nodes":
+            nodes = whole(value)
+        elif word == "multipv" and value != "1":
+            return None
+        elif word == "pv":
+            pv = " ".join(words[at - 1 : at - 1 + PV_PLIES])[:LONGEST_PV]
+            break
+        elif word in ("lowerbound", "upperbound"):
+            at -= 1
+    return None if score is None else Thought(clamp(score), depth, nodes, pv)

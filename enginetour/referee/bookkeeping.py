@@ -1,0 +1,152 @@
+"""What can wait until an engine thinks: notation, scores, live events, warnings (runner spec section 4).
+
+The referee puts raw plies in and takes one step at a time, only while no pipe has anything to read.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import chess
+
+from enginetour.adapters.position import ROOM, Position
+from enginetour.model import Incident, MoveMade, SideRecord
+from enginetour.referee.clock import RunQueue
+from enginetour.referee.link import Link
+from enginetour.referee.seats import Seat, incident
+from enginetour.referee.shelf import EngineShelf
+
+SOME_TRAFFIC = 20  # lines kept with a warning; with an abnormal end it is 50 (reliability 1)
+
+
+class RawPly(NamedTuple):
+    """One ply as it was played; `search` is the engine's raw output."""
+
+    move: chess.Move
+    seat: Seat | None  # None: of the opening
+    elapsed_ms: int = 0
+    clock_ms: int | None = None
+    search: bytes = b""
+
+
+class Books:
+    """The record of one game as it grows, a shadow board behind the real one."""
+
+    def __init__(self, position: Position, link: Link, shelf: EngineShelf) -> None:
+        self._position = position
+        self._shadow = chess.Board() if position.fen is None else chess.Board(position.fen)
+        self._link = link
+        self._shelf = shelf
+        self._raw: deque[RawPly] = deque()
+        self._seats: tuple[Seat, ...] = ()
+        self.moves: list[MoveMade] = []
+        self.incidents: list[Incident] = []
+        self._gaps: list[int] = []
+        self._queue = RunQueue()
+        self.waited_ns = 0  # of this process for a CPU, at the last step
+        self._due = False
+
+    def begin(self, *seats: Seat) -> None:
+        """Whose warnings to watch."""
+        self._seats = seats
+
+    def enter(self, ply: RawPly) -> None:
+        """Take a ply, do nothing yet."""
+        self._raw.append(ply)
+
+    def relayed(self, gap_ns: int) -> None:
+        """One answer became the opponent's `go` after `gap_ns`."""
+        self._gaps.append(gap_ns)
+
+    def search_begun(self) -> None:
+        """There is something to note about the search under way, too."""
+        self._due = True
+
+    @property
+    def pending(self) -> bool:
+        """Whether a step would do anything."""
+        return self._due or bool(self._raw)
+
+    def step(self) -> None:
+        """One ply of bookkeeping."""
+        if self._due:
+            self._due = False
+            self.waited_ns = self._queue.waited_ns()
+            self._position.shorten(ROOM)
+            self._warnings()
+            return
+        if self._raw:
+            self._write(self._raw.popleft())
+
+    def waited_now(self) -> int:
+        """Nanoseconds this process has waited for a CPU since the last step of the search under way."""
+        return self._queue.waited_ns() - self.waited_ns
+
+    def close(self) -> None:
+        """Do all that is left."""
+        while self.pending:
+            self.step()
+        self._warnings()
+        self._queue.close()
+
+    def _write(self, raw: RawPly) -> None:
+        san = self._shadow.san(raw.move)
+        mover = self._shadow.turn
+        self._shadow.push(raw.move)
+        if raw.seat is None:
+            self.moves.append(MoveMade(raw.move.uci(), san, book=True))
+            return
+        thought = raw.seat.engine.thought(raw.search, white=mover == chess.WHITE)
+        move = MoveMade(
+            raw.move.uci(), san, raw.elapsed_ms, raw.clock_ms, thought.score, thought.depth, thought.nodes, thought.pv
+        )
+        self.moves.append(move)
+        clocks = [None if seat.clock.rest_ms is None else seat.clock.rest_ms for seat in self._seats]
+        self._link.tell(
+            "move",
+            {
+                "ply": len(self.moves),
+                "uci": move.uci,
+                "san": san,
+                "score": move.score,
+                "depth": move.depth,
+                "elapsed_ms": move.elapsed_ms,
+                "clock_ms": move.clock_ms,
+                "clocks": clocks,
+            },
+        )
+
+    def _warnings(self) -> None:
+        for seat in self._seats:
+            engine = seat.present
+            while engine is not None and engine.new_notes:
+                kind, words = engine.new_notes.pop(0)
+                seat.warnings.append(f"{kind}: {words}")
+                if (seat.name, kind) not in self._shelf.warned:
+                    self._shelf.warned.add((seat.name, kind))
+                    cause = f"{kind}: {words}"
+                    ply = len(self._position.moves)
+                    self.incidents.append(incident(engine, seat.name, "protocol-warning", cause, ply, SOME_TRAFFIC))
+
+    def side_record(self, seat: Seat) -> SideRecord:
+        """What one engine did."""
+        clock = seat.clock
+        return SideRecord(
+            own_name=seat.present.own_name if seat.present is not None else "",
+            moves=clock.moves,
+            think_ms=clock.total_ms,
+            longest_ms=clock.longest_ms,
+            least_clock_ms=clock.least_ms,
+            margin_uses=clock.margin_uses,
+            warnings=tuple(seat.warnings),
+        )
+
+    def relay_us(self) -> tuple[int, int, int] | None:
+        """Relay gap in microseconds: median, 99th percentile, largest; None without one."""
+        if not self._gaps:
+            return None
+        gaps = sorted(self._gaps)
+        ranks = (len(gaps) // 2, min(len(gaps) - 1, len(gaps) * 99 // 100), len(gaps) - 1)
+        median, high, largest = (gaps[rank] // 1000 for rank in ranks)
+        return median, high, largest

@@ -1,0 +1,126 @@
+"""The clock of one side: integer milliseconds outside, nanoseconds inside (runner spec section 3).
+
+The charge of a move is its elapsed time cut down to whole milliseconds, as fastchess and cutechess-cli do.
+"""
+
+from __future__ import annotations
+
+import time
+from io import FileIO
+
+from enginetour.task import Side
+from enginetour.timecontrol import TimeControl
+
+MS = 1_000_000  # nanoseconds in a millisecond
+GRACE_NS = 100 * MS  # the wait goes on after the flag, only to learn the true overrun (runner spec 3)
+
+
+class Clock:
+    """Time left of one side under its own control."""
+
+    def __init__(self, side: Side, hang_limit: float) -> None:
+        self.tc: TimeControl = side.tc
+        self.margin_ms = side.margin_ms
+        self._hang_ms = int(hang_limit * 1000)
+        self._stage = 0
+        self.margin_uses = 0
+        self.longest_ms = 0
+        self.total_ms = 0
+        self.moves = 0
+        self.least_ms: int | None = None
+        self.rest_ms: int | None = None  # None: no clock, a limit for each move
+        self.moves_to_go = 0  # 0: the stage lasts to the end
+        if self.tc.stages:
+            stage = self.tc.stage(0)
+            self.rest_ms = stage.base_ms + stage.increment_ms
+            self.moves_to_go = stage.moves
+
+    @property
+    def increment_ms(self) -> int:
+        """Increment of the stage under way, 0 without a clock."""
+        return self.tc.stage(self._stage).increment_ms if self.tc.stages else 0
+
+    @property
+    def limit_ms(self) -> int:
+        """Whole milliseconds after which this move is late, the margin not counted."""
+        if self.rest_ms is not None:
+            return self.rest_ms
+        return self.tc.movetime_ms if self.tc.movetime_ms is not None else self._hang_ms
+
+    @property
+    def _margin_ms(self) -> int:
+        return self.margin_ms if self.rest_ms is not None or self.tc.movetime_ms is not None else 0
+
+    def flag_ns(self) -> int:
+        """Nanoseconds of thought from which the move has lost on time."""
+        return (self.limit_ms + self._margin_ms + 1) * MS
+
+    def wait_ns(self) -> int:
+        """Nanoseconds after the start at which waiting for the answer ends."""
+        return self.flag_ns() + GRACE_NS
+
+    def shown_ms(self) -> int | None:
+        """What engines are told: whole milliseconds, never below 1 (two surveyed engines hang on less)."""
+        return None if self.rest_ms is None else max(1, self.rest_ms)
+
+    def charge(self, elapsed_ns: int) -> int | None:
+        """Book one move that was in time; its milliseconds. None: it was late, nothing is booked."""
+        if elapsed_ns >= self.flag_ns():
+            return None
+        spent = elapsed_ns // MS
+        self.moves += 1
+        self.total_ms += spent
+        self.longest_ms = max(self.longest_ms, spent)
+        if spent > self.limit_ms:
+            self.margin_uses += 1
+        if self.rest_ms is not None:
+            self._run_down(spent)
+        return spent
+
+    def _run_down(self, spent: int) -> None:
+        assert self.rest_ms is not None
+        left = max(0, self.rest_ms - spent)
+        self.least_ms = left if self.least_ms is None else min(self.least_ms, left)
+        if self.moves_to_go == 1:
+            self._stage += 1
+            stage = self.tc.stage(self._stage)
+            self.moves_to_go = stage.moves
+            left += stage.base_ms
+        elif self.moves_to_go:
+            self.moves_to_go -= 1
+        self.rest_ms = left + self.increment_ms
+
+    def overrun_ms(self, elapsed_ns: int) -> int:
+        """Milliseconds beyond the clock (not beyond clock and margin) of a late answer."""
+        return elapsed_ns // MS - self.limit_ms
+
+
+class RunQueue:
+    """How long this process waited for a CPU, from the kernel: a part of the referee's own error budget."""
+
+    def __init__(self) -> None:
+        self._file: FileIO | None = None
+        try:
+            self._file = open("/proc/self/schedstat", "rb", buffering=0)  # noqa: SIM115, PTH123
+        except OSError:
+            return
+
+    def waited_ns(self) -> int:
+        """Nanoseconds since the process began, 0 where the kernel does not tell (proc(5), schedstat)."""
+        if self._file is None:
+            return 0
+        self._file.seek(0)
+        fields = self._file.read(128).split()
+        return int(fields[1]) if len(fields) > 1 else 0
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        if self._file is not None:
+            self._file.close()
+
+
+def slept_ns() -> int:
+    """Nanoseconds this machine has been suspended since boot; a growth in a move voids the game."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return 0
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()

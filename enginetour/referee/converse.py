@@ -1,0 +1,83 @@
+"""Scripts of several engines side by side over one poll: what one waits for costs the other nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Mapping
+from typing import Any
+
+from enginetour.adapters.base import Engine
+from enginetour.adapters.said import Said
+from enginetour.errors import EngineCrashed, EngineFault, MachineFailure
+from enginetour.referee.link import Link
+from enginetour.supervise.waiting import wait
+
+_AnyScript = Generator[int, Said | None, Any]
+
+
+class _Talk:
+    """One script under way: what it waits for, and how it ended."""
+
+    def __init__(self, engine: Engine, script: _AnyScript) -> None:
+        self.engine = engine
+        self.script = script
+        self.deadline = 0
+        self.result: Any = None
+        self.running = True
+        self._step(lambda: next(script))
+
+    def _step(self, go: Any) -> None:
+        try:
+            self.deadline = go()
+        except StopIteration as end:
+            self.result = end.value
+            self.running = False
+        except EngineFault as fault:
+            self.result = fault
+            self.running = False
+
+    def turn(self) -> None:
+        """Tell the script all that was said, then whether its time is up or its engine gone."""
+        engine = self.engine
+        while self.running and (said := engine.heard()) is not None:
+            self._step(lambda said=said: self.script.send(said))
+        if self.running and engine.dead:
+            self._step(lambda: self.script.throw(EngineCrashed(ended(engine))))
+        while self.running and time.monotonic_ns() >= self.deadline:
+            self._step(lambda: self.script.send(None))
+
+    @property
+    def until(self) -> int:
+        """When it wants to be looked at again, output or not."""
+        due = self.engine.due_ns
+        return self.deadline if due is None else min(self.deadline, due)
+
+
+def converse(scripts: Mapping[Engine, _AnyScript], link: Link) -> dict[Engine, Any]:
+    """Run each engine's script to its end: what it returned, or the EngineFault it raised.
+
+    Raises MachineFailure when told to stop now.
+    """
+    talks = [_Talk(engine, script) for engine, script in scripts.items()]
+    for talk in talks:
+        talk.turn()
+    while running := [talk for talk in talks if talk.running]:
+        wake = wait([talk.engine.process for talk in running], link.control_fd, min(talk.until for talk in running))
+        if wake.control:
+            heed(link)
+        for talk in running:
+            if talk.engine.process in wake.readable:
+                talk.engine.pull()
+            talk.turn()
+    return {talk.engine: talk.result for talk in talks}
+
+
+def heed(link: Link) -> None:
+    """Read the control pipe; MachineFailure when the game is to be dropped now."""
+    if link.stopping() == "now":
+        raise MachineFailure("stopped: the game is dropped and offered again")
+
+
+def ended(engine: Engine) -> str:
+    """How a process ended, in words."""
+    return engine.process.exit_status() or "closed its output and lives"

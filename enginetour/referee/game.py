@@ -1,0 +1,359 @@
+"""One game between two engines: relay first, books afterwards (runner spec sections 3 to 5 and 10)."""
+
+from __future__ import annotations
+
+import time
+
+import chess
+
+from enginetour.adapters.base import Ask
+from enginetour.adapters.moves import read_move
+from enginetour.adapters.position import Position
+from enginetour.adapters.said import Said, What, printable
+from enginetour.errors import EngineFault
+from enginetour.model import Game, Outcome, Termination
+from enginetour.referee import verdict as verdicts
+from enginetour.referee.bookkeeping import Books, RawPly
+from enginetour.referee.clock import GRACE_NS, MS, slept_ns
+from enginetour.referee.converse import converse, ended, heed
+from enginetour.referee.ends import Ends
+from enginetour.referee.link import Link
+from enginetour.referee.seats import Seat, incident, leave, sit_down
+from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.verdict import Verdict
+from enginetour.supervise.waiting import wait
+from enginetour.task import GameTask
+
+CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
+LATE_WAKE_NS = 20 * MS  # beyond its deadline a wait ends only if this process was stopped or starved
+SLEPT_NS = 1_000 * MS  # suspended for longer in a move: the game is void (reliability 4)
+
+
+def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
+    """Play one game to its end; an engine's failure comes back as a Game.
+
+    Raises MachineFailure when told to stop now or when this machine cannot start a process, ValueError for an
+    opening that cannot be played; both engines are dead then.
+    """
+    contest = Contest(task, link, shelf)
+    try:
+        return contest.play()
+    except BaseException:
+        for seat in contest.seats:
+            if seat.present is not None:
+                seat.present.kill()
+        raise
+
+
+class Contest:
+    """A game under way: board, seats, books, and the ply being played."""
+
+    def __init__(self, task: GameTask, link: Link, shelf: EngineShelf) -> None:
+        self._task = task
+        self._link = link
+        self._shelf = shelf
+        self._started = time.time()
+        self._position = Position(task.opening.fen)
+        limits = [side.spec.quirks.max_plies for side in (task.white, task.black) if side.spec.quirks.max_plies]
+        self._ends = Ends(self._position, task.rules, min(limits, default=0))
+        self._white = Seat(task.white, task.rules, white=True)
+        self._black = Seat(task.black, task.rules, white=False)
+        self.seats = (self._white, self._black)
+        self._books = Books(self._position, link, shelf)
+        self._answered_ns = 0  # stamp of the answer that is to be relayed
+        self._go_ns = 0
+        self._write_ns = 0
+        self._gap_ns = 0
+        self._late_ns = 0  # how long this process itself was late for the wait under way
+        self._slept_ns = slept_ns()
+
+    def play(self) -> Game:
+        """From the opening to the record."""
+        for text in self._task.opening.moves:
+            move = self._position.board.parse_uci(text)
+            self._books.enter(RawPly(move, None))
+            if self._ends.push(move) is not None:
+                raise ValueError(f"opening {self._task.opening.name!r} ends the game at {text}")
+        faults = sit_down(self.seats, self._position, self._link, self._shelf)
+        self._books.begin(*self.seats)
+        if faults:
+            return self._finish(verdicts.at_start(faults), tuple(faults))
+        self._tell_start()
+        verdict = None
+        while verdict is None:
+            verdict = self._ply()
+        return self._finish(verdict)
+
+    # One ply.
+
+    def _ply(self) -> Verdict | None:
+        white_to_move = self._position.board.turn == chess.WHITE
+        seat, other = (self._white, self._black) if white_to_move else (self._black, self._white)
+        ask = self._ask(seat, other)
+        verdict = self._approach(seat, other, ask)
+        if verdict is not None:
+            return verdict
+        before_ns = time.monotonic_ns()
+        self._go_ns = seat.engine.go(ask)
+        self._write_ns = self._go_ns - before_ns
+        self._gap_ns = self._go_ns - self._answered_ns if self._answered_ns else 0
+        if self._gap_ns and not seat.engine.needs_approach:
+            self._books.relayed(self._gap_ns)
+        self._books.search_begun()
+        seat.searched = True
+        said = self._await(seat, other)
+        return said if isinstance(said, Verdict) else self._answered(seat, said)
+
+    def _ask(self, seat: Seat, other: Seat) -> Ask:
+        own, theirs = seat.clock, other.clock
+        return Ask(
+            self._position,
+            seat.white,
+            own.tc,
+            own.shown_ms(),
+            theirs.shown_ms(),
+            own.increment_ms,
+            theirs.increment_ms,
+            own.moves_to_go,
+            len(self._task.opening.moves),
+        )
+
+    def _approach(self, seat: Seat, other: Seat, ask: Ask) -> Verdict | None:
+        """Everything that stands before `go`, on nobody's clock."""
+        engine = seat.engine
+        for said in engine.discard():
+            verdict = self._talk(seat, said, thinking=False)
+            if verdict is not None:
+                return verdict
+        if engine.dead or engine.process.broken:
+            return self._crash(seat, other)
+        if seat.draw_claimed and self._ends.drawn():
+            return self._drawn(seat)
+        if engine.needs_approach:
+            fault = converse({engine: engine.approach(ask)}, self._link)[engine]
+            if isinstance(fault, EngineFault):
+                return verdicts.stall(seat, fault)
+        return None
+
+    def _await(self, seat: Seat, other: Seat) -> Said | Verdict:
+        """The answer, or what ended the game instead. Books are kept while nothing has come."""
+        engine, books = seat.engine, self._books
+        processes = (engine.process, other.engine.process)
+        deadline = self._go_ns + seat.clock.wait_ns()
+        self._late_ns = 0
+        verdict = self._overhear(other)  # what came with its answer and was not yet heard
+        while verdict is None:
+            due = deadline if engine.due_ns is None else min(deadline, engine.due_ns)
+            working = books.pending
+            wake = wait(processes, self._link.control_fd, 0 if working else due)
+            now = time.monotonic_ns()
+            if not working and now > due + LATE_WAKE_NS:
+                self._late_ns += now - due + GRACE_NS
+            if engine.process in wake.readable or (now >= due and not working):
+                if engine.process in wake.readable:
+                    engine.pull()
+                while (said := engine.heard()) is not None:
+                    if said.what is What.ANSWER:
+                        return said
+                    verdict = self._talk(seat, said, thinking=True)
+                    if verdict is not None:
+                        return verdict
+                if engine.dead:
+                    return self._crash(seat, other)
+            if other.engine.process in wake.readable:
+                other.engine.pull()
+                verdict = self._overhear(other)
+            if wake.control:
+                heed(self._link)
+            if verdict is None and time.monotonic_ns() >= deadline:
+                return self._silent(seat)
+            if working and not wake.readable:
+                books.step()
+        return verdict
+
+    def _overhear(self, other: Seat) -> Verdict | None:
+        """What the side that is not to move says."""
+        while (said := other.engine.heard()) is not None:
+            verdict = self._talk(other, said, thinking=False)
+            if verdict is not None:
+                return verdict
+        return None
+
+    def _talk(self, seat: Seat, said: Said, *, thinking: bool) -> Verdict | None:
+        verdict = verdicts.of_talk(seat, said, thinking=thinking, replay=self._task.replay)
+        if verdict is not None:
+            if thinking:
+                seat.engine.search_over()
+            return verdict
+        if thinking and seat.draw_claimed and self._ends.drawn():
+            seat.engine.search_over()
+            return self._drawn(seat)
+        return None
+
+    def _drawn(self, seat: Seat) -> Verdict:
+        return Verdict(Outcome.DRAW, Termination.CLAIM, f"{seat.color} claims a draw, rightly")
+
+    # Judging an answer.
+
+    def _answered(self, seat: Seat, said: Said) -> Verdict | None:
+        clock, engine = seat.clock, seat.engine
+        elapsed = said.stamp_ns - self._go_ns
+        if elapsed >= clock.flag_ns():
+            return self._flag(seat, elapsed, f"{clock.overrun_ms(elapsed)} ms over, with {printable(said.text)!r}")
+        move = self._read(seat, said)
+        if move is None:
+            if said.cut:
+                return self._crash(seat, self._black if seat.white else self._white)
+            second = self._question(seat)
+            if isinstance(second, Verdict):
+                return second
+            if second is not None:
+                said, elapsed = second, second.stamp_ns - self._go_ns
+                move = self._read(seat, said)
+        if move is None:
+            return self._illegal(seat, said)
+        spent = clock.charge(elapsed)
+        if spent is None:
+            return self._flag(seat, elapsed, f"{clock.overrun_ms(elapsed)} ms over, after a stale answer")
+        end = self._ends.push(move)
+        self._answered_ns = said.stamp_ns
+        self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text))
+        if slept_ns() - self._slept_ns > SLEPT_NS:
+            return verdicts.void(None, "host", "the machine was suspended during a move")
+        if end is not None:
+            return verdicts.by_rule(end)
+        if seat.draw_claimed and self._ends.drawn():
+            return self._drawn(seat)
+        seat.draw_claimed = False
+        return None
+
+    def _read(self, seat: Seat, said: Said) -> chess.Move | None:
+        lenient = seat.side.spec.quirks.lenient_promotion
+        move, odd = read_move(self._position.board, said.text, lenient_promotion=lenient)
+        if move is not None and odd:
+            seat.engine.note("odd-move", f"wrote {printable(said.text)!r} for {move.uci()}")
+        return move
+
+    def _question(self, seat: Seat) -> Said | Verdict | None:
+        """A second answer after an illegal one, or None; a death meanwhile comes back as the first answer's fault."""
+        engine = seat.engine
+        script = engine.question(self._go_ns + seat.clock.flag_ns())
+        second = converse({engine: script}, self._link)[engine]
+        return second if isinstance(second, Said) else None
+
+    def _illegal(self, seat: Seat, said: Said) -> Verdict:
+        words = f"{seat.color} plays an illegal move: {printable(said.text)!r} in {self._position.board.fen()}"
+        if seat.clock.moves == 0 and self._task.opening.fen is not None:
+            words += "; it may have ignored the position"
+        return verdicts.loss(seat, Termination.ILLEGAL_MOVE, words)
+
+    # Ends without an answer.
+
+    def _silent(self, seat: Seat) -> Verdict:
+        """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
+        flag_ns = self._go_ns + seat.clock.flag_ns()
+        engine = seat.engine
+        converse({engine: engine.settle()}, self._link)
+        if seat.draw_claimed:
+            return verdicts.loss(
+                seat, Termination.FALSE_CLAIM, f"{seat.color} claims a draw that is none and does not move"
+            )
+        if engine.late_ns:
+            elapsed = engine.late_ns - self._go_ns
+            return self._flag(seat, elapsed, f"{seat.clock.overrun_ms(elapsed)} ms over, after stop")
+        now = time.monotonic_ns()
+        return self._flag(seat, now - self._go_ns, f"no answer {(now - flag_ns) / 1e9:.1f} s after the flag")
+
+    def _flag(self, seat: Seat, elapsed_ns: int, words: str) -> Verdict:
+        over_ns = elapsed_ns - seat.clock.flag_ns()
+        budget_ns = self._write_ns + self._gap_ns + self._books.waited_now() + self._late_ns
+        cause = f"{seat.color} loses on time, {words}"
+        if seat.clock.tc.stages or seat.clock.tc.movetime_ms is not None:
+            cause += f" (margin {seat.clock.margin_ms} ms)"
+        if slept_ns() - self._slept_ns > SLEPT_NS:
+            return verdicts.void(None, "host", f"{cause}; the machine was suspended", Termination.TIME)
+        if over_ns < budget_ns:
+            cause += f"; doubtful: the referee's own share was up to {budget_ns / MS:.1f} ms"
+            if self._task.rules.doubtful_flag == "void":
+                return verdicts.void(None, "host", cause, Termination.TIME)
+        return verdicts.on_time(seat, self._position.board, cause, fatal=bool(seat.engine.spoiled))
+
+    def _crash(self, seat: Seat, other: Seat) -> Verdict:
+        """Look for a stop first: a service manager ends engines and us in one go."""
+        until = time.monotonic_ns() + CRASH_LOOK_NS
+        while wait((), self._link.control_fd, until).control:
+            heed(self._link)
+            if time.monotonic_ns() >= until:
+                break
+        other.engine.pull()
+        if other.engine.process.eof:
+            return verdicts.void(None, "host", f"both engines ended: {ended(seat.engine)}, {ended(other.engine)}")
+        status = "closed its input" if seat.engine.process.broken and not seat.engine.dead else ended(seat.engine)
+        return verdicts.crash(seat, status)
+
+    # The record.
+
+    def _tell_start(self) -> None:
+        pairing = self._task.pairing
+        self._link.tell(
+            "start",
+            {
+                "white": pairing.white,
+                "black": pairing.black,
+                "number": self._task.number,
+                "fen": self._task.opening.fen,
+                "moves": list(self._position.moves),
+                "clocks": [seat.clock.rest_ms for seat in self.seats],
+            },
+        )
+
+    def _finish(self, verdict: Verdict, absent: tuple[Seat, ...] = ()) -> Game:
+        """Write the books, tell the engines, fence those that still owe an answer, keep or end them."""
+        guilty = absent or ((verdict.culprit,) if verdict.culprit is not None else ())
+        self._books.close()
+        incidents = list(self._books.incidents)
+        if verdict.category:
+            for seat in guilty or (None,):
+                name = seat.name if seat is not None else ""
+                engine = seat.present if seat is not None else None
+                ply = len(self._position.moves)
+                incidents.append(incident(engine, name, verdict.category, verdict.cause, ply))
+        for seat in guilty:
+            if seat.present is not None and (verdict.fatal or seat in absent):
+                seat.present.spoiled = seat.present.spoiled or verdict.cause
+        if not absent:
+            self._part(verdict)
+        leave(self.seats, self._shelf)
+        self._link.tell("end", {"outcome": verdict.outcome.value, "cause": verdict.cause})
+        return self._record(verdict, tuple(incidents))
+
+    def _part(self, verdict: Verdict) -> None:
+        owing = [seat.engine for seat in self.seats if seat.engine.thinking and not seat.engine.spoiled]
+        converse({engine: engine.settle() for engine in owing}, self._link)
+        for seat in self.seats:
+            words = seat.engine.game_over(verdict.outcome.value, verdict.cause)
+            if words and not seat.engine.spoiled and not seat.engine.dead:
+                seat.engine.process.write(words)
+
+    def _record(self, verdict: Verdict, incidents: tuple[object, ...]) -> Game:
+        task, books = self._task, self._books
+        return Game(
+            pairing=task.pairing,
+            outcome=verdict.outcome,
+            termination=verdict.termination,
+            cause=verdict.cause,
+            culprit=verdict.culprit.name if verdict.culprit is not None else "",
+            category=verdict.category,
+            opening=task.opening,
+            moves=tuple(books.moves),
+            white=books.side_record(self._white),
+            black=books.side_record(self._black),
+            white_tc=str(task.white.tc),
+            black_tc=str(task.black.tc),
+            final_fen=self._position.board.fen(),
+            started=self._started,
+            ended=time.time(),
+            relay_us=books.relay_us(),
+            incidents=incidents,  # type: ignore[arg-type]
+            replay=task.replay,
+        )

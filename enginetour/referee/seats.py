@@ -1,0 +1,126 @@
+"""Both engines at the board before the clocks run: started, shaken hands with, told the game, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from enginetour.adapters.base import Engine, Script, Setup
+from enginetour.adapters.position import Position
+from enginetour.adapters.said import Thought
+from enginetour.adapters.start import open_engine
+from enginetour.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed
+from enginetour.model import Incident
+from enginetour.referee.clock import Clock
+from enginetour.referee.converse import converse
+from enginetour.referee.link import Link
+from enginetour.referee.shelf import EngineShelf
+from enginetour.task import Rules, Side
+
+ILLEGAL_INSTRUCTION = "signal 4"  # SIGILL; signal(7)
+
+
+class Seat:
+    """One side of a game under way."""
+
+    def __init__(self, side: Side, rules: Rules, *, white: bool) -> None:
+        self.side = side
+        self.white = white
+        self.name = side.spec.name
+        self.clock = Clock(side, rules.hang_limit)
+        self.searched = False  # set thinking in this game
+        self.draw_claimed = False  # said "1/2-1/2" and has not moved since
+        self.thoughts: list[Thought] = []
+        self.warnings: list[str] = []
+        self._engine: Engine | None = None
+
+    @property
+    def color(self) -> str:
+        """``White`` or ``Black``, for sentences."""
+        return "White" if self.white else "Black"
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that sits here; only after `sit_down` has found no fault."""
+        assert self._engine is not None
+        return self._engine
+
+    @property
+    def present(self) -> Engine | None:
+        """The engine, if it came so far."""
+        return self._engine
+
+    def sit(self, engine: Engine | None) -> None:
+        """Give the seat to a process."""
+        self._engine = engine
+
+
+def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: EngineShelf) -> dict[Seat, EngineFault]:
+    """Take both engines from the shelf or start them, and prepare the game. What went wrong, by seat.
+
+    An engine that dies or stalls at a second game is started anew once: not its loss (reliability 2.1).
+    """
+    for seat, engine in zip(seats, shelf.take(*(seat.side.spec for seat in seats)), strict=True):
+        seat.sit(engine)
+    again = [seat for seat in seats if seat.present is not None]
+    names = {seat: other.name for seat in seats for other in seats if other is not seat}
+    faults = _prepare(seats, names, position, link)
+    worn = [seat for seat in again if isinstance(faults.get(seat), EngineCrashed | EngineStalled | StartFailed)]
+    if worn and not (set(faults) - set(worn)):
+        for seat in worn:
+            if seat.present is not None:
+                seat.present.kill()
+            seat.sit(None)
+            del faults[seat]
+        faults = _prepare(worn, names, position, link)
+    return faults
+
+
+def _prepare(
+    seats: Sequence[Seat], names: Mapping[Seat, str], position: Position, link: Link
+) -> dict[Seat, EngineFault]:
+    faults: dict[Seat, EngineFault] = {}
+    scripts: dict[Engine, Script] = {}
+    for seat in seats:
+        try:
+            if seat.present is None:
+                seat.sit(open_engine(seat.side.spec))
+        except StartFailed as fault:
+            faults[seat] = fault
+            continue
+        scripts[seat.engine] = _script(seat.engine, Setup(position, seat.side.tc, names[seat]))
+    ends = converse(scripts, link)
+    for seat in seats:
+        end = ends.get(seat.engine) if seat.present is not None else None
+        if isinstance(end, EngineFault):
+            faults[seat] = start_fault(end)
+    return faults
+
+
+def _script(engine: Engine, setup: Setup) -> Script:
+    if not engine.ready:
+        yield from engine.handshake()
+    yield from engine.new_game(setup)
+
+
+def start_fault(fault: EngineFault) -> EngineFault:
+    """A fault before the first search, named as what it is: a death is a start failure, silence a start time-out."""
+    if isinstance(fault, EngineCrashed):
+        words = f"ended at start: {fault.detail}"
+        if fault.detail.startswith(ILLEGAL_INSTRUCTION):
+            words += "; binary built for another CPU?"
+        return StartFailed(words, category="start-failure")
+    if isinstance(fault, EngineStalled):
+        return StartFailed(fault.detail, category="start-timeout")
+    return fault
+
+
+def incident(engine: Engine | None, name: str, category: str, cause: str, ply: int, lines: int = 50) -> Incident:
+    """What a tester must see, with the last lines of traffic and stderr."""
+    if engine is None:
+        return Incident(name, category, cause, ply)
+    return Incident(name, category, cause, ply, engine.process.traffic(lines), engine.process.stderr(20))
+
+
+def leave(seats: Sequence[Seat], shelf: EngineShelf) -> None:
+    """Engines back to the shelf; those that may not play again are ended, all at the same time."""
+    shelf.give_back(*(seat.present for seat in seats if seat.present is not None))

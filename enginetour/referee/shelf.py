@@ -1,0 +1,59 @@
+"""Where engines wait between two games of a slot, with their processes alive."""
+
+from __future__ import annotations
+
+from enginetour.adapters.base import Engine
+from enginetour.adapters.cecp import CecpEngine
+from enginetour.supervise.ending import end_all
+from enginetour.task import EngineSpec
+
+ROOM = 2  # engines a slot keeps alive at most (runner spec 14)
+
+
+class EngineShelf:
+    """At most two live engines. What may not be used again is ended, not kept."""
+
+    def __init__(self) -> None:
+        self._engines: list[Engine] = []
+        self.warned: set[tuple[str, str]] = set()  # (engine, kind of warning) told by this slot
+
+    def take(self, *specs: EngineSpec) -> list[Engine | None]:
+        """A waiting engine for each spec, or None; all others are ended, so that they cost nobody's clock anything."""
+        taken: list[Engine | None] = []
+        for spec in specs:
+            found = next((engine for engine in self._engines if engine.spec == spec and usable(engine)), None)
+            if found is not None:
+                self._engines.remove(found)
+            taken.append(found)
+        self.close_all()
+        return taken
+
+    def give_back(self, *engines: Engine) -> None:
+        """Keep those that may play another game, end the others."""
+        kept = [engine for engine in engines if usable(engine)][:ROOM]
+        end([engine for engine in engines if engine not in kept])
+        self._engines += kept
+        end(self._engines[:-ROOM])
+        del self._engines[:-ROOM]
+
+    def close_all(self) -> None:
+        """End every waiting engine, all at the same time."""
+        end(self._engines)
+        self._engines = []
+
+
+def usable(engine: Engine) -> bool:
+    """Whether it may be asked for another game: alive, fenced, nothing owed, and willing (`reuse`)."""
+    if engine.spoiled or engine.dead or engine.process.eof or engine.process.broken or not engine.ready:
+        return False
+    if engine.spec.quirks.restart or engine.thinking:
+        return False
+    return not isinstance(engine, CecpEngine) or engine.features.on("reuse", default=True)
+
+
+def end(engines: list[Engine]) -> None:
+    """`quit` to those that listen, the ladder for all; dead and spoiled ones at once."""
+    for engine in engines:
+        if engine.spoiled or engine.dead:
+            engine.kill()
+    end_all([engine.process for engine in engines if not engine.process.closed], b"quit\n")

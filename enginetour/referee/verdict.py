@@ -1,0 +1,113 @@
+"""Who is to blame for what, by the tables of the reliability spec (sections 1 and 2): play, loss or void."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import chess
+
+from enginetour.adapters.said import Said, What, printable
+from enginetour.errors import EngineCrashed, EngineFault
+from enginetour.model import Outcome, Termination
+from enginetour.referee.ends import End
+from enginetour.referee.seats import ILLEGAL_INSTRUCTION, Seat
+
+ABORTS = 2  # replays after which `*` loses: the third time (reliability 2.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a game ended. `culprit` None: nobody's fault; abnormal ends become an incident."""
+
+    outcome: Outcome
+    termination: Termination
+    cause: str
+    culprit: Seat | None = None
+    category: str = ""
+    fatal: bool = False  # the culprit's process may not be used again
+
+    @property
+    def void(self) -> bool:
+        """The game does not count."""
+        return self.outcome is Outcome.VOID
+
+
+def by_rule(end: End) -> Verdict:
+    """The board ended the game."""
+    outcome, termination, cause = end
+    return Verdict(outcome, termination, cause)
+
+
+def loss(seat: Seat, termination: Termination, cause: str, *, category: str = "", fatal: bool = True) -> Verdict:
+    """The opponent wins."""
+    outcome = Outcome.BLACK if seat.white else Outcome.WHITE
+    return Verdict(outcome, termination, cause, seat, category or termination.value, fatal)
+
+
+def void(seat: Seat | None, category: str, cause: str, termination: Termination = Termination.ABORTED) -> Verdict:
+    """The game does not count and is played again."""
+    return Verdict(Outcome.VOID, termination, cause, seat, category, fatal=True)
+
+
+def resigns(seat: Seat) -> Verdict:
+    """A resignation is no fault."""
+    outcome = Outcome.BLACK if seat.white else Outcome.WHITE
+    return Verdict(outcome, Termination.RESIGN, f"{seat.color} resigns")
+
+
+def on_time(seat: Seat, board: chess.Board, cause: str, *, fatal: bool) -> Verdict:
+    """A flag: the opponent wins, or draws if it cannot mate by any means (FIDE 6.9)."""
+    verdict = loss(seat, Termination.TIME, cause, fatal=fatal)
+    if board.has_insufficient_material(not seat.white):
+        return Verdict(Outcome.DRAW, Termination.TIME, f"{cause}; the opponent cannot mate", seat, "time", fatal)
+    return verdict
+
+
+def crash(seat: Seat, status: str) -> Verdict:
+    """Its end in a game: a loss, but for a binary of another CPU and for an engine that was never asked."""
+    if status.startswith(ILLEGAL_INSTRUCTION) and not seat.clock.moves:
+        return void(seat, "start-failure", f"{seat.color}: {status}; binary built for another CPU?")
+    if not seat.searched:
+        return void(seat, "crash", f"{seat.color} ended before its first move: {status}")
+    return loss(seat, Termination.CRASH, f"{seat.color} crashes: {status}")
+
+
+def stall(seat: Seat, fault: EngineFault) -> Verdict:
+    """No answer to a fence, or an end there: void before its first move, else a loss."""
+    if isinstance(fault, EngineCrashed):
+        return crash(seat, fault.detail)
+    if not seat.searched:
+        return void(seat, fault.category, f"{seat.color}: {fault.detail}")
+    return loss(seat, Termination.STALL, f"{seat.color} stalls: {fault.detail}")
+
+
+def at_start(faults: dict[Seat, EngineFault]) -> Verdict:
+    """A game that could not begin: void. With both at fault the first is named, the words name both."""
+    seat = next(iter(faults))
+    cause = "; ".join(f"{seat.name}: {fault.detail}" for seat, fault in faults.items())
+    return void(seat, faults[seat].category, cause)
+
+
+def of_talk(seat: Seat, said: Said, *, thinking: bool, replay: int) -> Verdict | None:
+    """What a CECP line other than a move does to the game (runner spec 7, table); None: nothing, or not yet."""
+    if said.what is What.RESIGN:
+        return resigns(seat)
+    if said.what is What.ABORT:
+        words = f"{seat.color} gives the game up: {printable(said.text)}"
+        if replay >= ABORTS:
+            return loss(seat, Termination.ABORTED, words, category="engine-abort")
+        return void(seat, "engine-abort", words)
+    if said.what is What.REFUSED_MOVE:
+        return loss(seat, Termination.FALSE_CLAIM, f"{seat.color} calls a legal move illegal: {printable(said.text)}")
+    if said.what is What.RESULT and (thinking or seat.searched):
+        return _claim(seat, said.text)
+    return None
+
+
+def _claim(seat: Seat, result: str) -> Verdict | None:
+    if result == "1/2-1/2":
+        seat.draw_claimed = True  # tested with the board, and with the next move
+        return None
+    if (result == "1-0") == seat.white:
+        return loss(seat, Termination.FALSE_CLAIM, f"{seat.color} claims a win that is not on the board")
+    return resigns(seat)
