@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,10 +12,8 @@ from enginetour.errors import InputRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
 from enginetour.openings import OpeningSettings
 from enginetour.timecontrol import TimeControl
-from enginetour.tomlplace import toml_place
+from enginetour.tomlplace import near, read_toml, refusal, toml_place
 
-# A configuration is written by hand; a megabyte of it is another kind of file.
-LARGEST_FILE = 1_000_000
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -179,13 +175,7 @@ def slug(name: str) -> str:
 
 def load(path: Path) -> Config:
     """Read and validate a configuration; InputRefused names file, line and what is allowed."""
-    text = read_text(path, "a configuration")
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        where = f"{path}:{line[1]}" if line else f"{path}:{text.count(chr(10)) + 1}"
-        raise InputRefused(f"not TOML: {error}", place=where) from None
+    table, text = read_toml(path, "a configuration", step="enginetour init writes one")
     for key in ("path", "text", "format_options"):
         if key in table:
             raise InputRefused(
@@ -199,23 +189,6 @@ def load(path: Path) -> Config:
         raise refusal(error, path, text, Config) from None
     _refuse_impossible(config)
     return config
-
-
-def read_text(path: Path, what: str) -> str:
-    """A hand-written UTF-8 file of at most 1 MB; InputRefused when it cannot be that."""
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise InputRefused(f"{what} of more than {LARGEST_FILE:,} bytes", place=str(path))
-        return path.read_text("utf-8")
-    except FileNotFoundError:
-        raise InputRefused(
-            f"no such file, expected {what}", place=str(path), step="enginetour init writes one"
-        ) from None
-    except IsADirectoryError:
-        raise InputRefused(f"a folder, expected {what}", place=str(path)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
-        raise InputRefused(f"cannot read: {reason}", place=str(path)) from None
 
 
 def _format_options(path: Path, text: str, table: object) -> Any:
@@ -241,52 +214,6 @@ def _refuse_impossible(config: Config) -> None:
         if entrant.glob and config.tournament.order is None:
             step = 'add order = "rating" or order = "file" under [tournament]'
             raise InputRefused("a glob has no order of its own", place=config.at("entrants", number, "glob"), step=step)
-
-
-def near(word: str, known: Any) -> str:
-    """`` (did you mean 'x'?)`` or nothing."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f", did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"
-
-
-def refusal(
-    error: ValidationError, path: Path, text: str, model: type[BaseModel], under: tuple[str, ...] = ()
-) -> InputRefused:
-    """The first finding of pydantic as one line with ``file:line`` and the nearest known key."""
-    first = error.errors()[0]
-    keys = (*under, *first["loc"])
-    place = _at(path, text, keys)
-    name = ".".join(str(key) for key in keys if not str(key).startswith("function-"))
-    found = repr(first["input"])
-    found = found if len(found) <= 60 else f"{found[:57]}..."
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    if first["type"] == "extra_forbidden":
-        known = _known_keys(model, first["loc"][:-1])
-        return InputRefused(f"unknown key {name!r}{near(str(keys[-1]), known)}{more}", place=place)
-    if first["type"] == "missing":
-        return InputRefused(f"{name} is missing{more}", place=place)
-    words = first["msg"].removeprefix("Value error, ")
-    words = words[0].lower() + words[1:]
-    shown = "" if isinstance(first["input"], dict) or found in words else f", found {found}"
-    return InputRefused(f"{name}: {words}{shown}{more}" if name else f"{words}{more}", place=place)
-
-
-def _known_keys(model: type[BaseModel], keys: tuple[int | str, ...]) -> list[str]:
-    """Field names of the model reached by `keys`, sections and lists alike."""
-    current: Any = model
-    for key in keys:
-        if isinstance(key, int):
-            continue
-        annotation = current.model_fields[key].annotation if key in getattr(current, "model_fields", {}) else None
-        inner = [kind for kind in (annotation, *getattr(annotation, "__args__", ())) if hasattr(kind, "model_fields")]
-        deeper = [
-            kind
-            for outer in getattr(annotation, "__args__", ())
-            for kind in getattr(outer, "__args__", ())
-            if hasattr(kind, "model_fields")
-        ]
-        current = (inner or deeper or [None])[0]
-    return [key for key in getattr(current, "model_fields", {}) if key not in ("path", "text", "format_options")]
 
 
 def _at(path: Path, text: str, keys: tuple[str | int, ...]) -> str:

@@ -132,7 +132,8 @@ def main() -> None:
     os.close(nothing)
     os.dup2(2, 1)  # what anybody prints goes to stderr, where the place keeps the last lines
     link = PipeLink(control, results)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    for number in (signal.SIGALRM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)  # in case our parent ignores them
     signal.signal(signal.SIGTERM, lambda *_: link.stop_now())
     signal.signal(signal.SIGHUP, lambda *_: link.stop_now())
     signal.signal(signal.SIGINT, lambda *_: None)  # for the scheduler to act on; never ignored, that is inherited

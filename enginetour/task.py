@@ -28,6 +28,7 @@ class Quirks:
     init: tuple[str, ...] = ()
     max_plies: int = 0  # 0: no limit of its own
     restart: bool = False  # a new process for every game
+    movetime_margin_ms: int = 0  # how late it is known to be with a fixed time a move
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,100 @@
+"""Events that people cause: an engine leaves, joins or is replaced, a game is struck out.
+
+The same four acts serve a tournament that is running (through its socket) and one that is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from enginetour.errors import TourError, UsageRefused
+from enginetour.formats.base import Format
+from enginetour.model import Added, Entrant, Event, GameVoided, Replaced, Withdrawn
+from enginetour.store.log import TournamentLog
+from enginetour.store.records import entrant_of, spec_of
+from enginetour.task import EngineSpec
+
+
+def desk_of(log: TournamentLog, format_: Format[Any], state: Any) -> Desk:
+    """A desk for a tournament that nobody is running; the caller holds its lock."""
+    now = [state]
+    return Desk(log, format_, lambda: now[0], lambda after: now.__setitem__(0, after))
+
+
+@dataclass
+class Desk:
+    """Where changes are carried out: the log, the format, and the state now, read and set by the owner."""
+
+    log: TournamentLog
+    format: Format[Any]
+    state: Callable[[], Any]
+    take: Callable[[Any], None]
+    joined: Callable[[Entrant, EngineSpec], None] = lambda _entrant, _spec: None
+
+    def carry_out(self, request: dict[str, Any]) -> dict[str, Any]:
+        """A request of the socket or the command line; the reply is JSON-ready and never an exception."""
+        acts = {"withdraw": self._withdraw, "void": self._void, "add": self._add, "replace": self._replace}
+        act = acts.get(str(request.get("do")))
+        if act is None:
+            return {"ok": False, "error": f"unknown request {request.get('do')!r}", "exit": 2}
+        try:
+            return {"ok": True, "said": act(request)}
+        except TourError as error:
+            return {"ok": False, "error": str(error), "exit": error.exit_code}
+        except (KeyError, TypeError, ValueError) as error:
+            return {"ok": False, "error": f"cannot {request['do']}: {error}", "exit": UsageRefused.exit_code}
+
+    def _write(self, event: Event, why: str, spec: EngineSpec | None = None) -> str:
+        """Step first (a refusal writes nothing), log, then take the state; the new decisions as a sentence."""
+        before = self.state()
+        after = self.format.step(before, event)
+        notes = self.format.notes(after)[len(self.format.notes(before)) :]
+        self.log.record_event(event, notes, why=why, spec=spec)
+        self.take(after)
+        return " ".join(note.text for note in notes)
+
+    def _withdraw(self, request: dict[str, Any]) -> str:
+        name = str(request["engine"])
+        self._known(name)
+        return f"{name} is withdrawn. {self._write(Withdrawn(name), str(request.get('why', '')))}".strip()
+
+    def _void(self, request: dict[str, Any]) -> str:
+        number, why = int(request["game"]), str(request.get("why", ""))
+        stored = self.log.game(number)
+        game = stored.game
+        if stored.voided or game.outcome.value == "*":
+            raise UsageRefused(f"game {number} is void already", step="enginetour games lists them")
+        said = self._write(GameVoided(game.pairing, game.outcome, why), why)
+        again = game.pairing.key in {pairing.key for pairing in self.format.offers(self.state())}
+        rest = "it is offered again" if again else "what it decided stands, it only leaves the ratings"
+        who = f"{game.pairing.white} - {game.pairing.black} {game.outcome}"
+        return f"game {number} ({who}) is void; {rest}. {said}".strip()
+
+    def add(self, entrant: Entrant, spec: EngineSpec, why: str) -> str:
+        """Let an engine join; UsageRefused or ValueError when the format has no room for it any more."""
+        said = self._write(Added(entrant), why, spec)
+        self.joined(entrant, spec)
+        return f"{entrant.name} joins. {said}".strip()
+
+    def _add(self, request: dict[str, Any]) -> str:
+        return self.add(*_newcomer(request), str(request.get("why", "")))
+
+    def _replace(self, request: dict[str, Any]) -> str:
+        entrant, spec = _newcomer(request)
+        old = str(request["engine"])
+        self._known(old)
+        said = self._write(Replaced(old, entrant), str(request.get("why", "")), spec)
+        self.joined(entrant, spec)
+        return f"{entrant.name} takes the place of {old}. {said}".strip()
+
+    def _known(self, name: str) -> None:
+        names = [line.name for line in self.format.standings(self.state())]
+        if name not in names:
+            listed = ", ".join(names)
+            raise UsageRefused(f"{name!r} is not in {self.log.title}; entrants: {listed}")
+
+
+def _newcomer(request: dict[str, Any]) -> tuple[Entrant, EngineSpec]:
+    return entrant_of(request["entrant"]), spec_of(str(request["spec"]))

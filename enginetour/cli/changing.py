@@ -1,0 +1,129 @@
+"""Commands that add an event to a tournament: withdraw, add, replace, void; through its socket while it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from enginetour.cli.common import chosen, open_store, say_json, tournament_options
+from enginetour.errors import TourError
+
+
+def _send(db: Path | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
+    """Ask the running tournament, else do it ourselves under its lock."""
+    from enginetour import tournament
+    from enginetour.changes import desk_of
+    from enginetour.control import ask, socket_path
+    from enginetour.plan import database_of
+    from enginetour.store.lock import TournamentLock
+    from enginetour.store.slugs import slug_of
+
+    database = database_of(Path.cwd(), db)
+    with open_store(db) as store:
+        log = chosen(store, name, None)
+        reply = ask(socket_path(database, slug_of(log.name)), request)
+        if reply is None:
+            with TournamentLock(database, slug_of(log.name)):
+                reply = desk_of(log, *tournament.fold(log)).carry_out(request)
+    if as_json:
+        say_json(reply)
+        return 0 if reply["ok"] else int(reply.get("exit", 1))
+    if not reply["ok"]:
+        refused = TourError(str(reply["error"]))
+        refused.exit_code = int(reply.get("exit", 1))
+        raise refused
+    click.echo(reply["said"])
+    return 0
+
+
+def _change(command: Any) -> Any:
+    """The options all four share."""
+    command = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+    command = click.option("--why", default="", help="The reason, kept in the log.")(command)
+    return tournament_options(command)
+
+
+@click.command()
+@click.argument("engine")
+@_change
+def withdraw(engine: str, db: Path | None, name: str | None, edition: int | None, why: str, as_json: bool) -> int:
+    """Take ENGINE out; its unplayed games are off, its results stay.
+
+    Example: enginetour withdraw "Fairy-Max" --why "crashes every second game"
+    """
+    _refuse_edition(edition)
+    return _send(db, name, {"do": "withdraw", "engine": engine, "why": why}, as_json=as_json)
+
+
+@click.command()
+@click.argument("engine")
+@click.option("--name", "new_name", help="Its name in the tournament; default: the engine file's.")
+@_change
+def add(
+    engine: str, new_name: str | None, db: Path | None, name: str | None, edition: int | None, why: str, as_json: bool
+) -> int:
+    """Let ENGINE (an id of `engines list`) join; a bubble lets it enter next.
+
+    Example: enginetour add stockfish -t autumn-bubble
+    """
+    _refuse_edition(edition)
+    return _send(db, name, {"do": "add", "why": why, **_newcomer(engine, new_name, db)}, as_json=as_json)
+
+
+@click.command()
+@click.argument("old")
+@click.argument("engine")
+@click.option("--name", "new_name", help="Its name in the tournament; default: the engine file's.")
+@_change
+def replace(
+    old: str,
+    engine: str,
+    new_name: str | None,
+    db: Path | None,
+    name: str | None,
+    edition: int | None,
+    why: str,
+    as_json: bool,
+) -> int:
+    """Withdraw OLD and let ENGINE take its place in the starting list.
+
+    Example: enginetour replace "My engine 1.0" my-engine --name "My engine 1.1"
+    """
+    _refuse_edition(edition)
+    newcomer = _newcomer(engine, new_name, db)
+    return _send(db, name, {"do": "replace", "engine": old, "why": why, **newcomer}, as_json=as_json)
+
+
+@click.command()
+@click.argument("game", type=click.IntRange(min=1))
+@_change
+def void(game: int, db: Path | None, name: str | None, edition: int | None, why: str, as_json: bool) -> int:
+    """Strike out game number GAME; before its round is decided it is played again.
+
+    Example: enginetour void 57 --why "the machine was swapping"
+    """
+    _refuse_edition(edition)
+    return _send(db, name, {"do": "void", "game": game, "why": why}, as_json=as_json)
+
+
+def _refuse_edition(edition: int | None) -> None:
+    if edition is not None:
+        raise click.UsageError("only the newest edition of a tournament can change")
+
+
+def _newcomer(engine: str, new_name: str | None, db: Path | None) -> dict[str, Any]:
+    """An engine of the registry as a request carries it, after it has shown that it starts."""
+    from enginetour.config import EntrantSection
+    from enginetour.plan import probe_all, refuse_unfit, registry_of, resolve, workspace_of
+    from enginetour.store.records import entrant_payload, spec_text
+    from enginetour.task import Side
+    from enginetour.timecontrol import TimeControl
+
+    start = db.resolve().parent if db is not None else Path.cwd()
+    section = EntrantSection(engine=engine, name=new_name, new=True)
+    found = list(resolve(section, registry_of(workspace_of(start)), Path.cwd(), f"engine {engine}"))
+    entrant, spec = found[0]
+    refuse_unfit(probe_all({entrant.name: Side(spec, TimeControl.parse("1+0"))}))
+    return {"entrant": entrant_payload(entrant), "spec": spec_text(spec)}

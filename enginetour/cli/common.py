@@ -1,0 +1,82 @@
+"""What commands share: their usual options, the workspace, and saying a table as text, JSON or CSV."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps, render
+
+if TYPE_CHECKING:
+    from enginetour.store.log import TournamentLog
+    from enginetour.store.tournaments import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def database_option(command: F) -> F:
+    """``--db FILE``, ENGINETOUR_DB, or results/enginetour.db of the workspace."""
+    return click.option(
+        "--db", type=click.Path(path_type=Path), envvar="ENGINETOUR_DB", help="The database; default: the workspace's."
+    )(command)
+
+
+def tournament_options(command: F) -> F:
+    """``-t NAME``, ``--edition N``, ``--db FILE``."""
+    command = click.option("--edition", type=click.IntRange(min=1), help="Edition; default: the newest.")(command)
+    command = click.option("-t", "--tournament", "name", help="Tournament; default: the newest.")(command)
+    return database_option(command)
+
+
+def output_options(command: F) -> F:
+    """``--json`` and ``--csv``."""
+    command = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def say_json(value: object) -> None:
+    """Print one JSON value."""
+    click.echo(dumps(value))
+
+
+def width() -> int:
+    """Columns of the terminal, or of a file that has no edge."""
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else PLAIN_WIDTH
+
+
+def show(sheet: Sheet, *, as_json: bool, as_csv: bool, value: object | None = None) -> None:
+    """Print a sheet as asked; `value` is the JSON where it is more than the rows."""
+    if as_json:
+        say_json(value if value is not None else [dict(row) for row in sheet.rows])
+    elif as_csv:
+        click.echo(sheet.csv(), nl=False)
+    else:
+        click.echo(render(sheet, width()), nl=False)
+
+
+def open_store(db: Path | None) -> AbstractContextManager[Store]:
+    """The store for reading and short changes; StoreRefused when there is none."""
+    from enginetour.plan import database_of
+    from enginetour.store.tournaments import Store
+
+    return Store.open(database_of(Path.cwd(), db), create=False)
+
+
+def chosen(store: Store, name: str | None, edition: int | None, *, quiet: bool = False) -> TournamentLog:
+    """The tournament asked for; says which one is meant when none was named."""
+    log = store.tournament(name, edition)
+    if name is None and not quiet:
+        click.echo(f"tournament {log.name}, edition {log.edition}", err=True)
+    return log
+
+
+def is_live_terminal() -> bool:
+    """A terminal that can redraw: not a pipe, not TERM=dumb."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -1,0 +1,67 @@
+"""Files in and out: export, simulate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from enginetour.cli.common import chosen, open_store, say_json, tournament_options
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(["pgn", "csv", "json"]))
+@tournament_options
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to replace; default: standard output.")
+def export(kind: str, db: Path | None, name: str | None, edition: int | None, output: Path | None) -> None:
+    """Games and results of a tournament as PGN, CSV or JSON.
+
+    Example: enginetour export pgn -t autumn-bubble -o games.pgn
+    """
+    from enginetour.cli.games import game_rows, games_sheet
+    from enginetour.exports import games_text, replace_file
+    from enginetour.reports.sheet import dumps
+
+    with open_store(db) as store:
+        log = chosen(store, name, edition)
+        if kind == "pgn":
+            chunks = games_text(log)
+        elif kind == "csv":
+            chunks = [games_sheet(log.title, log.games()).csv()]
+        else:
+            chunks = [dumps({"tournament": log.title, "system": log.system, "games": game_rows(log.games())}), "\n"]
+        if output is not None:
+            replace_file(output, chunks)
+            click.echo(f"{output} written", err=True)
+            return
+        for chunk in chunks:
+            click.echo(chunk, nl=False)
+
+
+@click.command()
+@click.option("--case", "case", type=click.Path(path_type=Path), required=True, help="A bubble case (JSON).")
+@click.option("--json", "as_json", is_flag=True, help="Print the trace as JSON.")
+def simulate(case: Path, as_json: bool) -> None:
+    """Play a case of the bubble without engines and print its trace.
+
+    Example: enginetour simulate --case case.json --json
+    """
+    from enginetour.errors import InputRefused
+    from enginetour.simulate import play_case
+
+    try:
+        text = case.read_bytes()
+    except OSError as error:
+        raise InputRefused(f"cannot read: {error.strerror}", place=str(case)) from None
+    trace = play_case(text, str(case))
+    if as_json:
+        say_json(trace)
+        return
+    for step in trace["steps"]:
+        table = ", ".join(f"{name} {score:g}" for name, score, _ in step["table"])
+        decision = step["decision"]
+        click.echo(f"{step['step']:>3}  {table}")
+        click.echo(
+            f"     {decision['action']} {decision['engine']} ({decision['reason']}), {step['games_total']} games"
+        )
+    click.echo(f"ranking, best first: {', '.join(reversed(trace['ranking']))}")

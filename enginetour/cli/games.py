@@ -1,0 +1,115 @@
+"""`enginetour games`: the list, or one game with its moves and incidents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from enginetour.cli.common import chosen, open_store, output_options, say_json, show, tournament_options
+
+if TYPE_CHECKING:
+    from enginetour.reports.sheet import Sheet
+    from enginetour.store.queries import GameLine, Stored
+
+
+@click.command()
+@click.argument("number", type=click.IntRange(min=1), required=False)
+@tournament_options
+@output_options
+@click.option("--engine", help="Only games of this engine.")
+@click.option("--termination", help="Only games that ended so: time, crash, mate, ...")
+@click.option("--incidents", is_flag=True, help="Only games with something to see.")
+def games(
+    number: int | None,
+    db: Path | None,
+    name: str | None,
+    edition: int | None,
+    as_json: bool,
+    as_csv: bool,
+    engine: str | None,
+    termination: str | None,
+    incidents: bool,
+) -> None:
+    """The games of a tournament, or game NUMBER with moves and incidents.
+
+    Example: enginetour games --engine "Fairy-Max" --incidents
+    """
+    with open_store(db) as store:
+        log = chosen(store, name, edition)
+        if number is not None:
+            stored = log.game(number)
+            if as_json:
+                say_json(_whole(stored))
+            else:
+                click.echo(_told(stored, log.title), nl=False)
+            return
+        lines = log.games(engine=engine, termination=termination, incidents=incidents)
+        sheet = games_sheet(f"games · {log.title}", lines)
+        show(sheet, as_json=as_json, as_csv=as_csv)
+
+
+def _row(line: GameLine) -> dict[str, object]:
+    from enginetour.reports.text import moment
+
+    return {
+        "number": line.number,
+        "white": line.white,
+        "black": line.black,
+        "result": "*" if line.voided else str(line.outcome),
+        "termination": line.termination,
+        "cause": line.cause,
+        "plies": line.plies,
+        "started": moment(line.started),
+        "ended": moment(line.ended),
+        "incident": bool(line.incidents),
+    }
+
+
+def game_rows(lines: list[GameLine]) -> list[dict[str, object]]:
+    """The games as JSON has them."""
+    return [_row(line) for line in lines]
+
+
+def games_sheet(title: str, lines: list[GameLine]) -> Sheet:
+    """The games as a table."""
+    from enginetour.reports.sheet import Column, Sheet
+
+    columns = (
+        Column("number", "#"),
+        Column("white", "white", left=True, flexible=True),
+        Column("black", "black", left=True, flexible=True),
+        Column("result", "result"),
+        Column("plies", "plies"),
+        Column("cause", "how", left=True, flexible=True),
+        Column("incident", "", left=True),
+    )
+    shown = tuple({"incident": "!" if line.incidents else ""} for line in lines)
+    return Sheet(title, columns, tuple(game_rows(lines)), shown)
+
+
+def _told(stored: Stored, title: str) -> str:
+    from enginetour.reports import pgn
+    from enginetour.reports.sheet import safe
+
+    parts = [pgn.text(stored.game, stored.number, title)]
+    if stored.voided:
+        parts.append("struck out afterwards\n")
+    for incident in stored.game.incidents:
+        parts.append(
+            f"incident: {safe(incident.engine)}, ply {incident.ply}, {incident.category}: {safe(incident.cause)}\n"
+        )
+        parts += [f"  {safe(line)}\n" for line in incident.traffic]
+        parts += [f"  stderr: {safe(line)}\n" for line in incident.stderr]
+    return "".join(parts)
+
+
+def _whole(stored: Stored) -> dict[str, object]:
+    from dataclasses import asdict
+
+    from enginetour.reports.text import moment
+
+    whole = asdict(stored.game)
+    whole["started"], whole["ended"] = moment(stored.game.started), moment(stored.game.ended)
+    return {"number": stored.number, "voided": stored.voided, **whole}

@@ -1,0 +1,69 @@
+"""`enginetour ratings`: a list from the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from enginetour.cli.common import chosen, open_store, output_options, show, tournament_options
+
+
+@click.command()
+@tournament_options
+@output_options
+@click.option(
+    "--system",
+    type=click.Choice(["ml", "elo", "gor", "egf"]),
+    default="ml",
+    show_default=True,
+    help="Maximum likelihood, Elo, Czech GoR, EGF GoR.",
+)
+@click.option("--anchor", "anchors", multiple=True, metavar="NAME=RATING", help="Fix an engine's rating; repeat.")
+@click.option("--all", "everything", is_flag=True, help="All tournaments of the store in one list.")
+def ratings(
+    db: Path | None,
+    name: str | None,
+    edition: int | None,
+    as_json: bool,
+    as_csv: bool,
+    system: str,
+    anchors: tuple[str, ...],
+    everything: bool,
+) -> None:
+    """The rating list of a tournament, or of the whole store.
+
+    Example: enginetour ratings --anchor "Fruit 2.1=2784"
+    """
+    from enginetour.cli import tell
+    from enginetour.ratings.listing import rating_list
+    from enginetour.reports import ratings as sheets
+    from enginetour.store.lists import counted_pairs, ratings_of, refresh
+
+    fixed = dict(_anchor(words) for words in anchors)
+    with open_store(db) as store:
+        log = None if everything else chosen(store, name, edition)
+        title = "all tournaments" if log is None else log.title
+        if system == "ml":
+            found = (
+                rating_list(counted_pairs(store), anchors=fixed) if log is None else tell.tournament_list(log, fixed)
+            )
+            sheet = sheets.likelihood(f"ratings · {title}", found)
+            show(sheet, as_json=as_json, as_csv=as_csv, value=found.to_json())
+            return
+        refresh(store, system)
+        known = ratings_of(store, system)
+        if log is not None:
+            known = tell.of_tournament(log, known)
+        sheet = sheets.incremental(f"{tell.SYSTEM_NAMES[system]} · {title}", known)
+        show(sheet, as_json=as_json, as_csv=as_csv, value={"list": [dict(row) for row in sheet.rows], "model": system})
+
+
+def _anchor(words: str) -> tuple[str, float]:
+    name, equals, rating = words.rpartition("=")
+    try:
+        if not equals or not name:
+            raise ValueError
+        return name, float(rating)
+    except ValueError:
+        raise click.UsageError(f"--anchor takes NAME=RATING, found {words!r}") from None

@@ -1,0 +1,138 @@
+"""Commands that read a tournament: status, standings, crosstable, ladder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from enginetour.cli.common import chosen, open_store, output_options, say_json, show, tournament_options
+from enginetour.errors import UsageRefused
+
+
+@click.command()
+@tournament_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--watch", is_flag=True, help="Again every two seconds, until Ctrl-C.")
+def status(db: Path | None, name: str | None, edition: int | None, as_json: bool, watch: bool) -> None:
+    """How far a tournament is: games, estimate, what is being played.
+
+    Example: enginetour status --json
+    """
+    import time
+
+    from enginetour.reports.sheet import dumps
+
+    while True:
+        found = _status(db, name, edition)
+        if as_json:
+            say_json(found)
+        else:
+            click.echo(_status_words(found))
+        if not watch or found["state"] != "running":
+            return
+        if not as_json:
+            click.echo(dumps(found["playing"]) if found["playing"] else "between games")
+        time.sleep(2.0)
+
+
+def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str, object]:
+    from enginetour import tournament
+    from enginetour.cli.tell import status as told
+    from enginetour.control import ask, socket_path
+    from enginetour.plan import database_of
+    from enginetour.reports.progress import Progress
+    from enginetour.store.slugs import slug_of
+
+    database = database_of(Path.cwd(), db)
+    with open_store(db) as store:
+        log = chosen(store, name, edition)
+        answer = ask(socket_path(database, slug_of(log.name)), {"do": "status"})
+        if answer is not None and answer.get("tournament") == log.title:
+            return {key: value for key, value in answer.items() if key != "ok"}
+        format_, state = tournament.fold(log)
+        picture = Progress(system=log.system, name=log.title)
+        picture.remaining = format_.remaining(state)
+        picture.placed = format_.standings(state)
+        picture.done = len(log.games(counting=True))
+        picture.incidents = {"": len(log.incidents())}
+        return told(picture, "stopped" if format_.offers(state) else "finished")
+
+
+def _status_words(found: dict[str, object]) -> str:
+    from enginetour.reports.text import duration
+
+    remaining, eta = found["remaining"], found["eta"]
+    assert isinstance(remaining, list)
+    left = str(remaining[0]) if remaining[0] == remaining[1] else f"{remaining[0]}-{remaining[1]}"
+    words = (
+        f"{found['system']} · {found['tournament']} · {found['state']} · {found['games_done']} games done, {left} to go"
+    )
+    if isinstance(eta, float) and remaining[1]:
+        words += f" · about {duration(eta)}"
+    return f"{words} · {found['incidents']} incidents"
+
+
+@click.command()
+@tournament_options
+@output_options
+def standings(db: Path | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool) -> None:
+    """The table, with tie-breaks where the format has them.
+
+    Example: enginetour standings -t autumn-bubble --csv
+    """
+    from enginetour import tournament
+    from enginetour.reports import text
+
+    with open_store(db) as store:
+        log = chosen(store, name, edition)
+        format_, state = tournament.fold(log)
+        sheet = text.standings(f"standings · {log.title}", format_.standings(state))
+        value = {"table": [dict(row) for row in sheet.rows], "finished": not format_.offers(state)}
+        show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+
+
+@click.command()
+@tournament_options
+@output_options
+def crosstable(db: Path | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool) -> None:
+    """Who did what against whom: 1 won, = drawn, 0 lost, from the row's view.
+
+    Example: enginetour crosstable
+    """
+    from enginetour.cli import tell
+
+    with open_store(db) as store:
+        show(tell.crosstable(chosen(store, name, edition)), as_json=as_json, as_csv=as_csv)
+
+
+@click.command()
+@tournament_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def ladder(db: Path | None, name: str | None, edition: int | None, as_json: bool) -> None:
+    """The bubble's story: sections, who was parked, who dropped out, and why.
+
+    Example: enginetour ladder -t autumn-bubble
+    """
+    from enginetour import tournament
+    from enginetour.cli import tell
+    from enginetour.reports.ladder import steps
+
+    with open_store(db) as store:
+        log = chosen(store, name, edition)
+        if log.system != "bubble":
+            raise UsageRefused(
+                f"{log.title} is a {log.system}, only a bubble has a ladder", step="enginetour standings"
+            )
+        if not as_json:
+            click.echo(tell.story(log), nl=False)
+            return
+        format_, state = tournament.fold(log)
+        placed = format_.standings(state)
+        ranking = [{"rank": line.rank, "name": line.name, "status": line.status} for line in placed]
+        say_json({
+            "steps": steps(format_.notes(state)),
+            "ranking": ranking,
+            "rating_order": list(tell.rating_order(log, placed)),
+            "finished": not format_.offers(state),
+        })  # fmt: skip

@@ -1,0 +1,134 @@
+"""What a running tournament shows: a live table in a terminal, one line a game anywhere else."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginetour.model import Game, Note, Outcome
+from enginetour.reports.progress import Progress, headline, now_line, table
+from enginetour.reports.sheet import render, safe
+from enginetour.scheduler import Scheduler, Watcher
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+# Between two redraws; a clock that ticks faster than this only costs CPU the engines could have.
+REDRAW_S = 0.5
+# A progress line after so many games, so that a log of thousands stays readable.
+PROGRESS_GAMES = 10
+
+
+def finished_line(number: int, game: Game) -> str:
+    """The line cutechess and fastchess print, so that existing scripts keep working."""
+    names = f"{game.pairing.white} vs {game.pairing.black}"
+    return safe(f"Finished game {number} ({names}): {game.outcome} {{{game.cause}}}")
+
+
+class Lines(Watcher):
+    """One line a game, the decisions of the format, and now and then how far it is."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.picture = progress
+        self.due = PROGRESS_GAMES
+
+    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        """Print the game, then what it decided."""
+        click.echo(finished_line(number, game))
+        for incident in game.incidents:
+            click.echo(safe(f"  incident: {incident.engine}: {incident.cause}   enginetour games {number}"))
+        for note in notes:
+            click.echo(safe(f"  {note.text}"))
+        self.due -= 1
+
+    def trouble(self, text: str) -> None:
+        """Print it on stderr, where a log of results does not want it."""
+        click.echo(safe(text), err=True)
+
+    def progress(self, scheduler: Scheduler) -> None:
+        """A progress line every ten games."""
+        self.picture.take(scheduler)
+        if self.due <= 0:
+            self.due = PROGRESS_GAMES
+            click.echo(headline(self.picture))
+
+
+class LiveTable(Watcher):
+    """The table in place, sized to the window; the last troubles and incidents below it."""
+
+    def __init__(self, progress: Progress) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self.picture = progress
+        self.words: list[str] = []
+        self.drawn = 0.0
+        self.live: Live = Live(console=Console(highlight=False), auto_refresh=False, transient=False)
+        self.live.start()
+
+    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        """Remember what deserves a line below the table."""
+        if game.incidents or game.outcome is Outcome.VOID:
+            cause = game.incidents[0].cause if game.incidents else game.cause
+            self._say(f"last incident: {number}  {game.culprit} {cause}   enginetour games {number}")
+        for note in notes:
+            self._say(note.text)
+        self.drawn = 0.0
+
+    def trouble(self, text: str) -> None:
+        """A line below the table."""
+        self._say(text)
+        self.drawn = 0.0
+
+    def progress(self, scheduler: Scheduler) -> None:
+        """Redraw, at most twice a second."""
+        self.picture.take(scheduler)
+        if time.monotonic() - self.drawn >= REDRAW_S:
+            self.draw()
+
+    def draw(self) -> None:
+        """The whole picture for the present window."""
+        from rich.text import Text
+
+        size = shutil.get_terminal_size((80, 24))
+        lines = [headline(self.picture)]
+        room = max(3, size.lines - 4 - len(self.words))
+        lines += render(table(self.picture), size.columns).splitlines()[:room]
+        lines += [f"  {now_line(self.picture)}", *self.words]
+        cut = [line if len(line) <= size.columns else f"{line[: size.columns - 1]}…" for line in lines]
+        self.live.update(Text("\n".join(cut)), refresh=True)
+        self.drawn = time.monotonic()
+
+    def close(self) -> None:
+        """Draw the last picture and leave it standing."""
+        self.draw()
+        self.live.stop()
+
+    def _say(self, text: str) -> None:
+        self.words = [*self.words, safe(text)][-3:]
+
+
+class Both(Watcher):
+    """Several watchers, each told in order."""
+
+    def __init__(self, *watchers: Any) -> None:
+        self.watchers = watchers
+
+    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        """Tell all."""
+        for watcher in self.watchers:
+            watcher.game(number, game, notes)
+
+    def trouble(self, text: str) -> None:
+        """Tell all."""
+        for watcher in self.watchers:
+            watcher.trouble(text)
+
+    def progress(self, scheduler: Scheduler) -> None:
+        """Tell all."""
+        for watcher in self.watchers:
+            watcher.progress(scheduler)

@@ -1,0 +1,158 @@
+"""Commands before the first game: init, systems, check."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from enginetour.cli.common import say_json, show
+from enginetour.errors import UsageRefused
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), default="tournament.toml")
+@click.option("--name", help="Name of the tournament; default: the file's name.")
+@click.option("--format", "system", default="bubble", show_default=True, help="Format, see `enginetour systems`.")
+@click.option("--tc", default="10+0.1", show_default=True, help="Time control: 10+0.1, 40/60, nodes=1000, depth=8.")
+@click.option(
+    "--engine", "engines", multiple=True, metavar="ID", help="An engine of `engines list`; repeat, best first."
+)
+@click.option("--games-per-pairing", default=2, show_default=True, help="1 or an even number.")
+def init(file: Path, name: str | None, system: str, tc: str, engines: tuple[str, ...], games_per_pairing: int) -> None:
+    """Write a commented configuration to start from.
+
+    Example: enginetour init autumn.toml --tc 5+0.05 --engine stockfish --engine fairymax
+    """
+    from enginetour import config
+    from enginetour.formats.base import SYSTEMS
+    from enginetour.timecontrol import TimeControl
+    from enginetour.tomlplace import near
+
+    if system not in SYSTEMS:
+        raise UsageRefused(f"unknown format {system!r}{near(system, SYSTEMS)}", place="--format")
+    try:
+        TimeControl.parse(tc)
+    except ValueError as error:
+        raise UsageRefused(str(error), place="--tc") from None
+    if file.exists():
+        raise UsageRefused("there is a file already", place=str(file), step="choose another name")
+    chosen = engines or ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")
+    text = _starter(name or file.stem, system, tc, chosen, games_per_pairing)
+    try:
+        with file.open("x", encoding="utf-8") as sink:
+            sink.write(text)
+    except FileNotFoundError:
+        raise UsageRefused("no such folder", place=str(file.parent)) from None
+    try:
+        config.load(file)
+    except Exception:
+        file.unlink()
+        raise
+    click.echo(f"{file} written; enginetour check {file} tells the plan, enginetour run {file} starts it")
+
+
+def _starter(name: str, system: str, tc: str, engines: tuple[str, ...], games: int) -> str:
+    """The text of a new configuration; every setting that is not default is there, the others as comments."""
+    from enginetour.formats.base import options_model
+
+    lines = [
+        "[tournament]",
+        f"name = {json.dumps(name, ensure_ascii=False)}",
+        "seed = 1  # of openings and all other chance",
+        "",
+        "[format]",
+        f'system = "{system}"  # enginetour systems {system}',
+        f"games_per_pairing = {games}  # 2: each opening with both colours",
+    ]
+    for key, field in options_model(system).model_fields.items():
+        if key != "games_per_pairing":
+            lines.append(f"# {key} = {json.dumps(field.default)}  # {field.description}")
+    lines += [
+        "",
+        "[play]",
+        f'tc = "{tc}"',
+        "# slots = 1  # games at once",
+        '# openings = { file = "suite.epd", order = "random" }  # default: the small suite we ship',
+        "",
+        "[ratings]",
+        '# systems = ["ml", "elo", "gor", "egf"]',
+        '# anchor = { "Name" = 2800 }',
+        "",
+        "# The old ranking, best first; a bubble starts at the lower end.",
+    ]
+    for engine in engines:
+        lines += ["[[entrants]]", f"engine = {json.dumps(engine)}"]
+    lines += [
+        "# [[entrants]]",
+        '# name = "My engine dev"',
+        '# command = ["./my-engine"]',
+        '# protocol = "uci"  # or "cecp"',
+        "# options = { Hash = 64, Threads = 1 }",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def systems(name: str | None, as_json: bool) -> None:
+    """The formats, or one of them with its settings, defaults and sources.
+
+    Example: enginetour systems bubble
+    """
+    from enginetour.formats.base import SYSTEMS, options_model
+    from enginetour.tomlplace import near
+
+    if name is None:
+        rows = [{"name": s.name, "summary": s.summary, "source": s.source} for s in SYSTEMS.values()]
+        if as_json:
+            say_json({"systems": rows})
+        else:
+            for row in rows:
+                click.echo(f"{row['name']:<12}{row['summary']}\n{'':<12}source: {row['source']}")
+        return
+    if name not in SYSTEMS:
+        raise UsageRefused(f"unknown format {name!r}{near(name, SYSTEMS)}", step="enginetour systems lists them")
+    system, schema = SYSTEMS[name], options_model(name).model_json_schema()
+    settings = [
+        {"key": key, "default": entry.get("default"), "meaning": entry.get("description", "")}
+        for key, entry in schema["properties"].items()
+    ]
+    if as_json:
+        say_json({"name": system.name, "summary": system.summary, "source": system.source, "settings": settings})
+        return
+    click.echo(f"{system.name}: {system.summary}\nsource: {system.source}\n")
+    for setting in settings:
+        click.echo(click.wrap_text(
+            f"{setting['key']} = {json.dumps(setting['default'])}  {setting['meaning']}", 78, "  ", "      "
+        ))  # fmt: skip
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--db", type=click.Path(path_type=Path), envvar="ENGINETOUR_DB", help="The database.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(config: Path, db: Path | None, as_json: bool) -> int:
+    """Validate CONFIG, start every engine once, tell the plan. Writes nothing.
+
+    Example: enginetour check configs/debian-bubble.toml
+    """
+    from enginetour import plan as plans
+    from enginetour.reports import text
+
+    plan = plans.prepare(config, db)
+    found = plans.probe_all(plan.sides)
+    sheet = text.probes(found)
+    told = plans.foretold(plan)
+    show(sheet, as_json=as_json, as_csv=False, value={"engines": [dict(row) for row in sheet.rows], **told})
+    plans.refuse_unfit(found)
+    if not as_json:
+        click.echo(f"games: {told['fewest']} to {told['most']}, likely {told['likely']}")
+        hours = told["longest_hours"]
+        if hours is not None:
+            click.echo(f"time: at most {hours:.1f} h with {plan.config.play.slots} slot(s), games of 80 moves")
+        click.echo(f"openings: {told['openings']} from {plan.suite.source}")
+        click.echo(f"fit to run: enginetour run {config}")
+    return 0

@@ -1,0 +1,109 @@
+"""What is told at the end of a run and asked for afterwards: one place builds each picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginetour.cli.common import width
+from enginetour.model import Placed
+from enginetour.ratings.listing import RatingList, bubble_rating_order, rating_list
+from enginetour.reports import ladder, text
+from enginetour.reports import ratings as rating_sheets
+from enginetour.reports.sheet import render
+from enginetour.scheduler import End
+from enginetour.standings import Scored
+from enginetour.standings import crosstable as cross
+from enginetour.store.lists import ratings_of
+from enginetour.tournament import fold
+
+if TYPE_CHECKING:
+    from enginetour.reports.progress import Progress
+    from enginetour.reports.sheet import Sheet
+    from enginetour.store.log import TournamentLog
+    from enginetour.tournament import Session
+
+SYSTEM_NAMES = {"elo": "Elo, incremental", "gor": "GoR, Czech 1998", "egf": "GoR, EGF as in the thesis of 2010"}
+
+
+def morning(session: Session, pgn: Path, end: End) -> None:
+    """The ladder or the table, the rating lists, and where everything is."""
+    log, plan = session.log, session.plan
+    click.echo("")
+    click.echo(story(log), nl=False)
+    for system in plan.config.ratings.systems:
+        click.echo("")
+        if system == "ml":
+            found = tournament_list(log, plan.config.ratings.anchor)
+            click.echo(render(rating_sheets.likelihood(f"ratings · {log.title}", found), width()), nl=False)
+        else:
+            known = of_tournament(log, ratings_of(session.store, system))
+            click.echo(render(rating_sheets.incremental(SYSTEM_NAMES[system], known), width()), nl=False)
+    wrong = log.incidents()
+    click.echo("")
+    if wrong:
+        click.echo(f"incidents: {len(wrong)}   enginetour games --incidents")
+    click.echo(f"state: {end.value}\ndatabase: {plan.database}\nPGN: {pgn}")
+
+
+def story(log: TournamentLog) -> str:
+    """The ladder of a bubble, the table of everything else."""
+    format_, state = fold(log)
+    placed = format_.standings(state)
+    if log.system != "bubble":
+        return render(text.standings(f"standings · {log.title}", placed), width())
+    return ladder.text(f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed))
+
+
+def rating_order(log: TournamentLog, placed: tuple[Placed, ...]) -> tuple[str, ...]:
+    """The order by ratings from the edition's games with the old list as prior, of those still ranked."""
+    there = {line.name for line in placed if line.rank is not None}
+    start = log.entrants
+    newcomers = [entrant.name for entrant in start if entrant.new]
+    newcomers += [line.name for line in placed if line.name not in {entrant.name for entrant in start}]
+    upward = [entrant.name for entrant in reversed(start) if not entrant.new]
+    order = bubble_rating_order([*newcomers, *upward], newcomers, log.pair_counts())
+    return tuple(name for name in order if name in there)
+
+
+def tournament_list(log: TournamentLog, anchor: Mapping[str, float]) -> RatingList:
+    """Everybody of one tournament by maximum likelihood."""
+    names = [entrant.name for entrant in log.entrants]
+    counts = log.pair_counts()
+    rated = {name for pair in counts for name in pair}
+    anchors = {name: rating for name, rating in anchor.items() if name in rated}
+    return rating_list(counts, anchors=anchors, names=names)
+
+
+def of_tournament(log: TournamentLog, known: Mapping[str, tuple[float, int]]) -> dict[str, tuple[float, int]]:
+    """The ratings of the engines that take part."""
+    return {name: known[name] for name in log.specs if name in known}
+
+
+def crosstable(log: TournamentLog) -> Sheet:
+    """Everybody against everybody, in the order of the table."""
+    format_, state = fold(log)
+    placed = format_.standings(state)
+    names = [line.name for line in placed]
+    games = [Scored(game.white, game.black, game.outcome) for game in log.games(counting=True)]
+    cells: dict[tuple[str, str], str] = {}
+    for row in cross(names, games):
+        cells |= {(row.name, name): cell.text for name, cell in zip(names, row.cells, strict=True) if cell}
+    return text.crosstable(f"crosstable · {log.title}", names, cells, placed)
+
+
+def status(picture: Progress, state: str) -> dict[str, Any]:
+    """The JSON of `status`."""
+    return {
+        "tournament": picture.name,
+        "system": picture.system,
+        "state": state,
+        "games_done": picture.done,
+        "remaining": list(picture.remaining),
+        "eta": picture.estimate,
+        "playing": list(picture.live.values()),
+        "incidents": sum(picture.incidents.values()),
+    }

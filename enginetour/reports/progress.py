@@ -1,0 +1,124 @@
+"""A running tournament as a picture: how far it is, who stands where, what is being played now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from enginetour.model import Pairing, Placed
+from enginetour.reports.sheet import Column, Sheet, points, safe
+from enginetour.reports.text import duration
+
+MOST_SHOWN = 60  # rows of a live table: more than any window
+
+
+class Running(Protocol):
+    """What the picture needs of a running tournament; a `Scheduler` is one."""
+
+    @property
+    def state(self) -> Any: ...  # noqa: D102
+    @property
+    def format(self) -> Any: ...  # noqa: D102
+    @property
+    def slots(self) -> int: ...  # noqa: D102
+    @property
+    def flying(self) -> Mapping[Any, tuple[Pairing, float]]: ...  # noqa: D102
+
+    def estimate(self) -> float | None:
+        """Seconds to go."""
+
+
+@dataclass
+class Progress:
+    """Mutable on purpose: one picture that is looked at, never stored."""
+
+    system: str
+    name: str
+    done: int = 0
+    remaining: tuple[int, int] = (0, 0)
+    estimate: float | None = None
+    slots: int = 1
+    busy: int = 0
+    placed: tuple[Placed, ...] = ()
+    elo: Mapping[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
+    incidents: dict[str, int] = field(default_factory=dict)
+    live: dict[int, dict[str, Any]] = field(default_factory=dict)  # slot -> the game on it
+
+    def take(self, running: Running) -> None:
+        """Look at a running tournament."""
+        self.remaining = running.format.remaining(running.state)
+        self.placed = running.format.standings(running.state)
+        self.estimate = running.estimate()
+        self.slots, self.busy = running.slots, len(running.flying)
+
+    def event(self, slot: int, name: str, payload: Any) -> None:
+        """A live event of a slot: start, move, end."""
+        if name == "start":
+            self.live[slot] = dict(payload)
+        elif name == "move" and slot in self.live:
+            self.live[slot].update(payload)
+        elif name == "end":
+            self.live.pop(slot, None)
+
+
+def headline(picture: Progress) -> str:
+    """``bubble · autumn-bubble · 14 engines · 57 of 90-141 games · slot 1/1 · ends Sun 04:10``."""
+    fewest, most = (picture.done + count for count in picture.remaining)
+    total = f"{fewest}" if fewest == most else f"{fewest}-{most}"
+    parts = [picture.system, safe(picture.name), f"{len(picture.placed)} engines", f"{picture.done} of {total} games"]
+    parts.append(f"slot {picture.busy}/{picture.slots}")
+    if picture.estimate is not None and most > picture.done:
+        parts.append(f"ends {_clock(picture.estimate)} (about {duration(picture.estimate)})")
+    return " · ".join(parts)
+
+
+def table(picture: Progress) -> Sheet:
+    """The live table: score, rating with error, games, incidents."""
+    columns = (
+        Column("rank", "#"),
+        Column("name", "engine", left=True, flexible=True),
+        Column("score", "score"),
+        Column("elo", "Elo"),
+        Column("plus", "+"),
+        Column("minus", "-"),
+        Column("status", "", left=True),
+        Column("incidents", "inc.", left=True),
+    )
+    rows = []
+    for line in picture.placed[:MOST_SHOWN]:
+        rating, plus, minus = picture.elo.get(line.name, (None, None, None))
+        wrong = picture.incidents.get(line.name, 0)
+        rows.append(
+            {
+                "rank": line.rank,
+                "name": line.name,
+                "score": f"{points(line.half_points)}/{line.games}",
+                "elo": "" if rating is None else f"{rating:.0f}",
+                "plus": "" if plus is None else f"+{plus:.0f}",
+                "minus": "" if minus is None else f"-{minus:.0f}",
+                "status": line.status,
+                "incidents": f"{wrong}!" if wrong else "",
+            }
+        )
+    return Sheet("", columns, tuple(rows))
+
+
+def now_line(picture: Progress) -> str:
+    """``now: Phalanx - HoiChess, opening E029, move 34, +0.8`` for each game in the air."""
+    parts = []
+    for game in picture.live.values():
+        words = f"{game.get('white', '?')} - {game.get('black', '?')}"
+        if game.get("opening"):
+            words += f", opening {game['opening']}"
+        if game.get("ply"):
+            words += f", move {(int(game['ply']) + 1) // 2}"
+        if game.get("score") is not None:
+            words += f", {game['score'] / 100:+.1f}"
+        parts.append(safe(words))
+    return f"now: {' | '.join(parts)}" if parts else "now: between games"
+
+
+def _clock(seconds: float) -> str:
+    return time.strftime("%a %H:%M", time.localtime(time.time() + seconds))

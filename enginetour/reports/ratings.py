@@ -1,0 +1,93 @@
+"""Rating lists as sheets: likelihood lists with errors, and the ratings of incremental systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from enginetour.ratings.listing import RatingList, Row
+from enginetour.reports.sheet import Column, Sheet
+
+_COLUMNS = (
+    Column("rank", "#"),
+    Column("name", "engine", left=True, flexible=True),
+    Column("rating", "rating"),
+    Column("plus", "+"),
+    Column("minus", "-"),
+    Column("games", "games"),
+    Column("score", "score"),
+    Column("opponents", "opp."),
+    Column("draw_rate", "draws"),
+    Column("los", "LOS"),
+    Column("remarks", "", left=True),
+)
+
+
+def likelihood(title: str, found: RatingList) -> Sheet:
+    """The list by maximum likelihood; every uncertain number with its 95 % bounds, pools apart."""
+    many = len(found.pools) > 1
+    columns = (Column("pool", "pool"), *_COLUMNS) if many else _COLUMNS
+    marks = sorted({remark for row in found.rows for remark in row.remarks})
+    rows = tuple(_row(row) for row in found.rows)
+    shown = tuple(_shown(row, marks) for row in found.rows)
+    notes = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
+    notes += [f"{engine.name}: not rated, {engine.why}" for engine in found.unrated]
+    notes += list(found.caption)
+    notes.append(_footing(found))
+    return Sheet(title, columns, rows, shown, tuple(notes))
+
+
+def incremental(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
+    """Ratings of an incremental system, best first."""
+    ordered = sorted(known.items(), key=lambda item: (-item[1][0], item[0]))
+    columns = (
+        Column("rank", "#"),
+        Column("name", "engine", left=True, flexible=True),
+        Column("rating", "rating"),
+        Column("games", "games"),
+    )
+    rows = tuple(
+        {"rank": rank, "name": name, "rating": round(rating, 6), "games": games}
+        for rank, (name, (rating, games)) in enumerate(ordered, 1)
+    )
+    shown = tuple({"rating": f"{rating:.1f}"} for _, (rating, _games) in ordered)
+    return Sheet(title, columns, rows, shown, ("incremental: no error can be given; more games, surer ratings",))
+
+
+def _row(row: Row) -> dict[str, object]:
+    return {
+        "pool": row.pool,
+        "rank": row.rank,
+        "name": row.name,
+        "rating": row.rating,
+        "plus": row.plus,
+        "minus": row.minus,
+        "games": row.games,
+        "score": row.score,
+        "wins": row.wins,
+        "draws": row.draws,
+        "losses": row.losses,
+        "opponents": row.opponents,
+        "draw_rate": row.draws / row.games if row.games else None,
+        "performance": row.performance,
+        "los": row.los,
+        "remarks": "; ".join(row.remarks),
+    }
+
+
+def _shown(row: Row, marks: list[str]) -> dict[str, str]:
+    return {
+        "rating": f"{row.rating:.0f}",
+        "plus": "too few" if row.plus is None else f"+{row.plus:.0f}",
+        "minus": "games" if row.minus is None else f"-{row.minus:.0f}",
+        "score": f"{100 * row.score:.1f}%",
+        "opponents": f"{row.opponents:.0f}",
+        "draw_rate": f"{100 * row.draws / row.games:.0f}%" if row.games else "",
+        "los": "" if row.los is None else f"{100 * row.los:.0f}%",
+        "remarks": " ".join(f"[{marks.index(remark) + 1}]" for remark in row.remarks),
+    }
+
+
+def _footing(found: RatingList) -> str:
+    level = ", ".join(f"{name} = {rating:g}" for name, rating in found.anchors) or "pool average = 0"
+    draws = "" if found.draw_rate is None else f", {100 * found.draw_rate:.0f}% draws"
+    return f"maximum likelihood ({found.model}), {level}; {found.games} games{draws}; + and - are 95 %"

@@ -1,0 +1,92 @@
+"""What people read in the morning, as sheets: standings, crosstable, ladder, games, ratings, probes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from enginetour.model import Note, Placed
+from enginetour.reports.sheet import Column, Sheet, points
+from enginetour.task import Probe
+
+
+def standings(title: str, placed: Sequence[Placed]) -> Sheet:
+    """The table of a format, with the tie-breaks it has and the status where there is one."""
+    codes = list(dict.fromkeys(code for line in placed for code, _ in line.tiebreaks))
+    columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True), Column("points", "points")]
+    columns += [Column("games", "games"), *(Column(code, code) for code in codes)]
+    if any(line.status for line in placed):
+        columns.append(Column("status", "status", left=True))
+    rows = [
+        {
+            "rank": line.rank,
+            "name": line.name,
+            "points": line.half_points / 2,
+            "games": line.games,
+            **dict(line.tiebreaks),
+            "status": line.status,
+        }
+        for line in placed
+    ]
+    shown = [{"points": points(line.half_points)} for line in placed]
+    return Sheet(title, tuple(columns), tuple(rows), tuple(shown))
+
+
+def crosstable(
+    title: str, names: Sequence[str], cells: Mapping[tuple[str, str], str], totals: Sequence[Placed]
+) -> Sheet:
+    """Everybody against everybody: ``1=0`` from the row's view, in the order of `names`."""
+    by_name = {line.name: line for line in totals}
+    columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True), Column("points", "points")]
+    columns += [Column(f"vs{number}", str(number)) for number in range(1, len(names) + 1)]
+    rows = []
+    for number, name in enumerate(names, start=1):
+        row: dict[str, object] = {"rank": number, "name": name, "points": by_name[name].half_points / 2}
+        for other_number, other in enumerate(names, start=1):
+            row[f"vs{other_number}"] = "x" if other == name else cells.get((name, other), "")
+        rows.append(row)
+    shown = tuple({"points": points(by_name[name].half_points)} for name in names)
+    return Sheet(title, tuple(columns), tuple(rows), shown)
+
+
+def decisions(notes: Iterable[Note]) -> str:
+    """The notes as sentences, a section of the story at a time."""
+    return "\n".join(f"  {note.text}" for note in notes)
+
+
+def probes(found: Mapping[str, Probe]) -> Sheet:
+    """What starting every engine once has shown."""
+    columns = (
+        Column("name", "engine", left=True, flexible=True),
+        Column("fit", "fit", left=True),
+        Column("own_name", "calls itself", left=True, flexible=True),
+        Column("handshake_ms", "start ms"),
+        Column("problems", "problems", left=True),
+    )
+    rows = tuple(
+        {
+            "name": name,
+            "fit": not probe.problems,
+            "own_name": probe.own_name,
+            "handshake_ms": probe.handshake_ms,
+            "problems": list(probe.problems),
+        }
+        for name, probe in found.items()
+    )
+    shown = tuple(
+        {"fit": "no" if probe.problems else "yes", "problems": "; ".join(probe.problems)} for probe in found.values()
+    )
+    return Sheet("", columns, rows, shown)
+
+
+def duration(seconds: float) -> str:
+    """``45 s``, ``12 min``, ``3 h 20 min``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def moment(seconds: float) -> str:
+    """UTC seconds as ISO 8601."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

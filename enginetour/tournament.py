@@ -1,0 +1,237 @@
+"""Start or resume: a plan and the store become a running tournament. The two are the same act."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from enginetour.changes import Desk, desk_of
+from enginetour.errors import InputRefused, StoreRefused, UsageRefused
+from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
+from enginetour.model import Entrant, Pairing
+from enginetour.places import LocalPlace
+from enginetour.plan import Plan, probe_all, refuse_unfit
+from enginetour.scheduler import End, Scheduler, Watcher
+from enginetour.store.lists import prior_ratings, refresh
+from enginetour.store.lock import TournamentLock
+from enginetour.store.log import TournamentLog
+from enginetour.store.slugs import slug_of
+from enginetour.store.tournaments import Draft, Store
+from enginetour.task import EngineSpec, GameTask, Side
+
+FEWEST = 2  # a game has two sides
+Ready = Callable[[Scheduler, Desk], Sequence[AbstractContextManager[Any]]]
+
+
+@dataclass
+class Session:
+    """One run of one tournament: what is locked, open and known while it lasts."""
+
+    plan: Plan
+    store: Store
+    log: TournamentLog
+    sides: dict[str, Side]
+    resumed: bool
+    said: list[str] = field(default_factory=list)  # what the user should read before the first game
+
+    def task(self, pairing: Pairing, again: int) -> GameTask:
+        """The game of a pairing."""
+        return self.plan.task(self.sides, pairing, again)
+
+
+def fold(log: TournamentLog) -> tuple[Format[Any], Any]:
+    """The format of a stored tournament and its state now; StoreRefused when another version wrote the log."""
+    format_ = format_of(log)
+    try:
+        return format_, replay(format_, log.entrants, log.events())
+    except ValueError as error:
+        raise StoreRefused(f"the log does not fit its format: {error}", place=log.title) from None
+
+
+def format_of(log: TournamentLog) -> Format[Any]:
+    """The format a stored tournament was frozen to."""
+    if log.system not in SYSTEMS:
+        raise StoreRefused(f"unknown format {log.system!r}", place=log.title, step="use the enginetour that wrote it")
+    settings = {key: value for key, value in log.config["format"].items() if key != "system"}
+    # Lists came from JSON: they were tuples when they were validated the first time.
+    options = options_model(log.system).model_validate_json(json.dumps(settings))
+    format_ = make_format(log.system, options)
+    if format_.version != log.format_version:
+        what = f"written by version {log.format_version} of {log.system}, this is version {format_.version}"
+        raise StoreRefused(what, place=log.title, step="read it with the enginetour that wrote it")
+    return format_
+
+
+@contextmanager
+def opened(plan: Plan, *, new: bool, accept_change: bool, tell: Callable[[str], None]) -> Iterator[Session]:
+    """Lock, probe what must be probed, create or resume; nothing is written before all engines are known to be fit."""
+    name = plan.config.tournament.name
+    with ExitStack() as stack:
+        exists = plan.database.exists()
+        if exists:
+            # An existing database is looked at, and its tournament locked, before any engine starts.
+            stack.enter_context(TournamentLock(plan.database, slug_of(name)))
+            store = stack.enter_context(Store.open(plan.database, create=False))
+            if store.has(name) and not new:
+                yield _resume(plan, store, tell, accept_change=accept_change)
+                return
+            _refuse_unfinished(store, name)
+            plan = _ordered(plan, store)
+        _refuse_few(plan)
+        refuse_unfit(probe_all(plan.sides))
+        if not exists:
+            store = stack.enter_context(Store.open(plan.database, create=True))
+            stack.enter_context(TournamentLock(plan.database, slug_of(name)))
+        yield _create(plan, store)
+
+
+def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | None, ready: Ready) -> End:
+    """Play to the end. `ready` is called once before the first game, with what signals and the socket act on."""
+    picture = getattr(watcher, "event", None)
+    place = LocalPlace(slots, on_event=picture)
+    copies = {name: side.spec.max_copies for name, side in session.sides.items()}
+    scheduler = Scheduler(
+        log=session.log,
+        format=format_of(session.log),
+        entrants=session.log.entrants,
+        place=place,
+        task_for=session.task,
+        slots=slots,
+        most_games=most_games,
+        copies=copies,
+        watcher=watcher,
+    )
+
+    def joined(entrant: Entrant, spec: EngineSpec) -> None:
+        session.sides[entrant.name] = session.plan.side(spec)
+
+    desk = Desk(session.log, scheduler.format, lambda: scheduler.state, scheduler.take, joined)
+    try:
+        with ExitStack() as stack:
+            for context in ready(scheduler, desk):
+                stack.enter_context(context)
+            return scheduler.run()
+    finally:
+        place.close()
+
+
+def rate(store: Store, systems: tuple[str, ...]) -> None:
+    """Bring the rating events of incremental systems up to the log."""
+    for system in systems:
+        if system != "ml":
+            refresh(store, system)
+
+
+def _create(plan: Plan, store: Store) -> Session:
+    draft = Draft(
+        name=plan.config.tournament.name,
+        system=plan.config.system,
+        format_version=plan.format.version,
+        config=plan.config.as_stored(),
+        seed=plan.config.tournament.seed,
+        entrants=plan.entrants,
+        specs={name: side.spec for name, side in plan.sides.items()},
+    )
+    notes = plan.format.notes(plan.format.start(plan.entrants))
+    log = store.create_tournament(draft, notes)
+    return Session(plan, store, log, dict(plan.sides), resumed=False)
+
+
+def _resume(plan: Plan, store: Store, tell: Callable[[str], None], *, accept_change: bool) -> Session:
+    log = store.tournament(plan.config.tournament.name)
+    _refuse_other_settings(plan, log)
+    sides = _same_engines(plan, log, accept_change=accept_change)
+    session = Session(plan, store, log, sides, resumed=True)
+    newcomers = [entrant for entrant in plan.entrants if entrant.name not in log.specs]
+    if newcomers:
+        refuse_unfit(probe_all({entrant.name: plan.sides[entrant.name] for entrant in newcomers}))
+        desk = desk_of(log, *fold(log))
+        for entrant in newcomers:
+            side = plan.sides[entrant.name]
+            try:
+                tell(desk.add(entrant, side.spec, "added to the file"))
+            except ValueError as error:
+                raise UsageRefused(
+                    str(error), place=entrant.name, step="start the next edition with run --new"
+                ) from None
+            session.sides[entrant.name] = side
+    return session
+
+
+def _refuse_other_settings(plan: Plan, log: TournamentLog) -> None:
+    """What decides pairings, openings and clocks is frozen with the first game."""
+    stored, written = log.config, plan.config.frozen_part()
+    for section in ("tournament", "format", "play"):
+        for key, value in written[section].items():
+            before = stored[section].get(key)
+            if before != value:
+                what = f"{section}.{key} is frozen for {log.title}: it was {before!r}, the file says {value!r}"
+                step = "put it back, or start the next edition with run --new once this one has ended"
+                raise InputRefused(what, place=plan.config.at(section, key), step=step)
+
+
+def _same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool) -> dict[str, Side]:
+    """Sides for every entrant of the log; a changed binary, net or option stops here unless it is accepted."""
+    sides: dict[str, Side] = {}
+    changed: dict[str, EngineSpec] = {}
+    for name, spec in log.specs.items():
+        side = plan.sides.get(name)
+        if side is None:  # joined while running, or left out of the file since: as the log knows it
+            sides[name] = plan.side(spec)
+            continue
+        sides[name] = side
+        if (side.spec.fingerprint, side.spec.options) != (spec.fingerprint, spec.options):
+            changed[name] = side.spec
+    if changed and not accept_change:
+        names = ", ".join(changed)
+        what = f"changed since the last game: {names} (binary, net or options)"
+        step = "put it back, go on with run --accept-change, or enginetour replace OLD NEW"
+        raise InputRefused(what, place=log.title, step=step)
+    if changed:
+        refuse_unfit(probe_all({name: sides[name] for name in changed}))
+        log.accept_change(changed)
+    return sides
+
+
+def _refuse_unfinished(store: Store, name: str) -> None:
+    if not store.has(name):
+        return
+    log = store.tournament(name)
+    format_, state = fold(log)
+    if format_.offers(state):
+        step = "run without --new goes on with it; withdraw what cannot be played"
+        raise UsageRefused(f"{log.title} has not ended", place="--new", step=step)
+
+
+def _refuse_few(plan: Plan) -> None:
+    if len(plan.entrants) < FEWEST:
+        raise InputRefused(
+            f"{len(plan.entrants)} entrant, a tournament needs two",
+            place=plan.config.at("entrants"),
+            step="add another",
+        )
+
+
+def _ordered(plan: Plan, store: Store) -> Plan:
+    """The starting list in the order asked for: the file's, the ratings known so far, or the last edition's table."""
+    name, order = plan.config.tournament.name, plan.config.tournament.order
+    if order is None:
+        order = "rating" if store.has(name) else "file"
+    if order == "rating":
+        refresh(store, "elo")
+        known = prior_ratings(store, [entrant.name for entrant in plan.entrants])
+        ranks = {engine: -rating for engine, rating in known.items()}
+    elif order == "standings" and store.has(name):
+        format_, state = fold(store.tournament(name))
+        table = [line.name for line in format_.standings(state) if line.rank is not None]
+        ranks = {engine: float(place) for place, engine in enumerate(table)}
+    else:
+        return plan
+    # Engines without a rank stand behind, new ones at the bottom, both in the order of the file.
+    entrants = sorted(plan.entrants, key=lambda entrant: ranks.get(entrant.name, float("inf")))
+    newcomers = store.has(name)
+    marked = tuple(replace(e, new=e.new or (newcomers and e.name not in ranks)) for e in entrants)
+    return replace(plan, entrants=marked)
