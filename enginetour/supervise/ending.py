@@ -51,7 +51,9 @@ def kill_all(processes: Iterable[EngineProcess]) -> None:
         return
     before = strays.table()  # while parents live: afterwards nobody knows whose child it was
     escaped = {
-        process: [seen for seen in strays.descendants(process.pid, before) if seen.group != process.pid]
+        process: [
+            seen for seen in strays.descendants(process.pid, before) if seen.group != process.pid and seen.state != "Z"
+        ]
         for process in open_ones
     }
     for process in open_ones:

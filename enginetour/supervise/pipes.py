@@ -190,7 +190,7 @@ class Outbox:
             return 0
         except OSError:  # EPIPE: the reader is gone
             self._break()
-            return 0
+            return len(chunk)
 
     def _break(self) -> None:
         self.broken = True

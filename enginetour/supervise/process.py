@@ -19,6 +19,7 @@ from enginetour.task import EngineSpec
 
 __all__ = ["EngineProcess", "Wake", "end_all", "kill_all", "kill_living", "status_words", "wait"]
 
+UNKNOWN = "ended, status unknown"
 READ_SIZE = 64 * 1024  # bytes a read, runner spec 2
 
 _numbers = itertools.count(1)
@@ -133,7 +134,11 @@ class EngineProcess:
         """``exit 1``, ``signal 11 (SIGSEGV)``, or "" while it is alive."""
         if not self._status and not self.closed:
             # WNOWAIT: until it is reaped its number cannot be given to anybody else's process group
-            seen = os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            try:
+                seen = os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:  # SIGCHLD ignored by whoever embeds us: the kernel reaped it
+                self._status = UNKNOWN
+                return self._status
             if seen is not None:
                 self._status = status_words(seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status)
         return self._status
@@ -148,7 +153,7 @@ class EngineProcess:
 
     def signal(self, number: int) -> None:
         """To its process group. Only before it is reaped: until then the number is its own."""
-        if not self.closed:
+        if not self.closed and self.exit_status() != UNKNOWN:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
 

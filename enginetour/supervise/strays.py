@@ -119,10 +119,8 @@ def end(strays: Iterable[Seen]) -> list[Seen]:
             signal.pidfd_send_signal(handle, signal.SIGKILL)
         watched.append((seen, handle))
     alive = ended_by([handle for _, handle in watched], time.monotonic_ns() + int(KILL_WAIT * 1e9))
-    for seen, handle in watched:
+    for _, handle in watched:
         os.close(handle)
-        if handle not in alive:
-            reap(seen.pid)
     return [seen for seen, handle in watched if handle in alive]
 
 
@@ -175,6 +173,8 @@ def end_adopted(living: Mapping[int, str]) -> list[Seen]:
         elif seen.session not in living and tag_of(seen.pid) not in living.values():
             orphans.append(seen)
     end(orphans)
+    for seen in orphans:
+        reap(seen.pid)
     return orphans
 
 

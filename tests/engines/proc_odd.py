@@ -1,0 +1,112 @@
+"""An engine process that misbehaves as its first argument says; run with ``python -I -S``."""
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+
+
+def say(text: str) -> None:
+    os.write(1, text.encode() + b"\n")
+
+
+def until_quit() -> None:
+    for line in sys.stdin:
+        if line.strip() == "quit":
+            return
+        say(f"heard {line.strip()}")
+
+
+def fork_child(*, session: bool = False, bare: bool = False) -> None:
+    """A child that outlives its parent; it says its own process id."""
+    if os.fork():
+        return
+    if session:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+    if bare:
+        os.execve(sys.executable, [sys.executable, "-I", "-S", __file__, "bare"], {})
+    say(f"child {os.getpid()}")
+    time.sleep(600)
+    os._exit(0)
+
+
+def report() -> None:
+    signals = [n for n in signal.valid_signals() if signal.getsignal(n) is signal.SIG_IGN]
+    with open("/proc/self/oom_score_adj") as file:
+        oom = int(file.read())
+    with open("/proc/self/status") as file:
+        fields = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+    say(
+        json.dumps(
+            {
+                "session": os.getsid(0) == os.getpid(),
+                "blocked": fields["SigBlk"],
+                # CPython itself ignores SIGPIPE and SIGXFSZ at its start; all else is as it was inherited
+                "ignored": sorted(set(signals) - {signal.SIGPIPE, signal.SIGXFSZ}),
+                "core": resource.getrlimit(resource.RLIMIT_CORE),
+                "oom": oom,
+                "cwd": os.getcwd(),
+                "environment": dict(os.environ),
+                "descriptors": sorted(int(n) for n in os.listdir("/proc/self/fd"))[:-1],
+                "arguments": sys.argv[2:],
+            }
+        )
+    )
+
+
+def main(mode: str) -> None:
+    if mode == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        say("ready")
+        while True:
+            time.sleep(600)
+    if mode == "bare":
+        say(f"child {os.getpid()}")
+        time.sleep(600)
+    if mode == "report":
+        report()
+    if mode == "forks":  # dies, and its child holds its pipes open
+        fork_child()
+        time.sleep(0.05)
+        os._exit(3)
+    if mode == "escapes":
+        fork_child(session=True)
+    if mode == "escapes-bare":
+        fork_child(session=True, bare=True)
+    if mode == "endless":
+        while True:
+            os.write(1, b"x" * 65536)
+    if mode == "chatter":
+        while True:
+            os.write(1, b"info depth 1\n" * 50)
+    if mode == "complains":
+        for _ in range(200):
+            os.write(2, b"nonsense \x1b[31m\n" * 1000)
+        os.write(2, b"the last words\n")
+        say("done")
+    if mode == "closes-stdin":
+        os.close(0)
+        say("closed")
+        time.sleep(600)
+    if mode == "unread":
+        time.sleep(600)
+    if mode == "crashes":
+        os.write(2, b"about to fail\n")
+        say("bestmove e2e4")
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if mode == "litters":
+        os.makedirs("a/b/c")
+        os.symlink("/etc", "a/link")
+        with open("a/odd\nname", "w") as file:
+            file.write("x")
+        os.chmod("a/b", 0)
+        say("littered")
+    until_quit()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,113 @@
+"""A slot with a scripted referee: what a game does is the name of its White. Run as the slot's command."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from types import ModuleType
+from typing import Any
+
+from enginetour import slot
+from enginetour.errors import MachineFailure
+from enginetour.model import Game, Outcome, Termination
+from enginetour.referee.link import Link
+from enginetour.supervise.process import EngineProcess, end_all, wait
+from enginetour.task import GameTask, Probe, ProbeTask
+
+
+class EngineShelf:
+    """Engines between games."""
+
+    kept: list[EngineProcess]
+
+    def __init__(self) -> None:
+        self.kept = []
+
+    def close_all(self) -> None:
+        end_all(self.kept)
+
+
+def until_stopped(link: Link, engines: list[EngineProcess]) -> None:
+    while link.stopping() != "now":
+        for engine in wait(engines, link.control_fd, time.monotonic_ns() + 60_000_000_000).readable:
+            engine.read()
+    raise MachineFailure("stopped")
+
+
+def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
+    what = task.pairing.white
+    if what == "die":
+        print("last words", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "raise":
+        raise ValueError("a mistake of ours")
+    if what == "fail":
+        raise MachineFailure("no room")
+    if what == "prints":
+        print("a stray print", flush=True)
+        os.write(1, b"\0\0\0\1x")
+    if what == "odd-result":
+        return threading.Lock()  # type: ignore[return-value]
+    if what == "events":
+        for number in range(20_000):
+            link.tell("move", ("x" * 1000, number))
+    if what == "sleeps":
+        link.tell("playing", os.getpid())
+        while True:
+            time.sleep(600)
+    if what == "hangs":
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGALRM})
+        link.tell("playing", os.getpid())
+        while True:
+            time.sleep(600)
+    if what == "once" and not os.path.exists(task.pairing.black):  # dies the first time: Black names its memory
+        open(task.pairing.black, "w").close()
+        os._exit(7)
+    if what in ("plays", "keeps"):
+        engines = [EngineProcess(task.white.spec), EngineProcess(task.black.spec)]
+        children = [_child(engine) for engine in engines if "escapes" in engine.spec.name]
+        link.tell("playing", (os.getpid(), [engine.pid for engine in engines], children))
+        if what == "keeps":
+            shelf.kept += engines
+            return ended(task, "kept")
+        until_stopped(link, engines)
+    if what == "leaves":  # an engine that ended left a child without our tag
+        engine = EngineProcess(task.white.spec)
+        child = _child(engine)
+        engine.end()
+        return ended(task, f"{child} {engine.orphans}")
+    if what == "waits":
+        link.tell("playing", os.getpid())
+        while not link.stopping():
+            wait((), link.control_fd, time.monotonic_ns() + 60_000_000_000)
+    return ended(task, f"{what} {os.getpid()} {os.environ['ENGINETOUR_TAG']}")
+
+
+def _child(engine: EngineProcess) -> int:
+    said = b""
+    while not said.endswith(b"\n"):
+        wait((engine,), None, time.monotonic_ns() + 1_000_000_000)
+        said += engine.read()[0]
+    return int(said.split()[1])
+
+
+def ended(task: GameTask, cause: str) -> Game:
+    return Game(task.pairing, Outcome.DRAW, Termination.AGREEMENT, cause=cause)
+
+
+def probe(task: ProbeTask, link: Link) -> Probe:
+    return Probe(task.spec.name, own_name="probed")
+
+
+def put(name: str, **content: Any) -> None:
+    module = ModuleType(f"enginetour.referee.{name}")
+    vars(module).update(content)
+    sys.modules[module.__name__] = module
+
+
+if __name__ == "__main__":
+    put("game", play=play)
+    put("probe", probe=probe)
+    put("shelf", EngineShelf=EngineShelf)
+    slot.main()

@@ -1,0 +1,137 @@
+"""Bytes on pipes: whole lines, bounded memory, and writes that never block."""
+
+import os
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.supervise.pipes import (
+    LINE_CAP,
+    TRAFFIC_CAP,
+    WAITING_CAP,
+    ByteRing,
+    LineBuffer,
+    Outbox,
+    Traffic,
+    last_lines,
+)
+
+
+@given(st.lists(st.binary(max_size=20)), st.integers(1, 7))
+def test_lines_do_not_depend_on_how_the_stream_was_cut(pieces: list[bytes], size: int) -> None:
+    """A stream gives the same lines in one read or byte by byte."""
+    stream = b"\n".join(pieces)
+    whole = LineBuffer()
+    expected = [*whole.feed(stream), whole.rest()]
+    cut = LineBuffer()
+    lines = [line for at in range(0, len(stream), size) for line in cut.feed(stream[at : at + size])]
+    assert [*lines, cut.rest()] == expected
+
+
+def test_blanks_and_carriage_returns_are_nothing() -> None:
+    """CR LF, leading and trailing blanks and empty lines leave only the text."""
+    assert LineBuffer().feed(b"uciok\r\n\r\n \t\n  readyok \t\r\nhalf") == [b"uciok", b"readyok"]
+
+
+def test_an_unterminated_line_waits_for_its_end() -> None:
+    """Half a line is no line; the end of file may ask for it."""
+    buffer = LineBuffer()
+    assert buffer.feed(b"bestmove e2") == []
+    assert buffer.feed(b"e4") == []
+    assert buffer.rest() == b"bestmove e2e4"
+    assert buffer.rest() == b""
+
+
+def test_a_line_is_cut_at_64_kib_and_the_next_one_is_whole() -> None:
+    """Of an endless line the first 64 KiB are kept, its rest is dropped as it streams in, and the next line counts."""
+    buffer = LineBuffer()
+    for _ in range(200):
+        assert buffer.feed(b"x" * 50_000) == []
+        assert len(buffer._carry) <= LINE_CAP
+    lines = buffer.feed(b"end\nbestmove e2e4\n")
+    assert [len(lines[0]), lines[1]] == [LINE_CAP, b"bestmove e2e4"]
+    assert buffer.overlong == 1
+    assert buffer.feed(b"y" * (LINE_CAP + 1) + b"\nz\n" + b"w" * (LINE_CAP + 1) + b"\n") == [
+        b"y" * LINE_CAP,
+        b"z",
+        b"w" * LINE_CAP,
+    ]
+    assert buffer.overlong == 3
+
+
+@given(st.lists(st.binary(min_size=1, max_size=40)), st.integers(1, 60))
+def test_a_ring_holds_the_last_bytes(chunks: list[bytes], cap: int) -> None:
+    """A ring is the tail of its stream, and counts what it lost."""
+    ring = ByteRing(cap)
+    for chunk in chunks:
+        ring.append(chunk)
+    stream = b"".join(chunks)
+    assert bytes(ring) == stream[-cap:]
+    assert len(ring) == len(bytes(ring))
+    assert ring.dropped == len(stream) - len(ring)
+
+
+def test_traffic_joins_pieces_and_escapes() -> None:
+    """A line that came in pieces is told once, with the stamp of its first byte, and without control characters."""
+    traffic = Traffic(1_000_000_000)
+    traffic.append(">", 1_500_000_000, b"position startpos\ngo depth 1\n")
+    traffic.append("<", 2_000_000_000, b"info \x1b[31m")
+    traffic.append(">", 2_100_000_000, b"stop\n")
+    traffic.append("<", 2_500_000_000, b"x\r\nbestmove e2")
+    assert traffic.lines(50) == (
+        "0.500000 > position startpos",
+        "0.500000 > go depth 1",
+        "1.100000 > stop",
+        "1.000000 < info \\x1b[31mx",
+        "1.500000 < bestmove e2",
+    )
+    assert traffic.lines(1) == ("1.500000 < bestmove e2",)
+    assert traffic.lines(0) == ()
+
+
+def test_traffic_is_bounded_in_chunks_and_in_lines() -> None:
+    """Neither long chunks, nor single bytes, nor long lines make an incident large."""
+    traffic = Traffic(0)
+    for _ in range(100_000):
+        traffic.append("<", 0, b"x")
+    assert len(traffic._chunks) <= TRAFFIC_CAP // 100
+    traffic.append("<", 0, b"y" * 60_000 + b"\n")
+    assert all(len(line) < 400 for line in traffic.lines(50))
+
+
+def test_a_full_pipe_never_blocks_and_breaks_at_its_bound() -> None:
+    """What a full pipe does not take waits, in order; more than 64 KiB of it is a broken engine."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    out = Outbox(writing)
+    out.send(b"a" * 60_000)
+    out.send(b"b" * 60_000)
+    assert 0 < len(out) <= WAITING_CAP
+    received = b""
+    while len(received) < 120_000:
+        received += os.read(reading, 65536)
+        out.push()
+    assert received == b"a" * 60_000 + b"b" * 60_000
+    assert not len(out)
+    for _ in range(3):
+        out.send(b"c" * 60_000)
+    assert out.broken
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_reader_that_is_gone_breaks_without_an_exception() -> None:
+    """EPIPE is a fact about the engine, not a traceback."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    out = Outbox(writing)
+    out.send(b"uci\n")
+    out.send(b"isready\n")
+    assert out.broken
+    assert not len(out)
+    os.close(writing)
+
+
+def test_last_lines_are_printable() -> None:
+    """What is shown of stderr holds no control characters, in the order it came."""
+    assert last_lines(b"one\n\ntwo \x07\n\xff\x00three\n", 2) == ("two \\x07", "\ufffd\\x00three")

@@ -1,0 +1,289 @@
+"""Where games are played: slots start when needed, fail alone, and leave nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
+
+from enginetour.errors import MachineFailure
+from enginetour.model import Game
+from enginetour.places import LocalPlace, end_leftovers
+from enginetour.slotprocess import SLOT
+from enginetour.supervise import strays
+from enginetour.task import Probe, ProbeTask
+from tests.test_process import alive, odd, until
+from tests.test_slot import SCRIPTED, task
+
+COMMAND = (sys.executable, "-P", SCRIPTED)
+LONG = 30  # s; nothing here takes that long
+
+
+class Heard:
+    """Live events as they arrive."""
+
+    def __init__(self) -> None:
+        self.events: SimpleQueue[tuple[int, str, object]] = SimpleQueue()
+
+    def __call__(self, slot: int, name: str, payload: object) -> None:
+        self.events.put((slot, name, payload))
+
+    def playing(self) -> tuple[int, object]:
+        """The slot and the payload of the next game that began."""
+        slot, name, payload = self.events.get(timeout=LONG)
+        assert name == "playing"
+        return slot, payload
+
+
+@pytest.fixture
+def heard() -> Heard:
+    """What the place under test told."""
+    return Heard()
+
+
+@pytest.fixture
+def place(heard: Heard) -> Iterator[LocalPlace]:
+    """Two slots with the scripted referee."""
+    with LocalPlace(2, heard, command=COMMAND) as place:
+        yield place
+
+
+def cause(place: LocalPlace, what: str, prefer: int | None = None) -> list[str]:
+    """Process id and tag of the slot that played a game at once."""
+    game = place.submit(task(what), prefer).result(LONG)
+    assert isinstance(game, Game)
+    return game.cause.split()[1:]
+
+
+def test_slots_start_when_needed_and_stay(place: LocalPlace, heard: Heard) -> None:
+    """One game after another needs one slot only, and its process is kept."""
+    first = cause(place, "one")
+    assert cause(place, "two") == first
+    assert len(processes(place)) == 1
+
+
+def processes(place: LocalPlace) -> list[int]:
+    """Everything alive that this place started."""
+    own = [seen.pid for seen in strays.table() if strays.tag_of(seen.pid).startswith(f"{place.tag}/")]
+    return [pid for pid in own if alive(pid)]
+
+
+def test_a_probe_is_a_task_too(place: LocalPlace) -> None:
+    """An engine is probed by the same kind of process that plays."""
+    probe = place.submit(ProbeTask(odd("quiet"))).result(LONG)
+    assert isinstance(probe, Probe)
+    assert probe.own_name == "probed"
+
+
+def test_games_wait_for_a_slot_and_all_are_played(place: LocalPlace, heard: Heard) -> None:
+    """More games than slots are queued and played, each future gets its own."""
+    futures = [place.submit(task(f"game-{number}")) for number in range(20)]
+    games = [future.result(LONG) for future in futures]
+    assert [game.pairing.white for game in games if isinstance(game, Game)] == [f"game-{n}" for n in range(20)]
+    assert len(processes(place)) <= 2
+
+
+def test_the_preferred_slot_is_taken_if_it_is_free(place: LocalPlace, heard: Heard) -> None:
+    """A game goes to the slot it prefers, started or not; when that is busy, to another; never beyond the size."""
+    place.submit(task("waits"), prefer=1)
+    assert heard.playing()[0] == 1
+    place.submit(task("waits"), prefer=1)
+    assert heard.playing()[0] == 0
+    place.stop(now=True)
+
+
+def test_a_preference_for_a_slot_that_is_none_is_no_hindrance(place: LocalPlace) -> None:
+    """After a resize a game may prefer a slot that is gone."""
+    assert cause(place, "draw", prefer=7)
+
+
+def test_a_dead_slot_fails_its_game_with_words_and_is_replaced(place: LocalPlace, tmp_path: Path) -> None:
+    """A slot that is killed is the machine's failure, told with signal and last words; the next game is played."""
+    with pytest.raises(MachineFailure, match=r"slot 0 ended \(signal 9 \(SIGKILL\)\): last words"):
+        place.submit(task("die"), prefer=0).result(LONG)
+    memory = str(tmp_path / "memory")
+    with pytest.raises(MachineFailure, match=r"exit 7"):
+        place.submit(task("once", memory=memory)).result(LONG)
+    assert place.submit(task("once", memory=memory)).result(LONG)
+    with pytest.raises(MachineFailure, match="a mistake of ours"):
+        place.submit(task("raise")).result(LONG)
+
+
+def test_the_engines_of_a_dead_slot_die_with_it(place: LocalPlace, heard: Heard) -> None:
+    """After SIGKILL of a slot its deaf engines and their escaped children are gone, and so is its scratch folder."""
+    future = place.submit(task("plays", odd("deaf"), odd("escapes")))
+    _, payload = heard.playing()
+    assert isinstance(payload, tuple)
+    slot, engines, children = payload
+    os.kill(slot, signal.SIGKILL)
+    with pytest.raises(MachineFailure):
+        future.result(LONG)
+    until(lambda: not any(alive(pid) for pid in [*engines, *children]))
+    assert cause(place, "draw")
+
+
+@pytest.mark.parametrize("what", ["plays", "hangs", "waits"])
+def test_stop_now_leaves_nothing_alive(place: LocalPlace, heard: Heard, what: str) -> None:
+    """Stop now: running and queued games fail, slots and engines are dead on return, also a slot deaf to signals."""
+    running = [place.submit(task(what, odd("deaf"), odd("deaf"))) for _ in range(2)]
+    queued = place.submit(task("draw"))
+    for _ in running:
+        heard.playing()
+    place.stop(now=True)
+    assert processes(place) == []
+    for future in [*running, queued]:
+        if what == "waits" and future is not queued:
+            assert future.done()  # a game that ends at the last moment may count
+        else:
+            assert isinstance(future.exception(LONG), MachineFailure)
+
+
+def test_a_stopped_slot_is_killed_too(place: LocalPlace, heard: Heard) -> None:
+    """A slot process that somebody stopped hears nothing, and still does not stay."""
+    place.submit(task("waits"))
+    _, pid = heard.playing()
+    assert isinstance(pid, int)
+    os.kill(pid, signal.SIGSTOP)
+    place.stop(now=True)
+    assert not alive(pid)
+
+
+def test_stop_lets_running_games_end(heard: Heard) -> None:
+    """A polite stop returns at once; the running game ends and counts, queued and new ones are refused."""
+    with LocalPlace(1, heard, command=COMMAND) as place:
+        running, queued = place.submit(task("waits")), place.submit(task("draw"))
+        heard.playing()
+        place.stop(now=False)
+        assert isinstance(running.result(LONG), Game)
+        assert isinstance(queued.exception(LONG), MachineFailure)
+        with pytest.raises(RuntimeError, match="stopped"):
+            place.submit(task("draw"))
+        until(lambda: processes(place) == [])
+
+
+def test_a_queued_game_can_be_cancelled(heard: Heard) -> None:
+    """A game that has not begun can be taken back; the next in the queue is played."""
+    with LocalPlace(1, heard, command=COMMAND) as place:
+        place.submit(task("waits"))
+        heard.playing()
+        taken_back, kept = place.submit(task("never")), place.submit(task("draw"))
+        assert taken_back.cancel()
+        place.resize(2)
+        assert isinstance(kept.result(LONG), Game)
+        with pytest.raises(CancelledError):
+            taken_back.result(LONG)
+
+
+def test_slots_can_be_more_or_fewer_while_games_run(place: LocalPlace, heard: Heard) -> None:
+    """A lowered number takes effect as games end, without restart of the others; a raised one at once."""
+    kept = place.submit(task("waits"), prefer=0)
+    surplus = place.submit(task("waits"), prefer=1)
+    pids = {heard.playing()[1], heard.playing()[1]}
+    place.resize(1)
+    assert isinstance(surplus.result(LONG), Game)
+    until(lambda: len(processes(place)) == 1)
+    assert not kept.done()
+    assert set(processes(place)) < pids
+    place.resize(3)
+    for index in (1, 2):
+        place.submit(task("waits"), prefer=index)
+    assert {heard.playing()[0], heard.playing()[0]} == {1, 2}
+
+
+def test_close_leaves_no_descriptor_and_no_thread() -> None:
+    """Places come and go without trace, and closing twice is closing once."""
+    before = len(os.listdir("/proc/self/fd")), threading.active_count()
+    for _ in range(3):
+        place = LocalPlace(2, command=COMMAND)
+        cause(place, "draw")
+        place.submit(task("die")).exception(LONG)
+        place.close()
+        place.close()
+        place.stop(now=True)
+        with pytest.raises(RuntimeError):
+            place.submit(task("draw"))
+    assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == before
+
+
+def test_a_slot_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
+    """A file of the current folder named like a module of ours, of python-chess or of Python is not loaded."""
+    for name in ("pickle.py", "chess.py", "enginetour.py"):
+        (tmp_path / name).write_text("raise SystemExit('the wrong file was loaded')")
+    ended = subprocess.run(SLOT, stdin=subprocess.DEVNULL, capture_output=True, cwd=tmp_path, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+
+
+def test_a_slot_that_cannot_be_started_fails_its_game_only(heard: Heard) -> None:
+    """Without the program of a slot each game fails, and the place still closes."""
+    with LocalPlace(1, heard, command=("/no/such/python",)) as place:
+        for _ in range(2):
+            with pytest.raises(MachineFailure, match="slot 0 cannot be started"):
+                place.submit(task("draw")).result(LONG)
+
+
+def test_slots_and_engines_go_with_a_scheduler_that_was_killed(tmp_path: Path) -> None:
+    """After SIGKILL of the scheduler slots, deaf engines and escaped children are gone, scratch is wiped."""
+    program = (
+        "import sys, threading\n"
+        "from enginetour.places import LocalPlace\n"
+        "from tests.test_slot import task\n"
+        "from tests.test_process import odd\n"
+        f"place = LocalPlace(2, lambda *told: print(told[2], flush=True), command={COMMAND!r})\n"
+        "for _ in range(2): place.submit(task('plays', odd('deaf'), odd('escapes')))\n"
+        "threading.Event().wait()\n"
+    )
+    root = str(Path(__file__).parents[1])
+    environment = os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": root}
+    call = [sys.executable, "-c", program]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, text=True, env=environment) as scheduler:
+        assert scheduler.stdout
+        pids: list[int] = []
+        for _ in range(2):
+            slot, engines, children = eval(scheduler.stdout.readline())
+            pids += [slot, *engines, *children]
+        assert len(pids) == 8
+        assert all(alive(pid) for pid in pids)
+        scheduler.kill()
+    until(lambda: not any(alive(pid) for pid in pids))
+    until(lambda: os.listdir(tmp_path) == [])
+
+
+def test_leftovers_of_an_earlier_run_are_found_by_its_tag(heard: Heard) -> None:
+    """Slots and engines of one tag are ended and named; those of another are not touched."""
+    with (
+        LocalPlace(1, heard, tag="mine", command=COMMAND) as mine,
+        LocalPlace(1, heard, tag="mine-too", command=COMMAND) as other,
+    ):
+        mine.submit(task("plays"))
+        other.submit(task("plays"))
+        heard.playing(), heard.playing()
+        assert len(processes(other)) == 3
+        assert len(end_leftovers("mine")) == 3
+        assert len(processes(other)) == 3
+        assert end_leftovers("mine") == ()
+
+
+def test_a_listener_that_fails_stops_the_place_and_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our own failure is not hidden: every future fails, new games are refused, nothing stays alive."""
+    told: SimpleQueue[object] = SimpleQueue()
+    monkeypatch.setattr(threading, "excepthook", lambda failure: told.put(failure.exc_value))
+
+    def listener(slot: int, name: str, payload: object) -> None:
+        raise ValueError("a listener's mistake")
+
+    place = LocalPlace(1, listener, command=COMMAND)
+    futures = [place.submit(task("waits")), place.submit(task("draw"))]
+    for future in futures:
+        with pytest.raises(MachineFailure, match="a listener's mistake"):
+            future.result(LONG)
+    place.close()
+    assert isinstance(told.get(timeout=LONG), ValueError)
+    assert processes(place) == []
+    with pytest.raises(RuntimeError, match="a listener's mistake"):
+        place.submit(task("draw"))

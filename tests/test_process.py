@@ -1,0 +1,373 @@
+"""One engine process: its start, its pipes, its end, and nothing of it left."""
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from enginetour.errors import StartFailed
+from enginetour.supervise import strays
+from enginetour.supervise.pipes import LineBuffer
+from enginetour.supervise.process import EngineProcess, end_all, kill_living, wait
+from enginetour.supervise.scratch import wipe
+from enginetour.task import EngineSpec
+
+ODD = str(Path(__file__).parent / "engines" / "proc_odd.py")
+SECOND = 1_000_000_000  # ns
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """Whatever a test does, its engines end with it."""
+    yield
+    kill_living()
+
+
+def odd(mode: str, *arguments: str, dir: str | None = "scratch", **more: object) -> EngineSpec:
+    """The scripted engine in one of its moods."""
+    command = (sys.executable, "-I", "-S", ODD, mode, *arguments)
+    return EngineSpec(mode, command, "uci", dir=dir, **more)  # type: ignore[arg-type]
+
+
+def alive(pid: int) -> bool:
+    """Running, and not merely waiting to be reaped."""
+    seen = strays.look(pid)
+    return seen is not None and seen.state != "Z"
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Look again and again, at most ten seconds."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.01)
+
+
+def lines_of(engine: EngineProcess, wanted: int) -> list[str]:
+    """The first lines it says."""
+    buffer, lines = LineBuffer(), list[bytes]()
+    deadline = time.monotonic_ns() + 10 * SECOND
+    while len(lines) < wanted and not engine.eof:
+        assert wait((engine,), None, deadline).readable, "it said nothing"
+        lines += buffer.feed(engine.read()[0])
+    return [line.decode() for line in lines]
+
+
+def child_of(engine: EngineProcess) -> int:
+    """The process id a child of it told."""
+    return int(next(line for line in lines_of(engine, 1) if line.startswith("child")).split()[1])
+
+
+def test_an_engine_starts_in_a_clean_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Own session, default signals, no core file, first victim when memory lacks, 3 descriptors, little environment."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.setenv("SECRET", "s")
+    monkeypatch.setenv("WANTED", "w")
+    monkeypatch.setenv("ENGINETOUR_PASS_ENV", "WANTED, MISSING")
+    old = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    try:
+        engine = EngineProcess(odd("report", "{scratch}/x", env=(("NET", "{scratch}/net"),)), tag="run-1")
+    finally:
+        signal.signal(signal.SIGINT, old)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
+    told = json.loads(lines_of(engine, 1)[0])
+    scratch = str(engine.scratch)
+    assert stat.S_IMODE(engine.scratch.stat().st_mode) == 0o700
+    environment = told.pop("environment")
+    assert environment.pop("ENGINETOUR_TAG") == engine.tag
+    assert engine.tag.startswith("run-1/")
+    environment.pop("LC_CTYPE", None)  # set by the Python in which the scripted engine runs
+    assert environment == {
+        "PATH": os.environ["PATH"],
+        "HOME": os.environ["HOME"],
+        "TMPDIR": scratch,
+        "LANG": "C.UTF-8",
+        "WANTED": "w",
+        "NET": f"{scratch}/net",
+    }
+    assert told == {
+        "session": True,
+        "blocked": "0" * 16,
+        "ignored": [],
+        "core": [0, 0],
+        "oom": 500,
+        "cwd": scratch,
+        "descriptors": [0, 1, 2],
+        "arguments": [f"{scratch}/x"],
+    }
+    engine.end()
+    assert engine.exit_status() == "exit 0"
+    assert not engine.scratch.exists()
+
+
+def test_the_working_directory_follows_the_rule(tmp_path: Path) -> None:
+    """The program's own folder if it can be written, never the system's, else scratch; a named folder as named."""
+    program = tmp_path / "engine"
+    program.write_text("#!/bin/sh\npwd\nread x\n")
+    program.chmod(0o755)
+    for spec, expected in (
+        (EngineSpec("own", (str(program),), "uci"), str(tmp_path)),
+        (EngineSpec("system", ("/bin/sh", "-c", "pwd"), "uci"), None),
+        (EngineSpec("named", (str(program),), "uci", dir="/"), "/"),
+        (EngineSpec("asked", (str(program),), "uci", dir="scratch"), None),
+    ):
+        engine = EngineProcess(spec)
+        assert lines_of(engine, 1) == [expected or str(engine.scratch)], spec.name
+        engine.kill()
+
+
+def test_generated_files_lie_in_scratch_and_nowhere_else() -> None:
+    """Files of the engine file are written with {scratch} replaced; a name that leads outside is refused."""
+    engine = EngineProcess(odd("quiet", files=(("sub/engine.ini", "book = {scratch}/book.bin\n"),)))
+    assert (engine.scratch / "sub" / "engine.ini").read_text() == f"book = {engine.scratch}/book.bin\n"
+    for name in ("../escape", "/tmp/escape"):
+        with pytest.raises(StartFailed, match="outside"):
+            EngineProcess(odd("quiet", files=((name, ""),)))
+
+
+def test_every_failed_start_is_named(tmp_path: Path) -> None:
+    """Missing, a folder, not executable, no interpreter, wrong architecture, no program: each in its own words."""
+    elf = bytearray(Path("/proc/self/exe").read_bytes()[:4096])
+    elf[18:20] = b"\xf3\x00" if elf[18:20] != b"\xf3\x00" else b"\x3e\x00"  # RISC-V or x86-64
+    cases = {
+        "plain": (b"echo", 0o644, "not executable"),
+        "orphan": (b"#!/no/such/interpreter -x\n", 0o755, "interpreter /no/such/interpreter is missing"),
+        "foreign": (bytes(elf), 0o755, "another processor architecture"),
+        "windows": (b"MZ\x90\x00", 0o755, "wine"),
+        "text": (b"just text\n", 0o755, "neither a program"),
+    }
+    for name, (content, mode, words) in cases.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        path.chmod(mode)
+        with pytest.raises(StartFailed, match=words) as caught:
+            EngineProcess(EngineSpec(name, (str(path),), "uci"))
+        assert caught.value.category == "start-failure"
+    with pytest.raises(StartFailed, match="is missing"):
+        EngineProcess(EngineSpec("gone", (str(tmp_path / "gone"),), "uci"))
+    with pytest.raises(StartFailed, match="a folder"):
+        EngineProcess(EngineSpec("folder", (str(tmp_path),), "uci"))
+    with pytest.raises(StartFailed, match="cannot be entered"):
+        EngineProcess(EngineSpec("lost", ("/bin/true",), "uci", dir=str(tmp_path / "gone")))
+    with pytest.raises(StartFailed, match="null byte"):
+        EngineProcess(EngineSpec("null", ("/bin/true", "a\0b"), "uci"))
+
+
+def test_a_failed_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No descriptor and no scratch folder outlives a start that failed, or an engine that ended."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with pytest.raises(StartFailed):
+            EngineProcess(EngineSpec("gone", ("/no/such/engine",), "uci"))
+        EngineProcess(odd("quiet")).kill()
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_answer_before_the_death_is_read_and_the_death_is_named() -> None:
+    """Output written before a crash is there to read; then comes the end, with the signal's name and its last words."""
+    engine = EngineProcess(odd("crashes"))
+    assert lines_of(engine, 9) == ["bestmove e2e4"]
+    assert engine.eof
+    until(engine.exit_status)
+    assert engine.exit_status() == "signal 11 (SIGSEGV)"
+    assert engine.stderr() == ("about to fail",)
+    engine.kill()
+    assert engine.exit_status() == "signal 11 (SIGSEGV)"
+    assert engine.traffic()[-1].endswith(" < bestmove e2e4")
+
+
+def test_the_end_is_seen_though_a_child_holds_the_pipes() -> None:
+    """A dead engine is at its end of file at once, though a child keeps its pipes open; the child dies too."""
+    engine = EngineProcess(odd("forks"))
+    child = child_of(engine)
+    deadline = time.monotonic_ns() + 10 * SECOND
+    while not engine.eof:
+        assert wait((engine,), None, deadline).readable
+        engine.read()
+    assert engine.exit_status() == "exit 3"
+    assert alive(child)
+    engine.kill()
+    until(lambda: not alive(child))
+    assert engine.orphans == ()
+
+
+@pytest.mark.parametrize("state", ["alive", "ended"])
+def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str) -> None:
+    """A daemon that an engine left behind is found by its tag, killed and reported."""
+    engine = EngineProcess(odd("escapes"))
+    child = child_of(engine)
+    assert os.getsid(child) != engine.pid
+    if state == "alive":
+        engine.kill()
+    else:
+        engine.end()
+    assert not alive(child)
+    assert [f"({child})" in told for told in engine.orphans] == [True]
+
+
+def test_only_the_right_tag_is_signalled() -> None:
+    """Ending one engine's leftovers touches no other engine, nor a process whose tag only begins the same."""
+    one, other = EngineProcess(odd("quiet"), tag="night"), EngineProcess(odd("quiet"), tag="nightly")
+    assert [seen.pid for seen, _ in strays.end_tagged(("night",))] == [one.pid]
+    assert other.exit_status() == ""
+    until(one.exit_status)
+    assert one.exit_status() == "signal 9 (SIGKILL)"
+
+
+def test_deaf_engines_end_together() -> None:
+    """Engines that ignore `quit` and SIGTERM are killed, all at the same time, and marked; polite ones are not."""
+    engines = [EngineProcess(odd("deaf")) for _ in range(8)]
+    polite = EngineProcess(odd("quiet"))
+    for engine in engines:
+        lines_of(engine, 1)
+    begun = time.monotonic()
+    end_all([*engines, polite])
+    assert time.monotonic() - begun < 15  # 2.5 by the ladder; one after the other would be 20
+    assert [engine.deaf for engine in [*engines, polite]] == [True] * 8 + [False]
+    assert [engine.exit_status() for engine in engines] == ["signal 9 (SIGKILL)"] * 8
+    assert polite.exit_status() == "exit 0"
+    assert not any(alive(engine.pid) for engine in engines)
+    end_all(engines)
+
+
+def test_a_stopped_engine_dies_too() -> None:
+    """SIGKILL reaches what SIGSTOP has stopped."""
+    engine = EngineProcess(odd("quiet"))
+    os.kill(engine.pid, signal.SIGSTOP)
+    engine.kill()
+    assert engine.exit_status() == "signal 9 (SIGKILL)"
+
+
+def test_an_engine_that_does_not_read_never_blocks_us() -> None:
+    """A full pipe keeps what fits, then the engine counts as broken."""
+    engine = EngineProcess(odd("unread"))
+    for _ in range(3):
+        engine.write(b"x" * 40_000)
+    assert (engine.wants_write, engine.broken) == (True, False)
+    assert wait((engine,), None, time.monotonic_ns() + SECOND // 20).readable == ()
+    engine.write(b"x" * 40_000)
+    assert (engine.wants_write, engine.broken) == (False, True)
+
+
+def test_a_closed_input_is_a_fact_and_no_exception() -> None:
+    """Writing to an engine that closed its input sets `broken`."""
+    engine = EngineProcess(odd("closes-stdin"))
+    assert lines_of(engine, 1) == ["closed"]
+    assert engine.write(b"go\n") <= time.monotonic_ns()
+    assert engine.broken
+
+
+def test_waiting_input_is_pushed_when_there_is_room() -> None:
+    """A long command reaches an engine that reads slowly, in order."""
+    engine = EngineProcess(odd("quiet"))
+    for number in range(1000):
+        engine.write(b"%0100d\n" % number)
+        if engine.wants_write:
+            wait((engine,), None, time.monotonic_ns())
+            engine.read()
+    assert not engine.broken
+    end_all((engine,))
+    assert engine.exit_status() == "exit 0"
+
+
+@pytest.mark.parametrize("mode", ["chatter", "endless"])
+def test_output_does_not_move_a_deadline_nor_fill_memory(mode: str) -> None:
+    """An engine that prints for ever meets its absolute deadline, and costs constant memory."""
+    engine = EngineProcess(odd(mode))
+    buffer = LineBuffer()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    deadline = time.monotonic_ns() + SECOND // 2
+    total = waits = 0
+    while wait((engine,), None, deadline).readable and time.monotonic_ns() < deadline:
+        data, _ = engine.read()
+        buffer.feed(data)
+        total += len(data)
+        waits += 1
+    assert time.monotonic_ns() >= deadline
+    assert waits > 1
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 5_000, f"{grown} KiB more after {total} bytes"
+    engine.kill()
+
+
+def test_a_flood_on_stderr_is_drained_and_bounded() -> None:
+    """stderr never blocks an engine: 3 MB pass, the last lines stay, escaped."""
+    engine = EngineProcess(odd("complains"))
+    assert lines_of(engine, 1) == ["done"]
+    assert len(engine._stderr) <= 64 * 1024
+    until(lambda: engine.stderr(1) == ("the last words",))
+    assert engine.stderr(2)[0] == "nonsense \\x1b[31m"
+
+
+def test_a_wait_ends_for_the_control_pipe() -> None:
+    """The control descriptor is in every wait."""
+    engine = EngineProcess(odd("quiet"))
+    reading, writing = os.pipe()
+    os.write(writing, b"!")
+    wake = wait((engine,), reading, time.monotonic_ns() + 10 * SECOND)
+    assert (wake.readable, wake.control) == ((), True)
+    os.close(reading)
+    os.close(writing)
+
+
+def test_engines_die_with_a_parent_that_was_killed() -> None:
+    """After SIGKILL of the process that started it, an engine that ignores everything is gone."""
+    program = (
+        "import sys, time; from enginetour.supervise.process import EngineProcess; "
+        "from enginetour.task import EngineSpec; "
+        f"e = EngineProcess(EngineSpec('deaf', (sys.executable, '-I', '-S', {ODD!r}, 'deaf'), 'uci')); "
+        "print(e.pid, e.scratch, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        pid, scratch = parent.stdout.readline().split()
+        assert alive(int(pid))
+        parent.kill()
+    until(lambda: not alive(int(pid)))
+    wipe(Path(scratch))
+
+
+def test_the_launcher_does_not_start_an_engine_for_a_dead_parent(tmp_path: Path) -> None:
+    """When the parent is another one than expected the engine is never started."""
+    launcher = Path(strays.__file__).with_name("launch.py")
+    reading, writing = os.pipe()
+    mark = tmp_path / "ran"
+    call = [sys.executable, "-I", "-S", str(launcher), "1", str(writing), "/", "/usr/bin/touch", str(mark)]
+    ended = subprocess.run(call, pass_fds=(writing,), check=False)
+    os.close(writing)
+    assert ended.returncode == 1
+    assert os.read(reading, 10) == b""
+    assert not mark.exists()
+    os.close(reading)
+
+
+def test_scratch_is_wiped_without_following_links(tmp_path: Path) -> None:
+    """Folders without rights, links, odd names and depth are removed; what a link points at stays."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "book").write_text("x")
+    engine = EngineProcess(odd("litters"))
+    assert lines_of(engine, 1) == ["littered"]
+    (engine.scratch / "out").symlink_to(kept)
+    deep = engine.scratch
+    for _ in range(300):
+        deep = deep / "deeper"
+        deep.mkdir()
+    engine.kill()
+    assert not engine.scratch.exists()
+    assert (kept / "book").read_text() == "x"
+    link = tmp_path / "link"
+    link.symlink_to(kept)
+    assert wipe(link) == 1
+    assert (kept / "book").exists()
