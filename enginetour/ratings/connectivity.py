@@ -34,8 +34,8 @@ def groups(counts: Counts | Pairs, joined: Collection[str] = ()) -> Parts:
     """Mutually reachable engines; largest group first. `joined` are linked by other means, as fixed anchors are."""
     pairs = pairs_of(counts)
     took, gave = pairs.wins + pairs.draws > 0, pairs.losses + pairs.draws > 0
-    links = [(pairs.names.index(one), pairs.names.index(other)) for one, other in pairwise(sorted(joined))]
-    linked = np.array(links, dtype=np.intp).reshape(-1, 2)
+    ends = np.searchsorted(np.array(pairs.names), sorted(joined)) if joined else np.zeros(0, dtype=np.intp)
+    linked = np.array(list(pairwise(ends)), dtype=np.intp).reshape(-1, 2)
     takers = np.concatenate((pairs.white[took], pairs.black[gave], linked[:, 0], linked[:, 1]))
     givers = np.concatenate((pairs.black[took], pairs.white[gave], linked[:, 1], linked[:, 0]))
     if _one(pairs, takers, givers):

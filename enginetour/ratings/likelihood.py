@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from math import log
+from math import inf, isfinite, log
 from typing import Literal
 
 import numpy as np
 
 from enginetour.errors import InputRefused
 from enginetour.ratings.connectivity import groups
-from enginetour.ratings.pairs import Counts, Pairs, Vector, pairs_of
+from enginetour.ratings.pairs import Counts, Index, Pairs, Vector, pairs_of
 
 Spread = float | Mapping[str, float]
 
@@ -25,7 +25,7 @@ STEP_LIMIT = 4.0  # natural units, 695 Elo: a Newton step from far away overshoo
 STEP_DONE = 1e-8  # natural units; Newton has squared its error once more by then
 STEP_ROUNDING = 1e-12  # natural units: what double precision leaves of a step in large pools
 RESIDUAL_DONE = 1e-9  # points per engine, ten times better than promised
-RUNAWAY = 60.0  # natural units: exp(60) to one is no White advantage but a missing bound
+RUNAWAY = 30.0  # natural units: e^30 to one is no White advantage but a missing bound
 MOST_STEPS = 1000  # far above any pool that has a maximum
 IDENTIFIED = 1e-9  # share of the advantage's curvature that ratings may not explain away
 
@@ -38,11 +38,19 @@ class Undetermined(InputRefused):
 class GaussianPrior:
     """What is believed before any game, in points; one for all or by name. Means make loose anchors.
 
-    `mean` None: about the pool's own average, wherever that lies.
+    `mean` None: about the pool's own average, wherever that lies. Of a name not in `sd` nothing is believed.
     """
 
     sd: Spread = 350.0
     mean: Spread | None = None
+
+    def sd_of(self, name: str) -> float:
+        """Infinite where nothing is believed."""
+        return self.sd.get(name, inf) if isinstance(self.sd, Mapping) else self.sd
+
+    def mean_of(self, name: str) -> float | None:
+        """None: the pool's average."""
+        return self.mean.get(name, 0.0) if isinstance(self.mean, Mapping) else self.mean
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +83,43 @@ class Fit:
         return dict(zip(self.names, self.ratings.tolist(), strict=True))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Problem:
+    """What is climbed, likelihood and prior, over the `free` unknowns: ratings, then the advantage."""
+
+    pairs: Pairs
+    about: Vector
+    precision: Vector
+    free: Index
+    level_free: bool
+
+    def height(self, at: Vector) -> float:
+        """Log likelihood plus log prior, without constants."""
+        pairs, ratings = self.pairs, at[:-1]
+        gap = ratings[pairs.white] - ratings[pairs.black] + at[-1]
+        off = ratings - self.about
+        return float(pairs.points @ gap - pairs.games @ np.logaddexp(0, gap) - off @ self.precision @ off / 2)
+
+    def gradient(self, at: Vector) -> Vector:
+        """Points scored beyond expectation, per engine and for White; the prior pulls in the same unit."""
+        pairs = self.pairs
+        surprise = pairs.points - pairs.games * expected_points(pairs, at[:-1], at[-1])[0]
+        pull = self.precision @ (self.about - at[:-1])
+        return np.append(pairs.per_engine(surprise, -surprise) + pull, surprise.sum())[self.free]
+
+    def newton(self, at: Vector) -> Vector:
+        """The step from here: limited, and halved until it leads uphill but for rounding."""
+        weights = expected_points(self.pairs, at[:-1], at[-1])[1]
+        hessian = curvature(self.pairs, weights, self.precision, level_free=self.level_free)
+        step = np.zeros(len(at))
+        step[self.free] = np.linalg.solve(hessian[np.ix_(self.free, self.free)], self.gradient(at))
+        step *= STEP_LIMIT / max(float(np.abs(step).max()), STEP_LIMIT)
+        here = self.height(at)
+        while self.height(at + step) < here - 1e-9 * (1 + abs(here)):
+            step /= 2
+        return step
+
+
 def fit(
     counts: Counts | Pairs,
     *,
@@ -88,45 +133,54 @@ def fit(
 
     Undetermined when there is no finite maximum: several groups and no prior, or a White advantage that the
     strengths explain as well or that nothing bounds. `names` adds engines that rest on the prior alone.
+    ValueError for numbers that are not finite.
     """
     pairs = pairs_of(counts, names)
-    anchors = {name: value for name, value in (anchors or {}).items() if name in pairs.names}
-    level_free = not anchors and (prior is None or prior.mean is None)
-    if prior is None:
-        _refuse_unlinked(pairs, anchors)
-    unit = scale / log(10)
-    count = len(pairs.names)
-    fixed = np.array([pairs.names.index(name) for name in anchors], dtype=np.intp)
+    held = {name: value for name, value in sorted((anchors or {}).items()) if name in pairs.names}
+    fitted = advantage == "fit"
+    given = 0.0 if advantage == "fit" else advantage
+    if not all(map(isfinite, (given, *held.values()))) or not 0 < scale < inf:
+        raise ValueError("anchors, advantage and scale are finite numbers, the scale above 0")
+    unit, count = scale / log(10), len(pairs.names)
     about, precision = _prior_terms(pairs.names, prior, unit)
-    ratings = about.copy() if anchors == {} else np.full(count, np.mean(list(anchors.values())) / unit)
-    ratings[fixed] = np.array(list(anchors.values())) / unit
-    adv = 0.0 if advantage == "fit" else advantage / unit
-    free = np.append(np.setdiff1d(np.arange(count), fixed), [count] if advantage == "fit" else []).astype(np.intp)
-
-    current = _objective(pairs, ratings, adv, about, precision)
+    _refuse_unlinked(pairs, {*held, *(name for name, own in zip(pairs.names, np.diag(precision), strict=True) if own)})
+    fixed = np.searchsorted(pairs.names, list(held)) if held else np.zeros(0, dtype=np.intp)
+    free = np.append(np.setdiff1d(np.arange(count), fixed), [count] if fitted else []).astype(np.intp)
+    problem = _Problem(pairs, about, precision, free, not held and (prior is None or prior.mean is None))
+    at = np.append(about if not held else np.full(count, np.mean(list(held.values())) / unit), given / unit)
+    at[fixed] = [value / unit for value in held.values()]
+    if fitted:
+        _refuse_hidden_advantage(problem, at)
     for steps in range(1, MOST_STEPS + 1):
-        gradient = _gradient(pairs, ratings, adv, about, precision)[free]
-        hessian = curvature(pairs, expected_points(pairs, ratings, adv)[1], precision, level_free=level_free)
-        step = np.zeros(count + 1)
-        step[free] = _solve(hessian[np.ix_(free, free)], gradient, fitted=advantage == "fit", first=steps == 1)
-        step *= min(1.0, STEP_LIMIT / max(float(np.abs(step).max()), STEP_LIMIT))
-        while True:
-            moved = _objective(pairs, ratings + step[:-1], adv + step[-1], about, precision)
-            if moved >= current - 1e-9 * (1 + abs(current)):  # uphill but for rounding
-                break
-            step /= 2
-        ratings, adv, current = ratings + step[:-1], adv + float(step[-1]), moved
-        if level_free:
-            ratings -= ratings.mean()
-        if abs(adv) > RUNAWAY and advantage == "fit":
+        try:
+            step = problem.newton(at)
+        except np.linalg.LinAlgError:
             break
-        residual = float(np.abs(_gradient(pairs, ratings, adv, about, precision)[free]).max(initial=0.0))
-        if np.abs(step).max() < STEP_DONE and (residual < RESIDUAL_DONE or np.abs(step).max() < STEP_ROUNDING):
+        at = at + step
+        if problem.level_free:
+            at[:-1] -= at[:-1].mean()
+        if fitted and abs(at[-1]) > RUNAWAY:
+            break
+        residual, moved = float(np.abs(problem.gradient(at)).max(initial=0.0)), float(np.abs(step).max())
+        if moved < STEP_DONE and (residual < RESIDUAL_DONE or moved < STEP_ROUNDING):
+            ratings = at[:-1] * unit
+            ratings[fixed] = list(held.values())  # to the last bit, whatever the unit did to them
             return Fit(
-                pairs, ratings * unit, adv * unit, advantage == "fit", frozenset(fixed.tolist()), precision,
-                scale, level_free, residual, steps,
-            )  # fmt: skip
-    raise Undetermined("these games put no bound on White's advantage", step="give the advantage as a number")
+                pairs=pairs,
+                ratings=ratings,
+                advantage=float(at[-1]) * unit if fitted else given,
+                advantage_fitted=fitted,
+                fixed=frozenset(fixed.tolist()),
+                precision=precision,
+                scale=scale,
+                level_free=problem.level_free,
+                residual=residual,
+                steps=steps,
+            )
+    raise Undetermined(
+        "these games put no bound on White's advantage" if fitted else "these games bound no ratings",
+        step="give the advantage as a number" if fitted else "use a prior",
+    )
 
 
 def expected_points(pairs: Pairs, ratings: Vector, adv: float) -> tuple[Vector, Vector]:
@@ -153,53 +207,40 @@ def curvature(pairs: Pairs, weights: Vector, precision: Vector, *, level_free: b
     return matrix
 
 
-def _gradient(pairs: Pairs, ratings: Vector, adv: float, about: Vector, precision: Vector) -> Vector:
-    """Points scored beyond expectation, per engine and for White; the prior pulls in the same unit."""
-    surprise = pairs.points - pairs.games * expected_points(pairs, ratings, adv)[0]
-    pull = precision @ (about - ratings)
-    return np.append(pairs.per_engine(surprise, -surprise) + pull, surprise.sum())
-
-
-def _objective(pairs: Pairs, ratings: Vector, adv: float, about: Vector, precision: Vector) -> float:
-    """Log likelihood plus log prior, without constants."""
-    gap = ratings[pairs.white] - ratings[pairs.black] + adv
-    off = ratings - about
-    return float(pairs.points @ gap - pairs.games @ np.logaddexp(0, gap) - off @ precision @ off / 2)
-
-
 def _prior_terms(names: tuple[str, ...], prior: GaussianPrior | None, unit: float) -> tuple[Vector, Vector]:
     """Means and precision matrix in natural units; about a floating mean the precision is blind to the level."""
-    count = len(names)
     if prior is None:
-        return np.zeros(count), np.zeros((count, count))
-    sd, mean = (
-        np.array([spread[name] if isinstance(spread, Mapping) else spread for name in names], dtype=np.float64) / unit
-        for spread in (prior.sd, 0.0 if prior.mean is None else prior.mean)
-    )
+        return np.zeros(len(names)), np.zeros((len(names), len(names)))
+    sd = np.array([prior.sd_of(name) for name in names], dtype=np.float64) / unit
+    mean = np.array([prior.mean_of(name) or 0.0 for name in names], dtype=np.float64) / unit
+    if not (sd > 0).all() or not np.isfinite(mean).all():
+        raise ValueError("a prior has finite means and a spread above 0")
     weights = sd**-2
     precision = np.diag(weights)
-    if prior.mean is None and count:
+    if prior.mean is None and weights.any():
         precision -= np.outer(weights, weights / weights.sum())
     return mean, precision
 
 
-def _solve(hessian: Vector, gradient: Vector, *, fitted: bool, first: bool) -> Vector:
-    """The Newton step. Undetermined when the advantage does not show apart from the strengths."""
-    if not len(gradient):
-        return gradient
-    if fitted and first:
-        column = hessian[:-1, -1]
-        left = hessian[-1, -1] - column @ np.linalg.solve(hessian[:-1, :-1], column)
-        if left <= IDENTIFIED * hessian[-1, -1]:
-            raise Undetermined(
-                "White's advantage does not show apart from the strengths", step="give the advantage as a number"
-            )
-    return np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
-
-
-def _refuse_unlinked(pairs: Pairs, anchors: Collection[str]) -> None:
-    """Without a prior, finite ratings on one level need one group; fixed anchors count as linked."""
+def _refuse_unlinked(pairs: Pairs, believed: Collection[str]) -> None:
+    """Finite ratings on one level need one group; anchors and engines with a prior count as linked."""
     met = {name for name, games in zip(pairs.names, pairs.played, strict=True) if games}
-    found = len(groups(pairs, anchors)) + len(set(pairs.names) - met - set(anchors))
+    if met <= set(believed):
+        found = 1 + len(set(pairs.names) - met - set(believed))
+    else:
+        found = len(groups(pairs, believed)) + len(set(pairs.names) - met - set(believed))
     if found > 1:
         raise Undetermined(f"no finite ratings: {found} groups that do not reach each other", step="use a prior")
+
+
+def _refuse_hidden_advantage(problem: _Problem, at: Vector) -> None:
+    """What remains of the advantage's curvature when the ratings follow it must be something."""
+    pairs, free = problem.pairs, problem.free
+    hessian = curvature(
+        pairs, expected_points(pairs, at[:-1], at[-1])[1], problem.precision, level_free=problem.level_free
+    )[np.ix_(free, free)]
+    column, own = hessian[:-1, -1], hessian[-1, -1]
+    if own - column @ np.linalg.solve(hessian[:-1, :-1], column) <= IDENTIFIED * own:
+        raise Undetermined(
+            "White's advantage does not show apart from the strengths", step="give the advantage as a number"
+        )

@@ -1,0 +1,142 @@
+"""Laws of the rating systems: what must not matter does not matter, and replays are exact."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.ratings import elo, gor
+from enginetour.ratings.base import RatedGame
+from enginetour.ratings.likelihood import GaussianPrior, fit
+from enginetour.ratings.listing import rating_list
+
+NAMES = "ABCDEFG"
+LAW = settings(max_examples=60, deadline=None)
+
+pairings = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)).filter(lambda pair: pair[0] != pair[1])
+results = st.tuples(pairings, st.integers(0, 2))
+tables = st.dictionaries(pairings, st.tuples(*[st.integers(0, 9)] * 3).filter(any), min_size=1, max_size=20)
+priors = st.sampled_from([GaussianPrior(350.0), GaussianPrior(150.0, 0.0)])
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> list[RatedGame]:
+    """Games of up to three events, one after the other."""
+    played = draw(st.lists(results, max_size=30))
+    cuts = sorted(draw(st.tuples(st.integers(0, 30), st.integers(0, 30))))
+    return [
+        RatedGame(white, black, half_points, number, "xyz"[sum(number > cut for cut in cuts)])
+        for number, ((white, black), half_points) in enumerate(played, 1)
+    ]
+
+
+SYSTEMS = [
+    (module, chosen)
+    for mode in ("sequential", "batch")
+    for module, chosen in (
+        (elo, elo.EloSettings(mode=mode, k_policy="fide", adv=20)),
+        (gor, gor.GorSettings(mode=mode)),
+        (gor, gor.GorSettings(mode=mode, variant="egf")),
+    )
+]
+BATCH = [system for system in SYSTEMS if system[1].mode == "batch"]
+START = {"A": 1500.0, "B": 2410.0, "C": 130.0}
+
+
+@pytest.mark.parametrize(("system", "chosen"), SYSTEMS)
+@given(log=logs(), data=st.data())
+@LAW
+def test_replay_from_anywhere(system: Any, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
+    """Replaying from any game on gives the bits of the full replay."""
+    cut = data.draw(st.integers(0, len(log)))
+    state, written = system.begin(chosen, START), []
+    for game in log[:cut]:
+        state, events = system.step(state, game)
+        written += events
+    for game in log[cut:]:
+        state, events = system.step(state, game)
+        written += events
+    written += system.close(state)[1]
+    assert written == system.rate(log, chosen, START)
+
+
+@pytest.mark.parametrize(("system", "chosen"), BATCH)
+@given(log=logs(), data=st.data())
+@LAW
+def test_order_inside_an_event(system: Any, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
+    """In batch mode the order of the games of an event does not matter, to the last bit."""
+    only = [RatedGame(game.white, game.black, game.white_half_points, game.game, "x") for game in log]
+    shuffled = data.draw(st.permutations(only))
+    assert system.rate(shuffled, chosen, START) == system.rate(only, chosen, START)
+
+
+@given(log=logs(), mode=st.sampled_from(["sequential", "batch"]))
+@LAW
+def test_elo_keeps_the_sum(log: list[RatedGame], mode: Any) -> None:
+    """With one K for all, what is won is lost: the average stays."""
+    state = elo.begin(elo.EloSettings(mode=mode, adv=33), dict.fromkeys(NAMES, 1000.0))
+    for game in log:
+        state, _ = elo.step(state, game)
+    state, _ = elo.close(state)
+    assert sum(state.ratings().values()) == pytest.approx(7000, abs=1e-8)
+
+
+@pytest.mark.parametrize(("system", "chosen"), BATCH)
+@given(log=logs())
+@LAW
+def test_relabelling_events(system: Any, chosen: Any, log: list[RatedGame]) -> None:
+    """Other names, same changes."""
+    other = dict(zip(NAMES, reversed(NAMES), strict=True))
+    renamed = [RatedGame(other[g.white], other[g.black], g.white_half_points, g.game, g.event) for g in log]
+    expected = {(e.engine, e.event): e.after for e in system.rate(log, chosen, START)}
+    start = {other[name]: rating for name, rating in START.items()}
+    assert {(other[e.engine], e.event): e.after for e in system.rate(renamed, chosen, start)} == expected
+
+
+@given(counts=tables, prior=priors, data=st.data())
+@LAW
+def test_order_and_names(counts: Any, prior: GaussianPrior, data: st.DataObject) -> None:
+    """Reordering the games changes no bit of a likelihood rating, renaming nothing but the names."""
+    ratings = fit(counts, prior=prior).by_name()
+    assert fit(dict(data.draw(st.permutations(list(counts.items())))), prior=prior).by_name() == ratings
+    other = dict(zip(NAMES, data.draw(st.permutations(NAMES)), strict=True))
+    renamed = fit({(other[w], other[b]): tally for (w, b), tally in counts.items()}, prior=prior).by_name()
+    assert renamed == pytest.approx({other[name]: rating for name, rating in ratings.items()}, abs=1e-6)
+
+
+@given(counts=tables, prior=priors, advantage=st.sampled_from([0.0, 35.0]))
+@LAW
+def test_mirror(counts: Any, prior: GaussianPrior, advantage: float) -> None:
+    """Swapping all results mirrors the ratings."""
+    ratings = fit(counts, prior=prior, advantage=advantage).by_name()
+    swapped = {pair: tally[::-1] for pair, tally in counts.items()}
+    mirrored = fit(swapped, prior=prior, advantage=-advantage).by_name()
+    assert mirrored == pytest.approx({name: -rating for name, rating in ratings.items()}, abs=1e-6)
+
+
+@given(counts=tables, prior=priors)
+@LAW
+def test_residual(counts: Any, prior: GaussianPrior) -> None:
+    """The score equations hold to 1e-8 points per engine, and the average is 0."""
+    fitted = fit(counts, prior=prior)
+    assert fitted.residual <= 1e-8
+    assert fitted.ratings.mean() == pytest.approx(0, abs=1e-6)
+
+
+@given(counts=tables, prior=st.sampled_from(["auto", "none"]), mean=st.sampled_from([None, 0.0, 1500.0]))
+@LAW
+def test_lists_are_honest(counts: Any, prior: Any, mean: float | None) -> None:
+    """Whatever the games: pools average to the offset, every error is above 0, and every engine is accounted for."""
+    made = rating_list(counts, prior=prior, mean=mean)
+    for number, pool in enumerate(made.pools, 1):
+        rows = [row for row in made.rows if row.pool == number]
+        assert sum(row.rating for row in rows) / len(rows) == pytest.approx(mean or 0.0, abs=1e-6)
+        assert {row.name for row in rows} == set(pool)
+    for row in made.rows:
+        assert row.plus is None or 0 < row.plus < 1e4
+        assert row.minus is None or 0 < row.minus < 1e4
+        assert row.plus is not None or row.remarks
+    met = {name for pair in counts for name in pair}
+    assert {row.name for row in made.rows} | {engine.name for engine in made.unrated} == met
+    assert made.residual <= 1e-8

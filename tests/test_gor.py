@@ -1,0 +1,173 @@
+from math import log2
+
+import pytest
+
+from enginetour.errors import InputRefused
+from enginetour.ratings.base import RatedGame, RatingEvent
+from enginetour.ratings.gor import (
+    GorSettings,
+    con,
+    czech_expected,
+    egf_expected,
+    expected_total_change,
+    grade_rating,
+    rate,
+)
+
+SIX = {"A": 509.0, "B": 902.0, "C": 464.0, "D": 800.0, "E": 340.0, "F": 646.0}
+TABLE = """
+A .       .10126/.33454 .56150/.46753 .16567/.42968 .71073/.35012 .31841/.52571
+B .89874/.13842 .       .91733/.11420 .64980/.40413 .95209/.06744 .81454/.24106
+C .43850/.52153 .08267/.29732 .       .13633/.39192 .65916/.39635 .26894/.50955
+D .83433/.21801 .35020/.53011 .86367/.18262 .       .92033/.11024 .70893/.35184
+E .28927/.51765 .04791/.21001 .34084/.52927 .07967/.29079 .       .16415/.42793
+F .68159/.37693 .18546/.45082 .73106/.33040 .29107/.51827 .83585/.21622 .
+"""
+
+
+def after(events: list[RatingEvent]) -> dict[str, float]:
+    return {event.engine: event.after for event in events}
+
+
+@pytest.mark.parametrize(
+    ("rating", "weight"),
+    [(100, 116), (200, 110), (1500, 47), (1550, 45), (2000, 27), (2650, 10.5), (2700, 10), (3000, 10), (110, 115.4)],
+)
+def test_con(rating: float, weight: float) -> None:
+    """Con is linear between the hundreds of the table and flat above it."""
+    assert con(rating) == pytest.approx(weight, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("gap", "printed"),
+    [(20, 0.543), (40, 0.586), (60, 0.628), (80, 0.667), (100, 0.705), (120, 0.740), (140, 0.772), (160, 0.801),
+     (180, 0.827), (200, 0.851), (300, 0.931)],
+)  # fmt: skip
+def test_czech_table(gap: float, printed: float) -> None:
+    """The printed expectations are the formula, rounded."""
+    assert round(czech_expected(gap), 3) == printed
+
+
+def test_czech_misprint() -> None:
+    """The printed .971 at 400 is a misprint: the formula says .97006."""
+    assert czech_expected(400) == pytest.approx(0.97006, abs=5e-6)
+
+
+def test_czech_tournament() -> None:
+    """1500 beats 1600, loses to 1450 and beats 1500: +28.089084, from ratings before the tournament."""
+    games = [RatedGame("A", "B", 2, 1), RatedGame("C", "A", 2, 2), RatedGame("A", "D", 2, 3)]
+    events = rate(games, GorSettings(), {"A": 1500, "B": 1600, "C": 1450, "D": 1500})
+    own = next(event for event in events if event.engine == "A")
+    assert own.change == pytest.approx(28.089084, abs=1e-6)
+    assert own.after == pytest.approx(1528.089084, abs=1e-6)
+    assert (own.weight, own.game, own.games, own.system) == (47, None, 3, "gor-czech")
+
+
+def test_floor() -> None:
+    """110 losing to 120 and 300 would lose 73.750976 and stays at 100."""
+    games = [RatedGame("A", "B", 0, 1), RatedGame("A", "C", 0, 2)]
+    own = rate(games, GorSettings(), {"A": 110, "B": 120, "C": 300})[0]
+    assert own.change == pytest.approx(-73.750976, abs=1e-6)
+    assert own.after == 100
+
+
+def test_floor_is_not_inside_the_tournament() -> None:
+    """A win after the losses counts from the true sum, not from the floor."""
+    games = [RatedGame("A", "B", 0, 1), RatedGame("A", "B", 0, 2), RatedGame("A", "B", 2, 3)]
+    start = {"A": 110.0, "B": 110.0}
+    assert after(rate(games, GorSettings(), start))["A"] == 100
+    assert after(rate(games, GorSettings(mode="sequential"), start))["A"] > 150
+
+
+@pytest.mark.parametrize(
+    ("winner", "loser", "scores", "ratings"),
+    [
+        (1700.0, 1900.0, (0.158869, 0.825131), (1732.804105, 1874.420942)),
+        (2720.0, 2800.0, (0.241796, 0.742204), (2727.582038, 2792.577962)),
+    ],
+)
+def test_egf_examples(winner: float, loser: float, scores: tuple[float, float], ratings: tuple[float, float]) -> None:
+    """The worked examples of the thesis, to the last printed digit."""
+    assert egf_expected(winner, loser) == pytest.approx(scores, abs=1e-6)
+    assert egf_expected(loser, winner) == pytest.approx(scores[::-1], abs=1e-6)
+    events = rate([RatedGame("A", "B", 2, 1)], GorSettings(variant="egf"), {"A": winner, "B": loser})
+    assert [event.after for event in events] == pytest.approx(ratings, abs=1e-6)
+
+
+def test_egf_handicap() -> None:
+    """Three stones raise 1200 to 1500 inside the expectation; con stays that of the real rating."""
+    low, high = egf_expected(1200, 1550, stones=3)
+    assert (low, high) == pytest.approx((0.405014, 0.578986), abs=1e-6)
+    assert 1200 + con(1200) * (1 - low) == pytest.approx(1235.699148, abs=1e-6)
+    assert 1550 + con(1550) * (0 - high) == pytest.approx(1523.945639, abs=1e-6)
+
+
+def test_egf_equals() -> None:
+    """Equals share what eps leaves."""
+    assert egf_expected(1500, 1500) == (0.492, 0.492)
+    assert egf_expected(1500, 1500, eps=0) == (0.5, 0.5)
+
+
+def test_printed_probabilities_and_entropies() -> None:
+    """All thirty cells of the printed pairing tables, with a in whole points and no eps."""
+    for line in TABLE.strip().splitlines():
+        row, *cells = line.split()
+        for column, cell in zip(SIX, cells, strict=True):
+            if row != column:
+                share, bits = map(float, cell.split("/"))
+                found = egf_expected(SIX[row], SIX[column], eps=0, integer_steps=True)[0]
+                assert found == pytest.approx(share, abs=6e-6), (row, column)
+                assert -found * log2(found) == pytest.approx(bits, abs=2e-5), (row, column)
+
+
+def test_integer_steps_reach_the_ratings() -> None:
+    """Whole points are an option of the rating, too, and change it."""
+    games, start = [RatedGame("A", "B", 2, 1)], {"A": 509.0, "B": 902.0}
+    whole = rate(games, GorSettings(variant="egf", eps=0, integer_steps=True), start)[0]
+    assert whole.change == pytest.approx(con(509) * (1 - 0.10126), abs=1e-3)
+    assert whole.change != rate(games, GorSettings(variant="egf", eps=0), start)[0].change
+
+
+@pytest.mark.parametrize(
+    ("rating", "below", "points"),
+    [(700, 246, 1.378774), (1400, 213, 0.831986), (1400, 0, 0.802944), (2200, 138, 0.344215)],
+)
+def test_expected_total_change(rating: float, below: float, points: float) -> None:
+    """The points injected peak against a weaker opponent, where the figures of the thesis's formula say."""
+    assert expected_total_change(rating, rating - below) == pytest.approx(points, abs=1e-6)
+    for near in (below - 1, below + 1):
+        if below:
+            assert expected_total_change(rating, rating - near) < points + 1e-6
+
+
+def test_nothing_injected_without_eps() -> None:
+    """Without eps no game adds points by expectation but for the difference in con."""
+    assert expected_total_change(1500, 1800, eps=0) == 0
+
+
+@pytest.mark.parametrize(
+    ("grade", "czech", "egf"),
+    [("20 kyu", 100, 100), ("1 kyu", 2000, 2000), ("1 dan", 2100, 2100), ("3 dan", 2300, 2300), ("7 dan", 2700, 2700),
+     ("1 pro", 2700, 2700), ("9 pro", 3020, 2940)],
+)  # fmt: skip
+def test_grades(grade: str, czech: float, egf: float) -> None:
+    """Grades enter a hundred apart, professionals 40 or 30."""
+    assert (grade_rating(grade), grade_rating(grade, "egf")) == (czech, egf)
+
+
+@pytest.mark.parametrize("grade", ["21 kyu", "8 dan", "0 pro", "dan", "", "x kyu"])
+def test_unknown_grade(grade: str) -> None:
+    """A grade that does not exist is refused by name."""
+    with pytest.raises(InputRefused, match="no grade"):
+        grade_rating(grade)
+
+
+def test_newcomer_enters_at_the_floor() -> None:
+    """Whoever brings no rating starts at 100."""
+    assert [event.before for event in rate([RatedGame("A", "B", 2, 1)], GorSettings(), {})] == [100, 100]
+
+
+def test_ratings_of_another_scale_are_refused() -> None:
+    """A rating below 100 is not of the Go scale, and the engine is named."""
+    with pytest.raises(InputRefused, match="Crafty"):
+        rate([], GorSettings(), {"Crafty": -35.0})

@@ -1,0 +1,216 @@
+import json
+from math import log10
+
+import pytest
+
+from enginetour.errors import InputRefused
+from enginetour.ratings.likelihood import GaussianPrior, fit
+from enginetour.ratings.listing import RatingList, Row, bubble_rating_order, rating_list
+from enginetour.ratings.uncertainty import NORMAL_95, errors_of
+
+MATCH = {("A", "B"): (30, 40, 15)}
+TOP = {("A", "B"): (3, 0, 0), ("C", "A"): (0, 0, 2), ("B", "C"): (1, 1, 1)}
+LONG = {("A", "B"): (30, 40, 15), ("B", "C"): (20, 40, 25), ("C", "D"): (30, 20, 35)}
+
+
+def row(made: RatingList, name: str) -> Row:
+    return next(each for each in made.rows if each.name == name)
+
+
+def test_match() -> None:
+    """Every number of a row, for a match that can be reckoned by hand."""
+    made = rating_list(MATCH)
+    first, second = made.rows
+    rating = 200 * log10(50 / 35)
+    assert (first.rank, first.name, first.games, first.wins, first.draws, first.losses) == (1, "A", 85, 30, 40, 15)
+    assert (first.rating, first.opponents, first.performance) == pytest.approx((rating, -rating, rating), abs=1e-9)
+    assert (first.plus, first.minus) == pytest.approx([NORMAL_95 * 13.727991] * 2, abs=1e-5)
+    assert (first.score, first.pool) == (50 / 85, 1)
+    assert first.los == pytest.approx(0.987988, abs=1e-6)
+    assert (second.rank, second.los, second.remarks) == (2, None, ())
+    assert (made.draw_rate, made.games, made.pools, made.caption) == (40 / 85, 85, (("A", "B"),), ())
+
+
+def test_unbeaten() -> None:
+    """An unbeaten engine is named, rests on the prior with its spread, and the list says why."""
+    made = rating_list(TOP)
+    assert row(made, "A").remarks[0] == "unbeaten: rests on the prior (0 ± 350)"
+    assert row(made, "A").performance is None
+    assert row(made, "A").rank == 1
+    assert made.caption[0].endswith("groups {B, C}, {A}")
+    assert "Gaussian prior (sd 350 about the pool mean)" in made.caption[0]
+    assert made.caption[1] == "unbeaten: A"
+
+
+def test_winless() -> None:
+    """A winless engine is named likewise, about the mean the list has."""
+    made = rating_list({("A", "B"): (5, 0, 0), ("C", "B"): (5, 0, 0), ("A", "C"): (1, 2, 1)}, mean=2000)
+    assert row(made, "B").remarks[0] == "winless: rests on the prior (2000 ± 350)"
+    assert row(made, "B").rank == 3
+    assert "winless: B" in made.caption
+
+
+def test_no_prior_where_none_is_needed() -> None:
+    """One mutually reachable group is rated by its games alone, and nothing is said of a prior."""
+    made = rating_list(LONG)
+    assert [each.rating for each in sorted(made.rows, key=lambda each: each.name)] == pytest.approx(fit(LONG).ratings)
+    assert made.caption == ()
+
+
+def test_without_prior_groups_are_apart() -> None:
+    """Asked for no prior, groups get lists of their own and a lone engine gets no rating."""
+    made = rating_list(TOP, prior="none")
+    assert made.pools == (("B", "C"),)
+    assert [(each.name, each.games) for each in made.rows] == [("B", 3), ("C", 3)]
+    assert [(each.name, each.why) for each in made.unrated] == [("A", "unbeaten: no finite rating without a prior")]
+    assert "rated apart" in made.caption[0]
+
+
+def test_few_games_have_profile_bounds() -> None:
+    """Below twenty games the bounds are lopsided and marked."""
+    made = rating_list({("A", "B"): (7, 1, 2)})
+    first = made.rows[0]
+    assert first.remarks == ("few games: profile bounds",)
+    assert first.plus is not None
+    assert first.minus is not None
+    assert first.plus > first.minus + 1
+    assert "fewer than 20 games" in made.caption[-1]
+
+
+def test_extreme_score_has_profile_bounds() -> None:
+    """Above 95 % the same, however many games."""
+    assert rating_list({("A", "B"): (97, 2, 1)}).rows[0].remarks == ("extreme score: profile bounds",)
+    assert rating_list({("A", "B"): (90, 9, 1)}).rows[0].remarks == ()
+
+
+@pytest.mark.parametrize("result", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 30, 0)])
+def test_smallest_samples_are_honest(result: tuple[int, int, int]) -> None:
+    """One game, or nothing but draws: an error above zero, and never a NaN."""
+    made = rating_list({("A", "B"): result})
+    json.dumps(made.to_json(), allow_nan=False)
+    for each in made.rows:
+        assert each.plus is not None
+        assert each.minus is not None
+        assert min(each.plus, each.minus) > 5
+
+
+def test_equal_ratings_share_a_rank() -> None:
+    """Who cannot be told apart shares a place; the next one keeps its own number."""
+    made = rating_list({("A", "B"): (3, 3, 3), ("A", "C"): (5, 2, 2), ("B", "C"): (5, 2, 2)})
+    assert [(each.rank, each.name) for each in made.rows] == [(1, "A"), (1, "B"), (3, "C")]
+    assert made.rows[0].los == pytest.approx(0.5, abs=1e-9)
+
+
+def test_pools_do_not_compare() -> None:
+    """Pools without a common game are listed apart, each from rank 1 and centred by itself."""
+    made = rating_list({**LONG, ("X", "Y"): (20, 10, 5)}, mean=100)
+    assert made.pools == (("A", "B", "C", "D"), ("X", "Y"))
+    assert [each.rank for each in made.rows if each.pool == 2] == [1, 2]
+    assert sum(each.rating for each in made.rows if each.pool == 2) == pytest.approx(200)
+    last_of_first = [each for each in made.rows if each.pool == 1][-1]
+    assert last_of_first.los is None
+    assert made.caption == ("2 pools without a common game: nothing compares across them",)
+
+
+def test_pools_stay_apart_under_any_prior() -> None:
+    """A prior does not make pools comparable."""
+    made = rating_list({**LONG, ("X", "Y"): (20, 10, 5)}, prior=GaussianPrior(200, 0.0))
+    assert len(made.pools) == 2
+
+
+def test_no_games() -> None:
+    """An engine without games is listed apart, and no games at all make an empty list."""
+    assert [(each.name, each.why) for each in rating_list(MATCH, names=["Z"]).unrated] == [("Z", "no games")]
+    empty = rating_list({}, names=["Z"])
+    assert (empty.rows, empty.draw_rate, len(empty.unrated)) == ((), None, 1)
+
+
+def test_anchor() -> None:
+    """An anchored list stands on its anchor, which has no error; the others' are against it."""
+    made = rating_list(LONG, anchors={"B": 2800})
+    assert (row(made, "B").rating, row(made, "B").plus, row(made, "B").remarks) == (2800, None, ("anchor",))
+    assert row(made, "A").rating == pytest.approx(2800 + 400 * log10(50 / 35))
+    errors = errors_of(fit(LONG, anchors={"B": 2800}))
+    assert row(made, "A").plus == row(made, "A").minus == pytest.approx(NORMAL_95 * errors.difference_sd(0, 1))
+
+
+def test_anchored_prior_floats() -> None:
+    """An automatic prior lies about the pool's mean, not about 0, so an anchor far up does not bend it."""
+    low, high = (rating_list(TOP, anchors={"B": level}) for level in (0, 3000))
+    for name in "ABC":
+        assert row(high, name).rating - 3000 == pytest.approx(row(low, name).rating, abs=1e-6)
+
+
+def test_wrong_anchors() -> None:
+    """An anchor nobody knows is refused by name, and so is a mean beside anchors."""
+    with pytest.raises(InputRefused, match="Fruit"):
+        rating_list(MATCH, anchors={"Fruit": 0})
+    with pytest.raises(InputRefused, match="not both"):
+        rating_list(MATCH, anchors={"A": 0}, mean=5)
+
+
+def test_loose_anchors_keep_their_level() -> None:
+    """A prior with means of its own is not centred away, unless a mean is asked for."""
+    prior = GaussianPrior(50.0, {"A": 2500.0, "B": 2500.0})
+    assert sum(each.rating for each in rating_list(MATCH, prior=prior).rows) == pytest.approx(5000)
+    assert sum(each.rating for each in rating_list(MATCH, prior=prior, mean=0).rows) == pytest.approx(0, abs=1e-6)
+
+
+def test_white_advantage() -> None:
+    """White's worth is fitted where colours changed; where it cannot be told it is 0, and the list says so."""
+    both = rating_list({("A", "B"): (60, 20, 20), ("B", "A"): (30, 30, 40)}, advantage="fit")
+    assert both.white_advantage == pytest.approx(200 * (log10(70 / 30) - log10(55 / 45)), abs=1e-6)
+    one = rating_list(MATCH, advantage="fit")
+    assert one.white_advantage == 0
+    assert one.caption == ("White's advantage does not show apart from the strengths: taken as 0",)
+
+
+def test_json_keys() -> None:
+    """The keys scripts rely on are there, in the list and in its rows."""
+    made = rating_list(LONG, anchors={"A": 5}, skipped=3).to_json()
+    assert {"list", "model", "white_advantage", "draw_rate", "residual", "pools", "anchors", "games", "skipped"} <= set(
+        made
+    )
+    assert (made["model"], made["skipped"], made["anchors"]) == ("logistic", 3, {"A": 5})
+    rows = made["list"]
+    assert isinstance(rows, list)
+    assert {
+        "rank", "name", "rating", "plus", "minus", "games", "score", "wins", "draws", "losses", "opponents",
+        "performance", "los", "pool",
+    } <= set(rows[0])  # fmt: skip
+
+
+def test_scale() -> None:
+    """On another scale everything is that many points, the automatic prior too."""
+    elo, half = rating_list(TOP), rating_list(TOP, scale=200)
+    assert row(half, "A").rating == pytest.approx(row(elo, "A").rating / 2, abs=1e-7)
+    assert row(half, "A").plus == pytest.approx((row(elo, "A").plus or 0) / 2, abs=1e-6)
+
+
+def test_bubble_order_without_games() -> None:
+    """Before any game the order is the old list turned round, newcomers in its middle."""
+    assert bubble_rating_order(["a", "b", "c", "d"], ["n", "m"], {}) == ("d", "c", "n", "m", "b", "a")
+
+
+def test_bubble_order() -> None:
+    """Results move engines against the prior of the old list, newcomers faster."""
+    counts = {("n", "c"): (3, 1, 0), ("a", "b"): (6, 0, 0), ("b", "c"): (0, 2, 0)}
+    assert bubble_rating_order(["a", "b", "c"], ["n"], counts) == ("n", "c", "a", "b")
+    assert bubble_rating_order(["a", "b", "c"], [], {("a", "c"): (1, 0, 0)}) == ("c", "b", "a")
+
+
+def test_bubble_order_prior() -> None:
+    """Place i of m is believed at z((i+1/2)/m) * 350 with a spread of 150.
+
+    Two neighbours are 472 points apart, the pull of each prior at equality is 1.82 points: three wins of the lower
+    one (1.5 above an even score) leave the order, four (2 above) turn it.
+    """
+    assert bubble_rating_order(["low", "high"], [], {("low", "high"): (3, 0, 0)}) == ("high", "low")
+    assert bubble_rating_order(["low", "high"], [], {("low", "high"): (4, 0, 0)}) == ("low", "high")
+
+
+def test_bubble_order_of_nobody() -> None:
+    """No field has no order, and results of an engine outside the field are refused."""
+    assert bubble_rating_order([], [], {}) == ()
+    with pytest.raises(ValueError, match="stranger"):
+        bubble_rating_order(["a"], [], {("a", "stranger"): (1, 0, 0)})

@@ -1,0 +1,138 @@
+from math import log10
+from random import Random
+
+import numpy as np
+import pytest
+
+from enginetour.ratings.likelihood import Fit, GaussianPrior, fit
+from enginetour.ratings.pairs import Counts
+from enginetour.ratings.uncertainty import NORMAL_95, errors_of
+
+MATCH = {("A", "B"): (30, 40, 15)}
+
+
+def test_match() -> None:
+    """The worked match: sd of the difference 27.455981, each 13.727991, LOS 0.987988."""
+    errors = errors_of(fit(MATCH))
+    assert errors.difference_sd(0, 1) == pytest.approx(27.455981, abs=1e-6)
+    assert errors.sd == pytest.approx([13.727991, 13.727991], abs=1e-6)
+    assert errors.los(0, 1) == pytest.approx(0.987988, abs=5e-7)
+    assert errors.los(1, 0) == pytest.approx(1 - errors.los(0, 1), abs=1e-12)
+
+
+def test_without_draws_nothing_narrows() -> None:
+    """Without draws the sandwich is the inverse curvature: 38.285537 at that score of 85 games."""
+    errors = errors_of(fit({("A", "B"): (50, 0, 35)}))
+    assert errors.difference_sd(0, 1) == pytest.approx(38.285537, abs=1e-6)
+    assert errors.draw_rate == 0
+
+
+def test_against_the_anchor() -> None:
+    """An anchor carries no error, so the other one carries that of the difference."""
+    errors = errors_of(fit(MATCH, anchors={"A": 3000}))
+    assert errors.sd == pytest.approx([0, 27.455981], abs=1e-6)
+    assert errors.los(0, 1) == pytest.approx(0.987988, abs=5e-7)
+
+
+def test_between_anchors_all_is_certain() -> None:
+    """Fixed ratings compare without doubt."""
+    errors = errors_of(fit(MATCH, anchors={"A": 3000, "B": 2900}))
+    assert (errors.los(0, 1), errors.los(1, 0)) == (1, 0)
+
+
+def test_chain_errors_add_up() -> None:
+    """Along a chain the variances of the links add up, which a Hessian's diagonal never sees."""
+    counts = {(f"v{number:02}", f"v{number + 1:02}"): (70, 60, 70) for number in range(30)}
+    errors = errors_of(fit(counts))
+    link = errors_of(fit({("A", "B"): (70, 60, 70)})).difference_sd(0, 1)
+    assert errors.difference_sd(0, 30) == pytest.approx(link * 30**0.5, rel=1e-6)
+
+
+def test_a_prior_alone() -> None:
+    """An engine without games is as uncertain as its prior, against a fixed level."""
+    prior = GaussianPrior(150.0, 0.0)
+    errors = errors_of(fit({("A", "B"): (0, 2, 0)}, prior=prior, names=("Z",), anchors={"A": 0.0}))
+    assert errors.sd[2] == pytest.approx(150, abs=1e-9)
+
+
+def test_advantage_has_an_error() -> None:
+    """Only a fitted advantage is uncertain, by half the errors of both colours' matches."""
+    counts = {("A", "B"): (40, 30, 30), ("B", "A"): (40, 30, 30)}
+    errors = errors_of(fit(counts, advantage="fit"))
+    assert errors.advantage_sd == pytest.approx(errors.difference_sd(0, 1), rel=1e-9)
+    assert errors_of(fit(counts)).advantage_sd is None
+
+
+def test_draws_only() -> None:
+    """A match of nothing but draws is not certain to a point."""
+    errors = errors_of(fit({("A", "B"): (0, 100, 0)}))
+    assert 1 < errors.sd[0] < errors_of(fit({("A", "B"): (5, 90, 5)})).sd[0]
+
+
+def test_fitted_draw_rate_explains_the_draws() -> None:
+    """The draw rate of equals makes the expected number of draws the counted one."""
+    counts = {("A", "B"): (50, 30, 20), ("B", "C"): (60, 35, 5), ("C", "A"): (2, 8, 90)}
+    fitted = fit(counts)
+    rate = errors_of(fitted).draw_rate
+    names, total = fitted.by_name(), 0.0
+    for white, black in counts:
+        even = (share := 1 / (1 + 10 ** ((names[black] - names[white]) / 400))) * (1 - share)
+        total += 100 * 4 * even / (1 + (1 + 4 * (1 - 2 * rate) / rate**2 * even) ** 0.5)
+    assert total == pytest.approx(73, abs=1e-6)
+
+
+def test_bounds_of_a_match_without_draws() -> None:
+    """Two engines, 9 wins and a loss: the bounds are those of a binomial share by its likelihood."""
+    fitted = fit({("A", "B"): (9, 0, 1)})
+    down, up = errors_of(fitted).bounds(0) or (0, 0)
+    top = 9 * log10(0.9) + log10(0.1)
+    for end in (fitted.ratings[0] - down, fitted.ratings[0] + up):
+        share = 1 / (1 + 10 ** (-2 * end / 400))
+        fall = np.log(10) * (top - 9 * log10(share) - log10(1 - share))
+        assert fall == pytest.approx(NORMAL_95**2 / 2, abs=1e-6)
+    assert up > down
+
+
+def test_bounds_come_near_the_errors_in_long_matches() -> None:
+    """With many games the profile bounds are the normal ones."""
+    errors = errors_of(fit({("A", "B"): (3000, 4000, 2800)}))
+    assert errors.bounds(0) == pytest.approx([NORMAL_95 * errors.sd[0]] * 2, rel=1e-3)
+
+
+def height(fitted: Fit, counts: Counts, sd: float) -> float:
+    """Log likelihood and log prior of a fit, from the definition."""
+    names, sum_ = fitted.by_name(), 0.0
+    for (white, black), (won, drawn, lost) in counts.items():
+        share = 1 / (1 + 10 ** ((names[black] - names[white]) / 400))
+        sum_ += (won + drawn / 2) * np.log(share) + (lost + drawn / 2) * np.log(1 - share)
+    return float(sum_ - sum(rating**2 for rating in names.values()) / (2 * sd**2))
+
+
+def test_bounds_in_a_small_pool() -> None:
+    """At a bound the best fit of all the others has lost 1.92 of log likelihood, to two percent of the bound."""
+    rng = Random(2)
+    names = "ABCDE"
+    counts = {
+        (one, other): (rng.randint(0, 2), 0, rng.randint(1, 2))
+        for i, one in enumerate(names)
+        for other in names[i + 1 :]
+    }
+    prior = GaussianPrior(350.0, 0.0)
+    fitted = fit(counts, prior=prior, anchors={"A": 0.0})
+    down, up = errors_of(fitted).bounds(2) or (0, 0)
+    for distance in (-down, up):
+        falls = [
+            height(fitted, counts, 350)
+            - height(
+                fit(counts, prior=prior, anchors={"A": 0.0, "C": fitted.ratings[2] + distance * part}), counts, 350
+            )
+            for part in (0.98, 1.02)
+        ]
+        assert falls[0] < NORMAL_95**2 / 2 < falls[1]
+
+
+def test_unbeaten_bounds_are_lopsided() -> None:
+    """Ten wins of ten say more about how weak an engine is not than about how strong it is."""
+    errors = errors_of(fit({("A", "B"): (10, 0, 0)}, prior=GaussianPrior(350.0)))
+    down, up = errors.bounds(0) or (0, 0)
+    assert up > down > 100
