@@ -16,6 +16,6 @@ def slug_of(name: str, edition: int = 1) -> str:
     Later editions end in ``.2``, ``.3``; a name that ends so itself gets the digest too.
     """
     fit = _UNFIT.sub("-", name.lower())[:_LONGEST].strip(".-")
-    if fit != name or _EDITION.search(name):
+    if not fit or fit != name or _EDITION.search(name):
         fit = f"{fit or 'tournament'}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:6]}"
     return fit if edition == 1 else f"{fit}.{edition}"

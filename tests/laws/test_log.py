@@ -1,0 +1,87 @@
+"""Laws of the log: whatever happens, in whatever order, the derived counts are those of the games."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.errors import UsageRefused
+from enginetour.model import GameFinished, GameKey, GameVoided, Outcome, Pairing
+from enginetour.store.lists import SYSTEMS, history, ratings_of, refresh
+from enginetour.store.log import TournamentLog
+from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
+from enginetour.store.tournaments import Store
+from tests.storing import NAMES, draft, game, spec
+
+SIDES = st.sampled_from([(white, black) for white in NAMES[:3] for black in NAMES[:3] if white != black])
+PLAYED = st.tuples(st.just("game"), SIDES, st.sampled_from(Outcome), st.integers(1, 2), st.integers(0, 1))
+STRUCK = st.tuples(st.just("void"), SIDES, st.sampled_from(Outcome), st.integers(1, 2), st.just(0))
+CHANGED = st.tuples(st.just("change"), SIDES, st.just(Outcome.VOID), st.integers(1, 2), st.just(0))
+STEPS = st.lists(st.one_of(PLAYED, PLAYED, STRUCK, CHANGED), max_size=25)
+Step = tuple[str, tuple[str, str], Outcome, int, int]
+
+
+def take(log: TournamentLog, step: Step) -> None:
+    kind, (white, black), outcome, meeting, replay = step
+    if kind == "game":
+        log.record_game(game(white, black, outcome, meeting=meeting, replay=replay))
+    elif kind == "change":
+        log.accept_change({white: spec(white, f"changed {meeting}")})
+    else:
+        try:
+            log.record_event(GameVoided(Pairing(white, black, meeting, 1, meeting, 1), outcome))
+        except UsageRefused:
+            return  # nothing to strike out: must change nothing, which the recount sees
+
+
+def standing(log: TournamentLog) -> list[GameFinished]:
+    """The results that stand, told from the events alone."""
+    games: dict[GameKey, list[GameFinished]] = {}
+    for event in log.events():
+        if isinstance(event, GameFinished) and event.outcome is not Outcome.VOID:
+            games.setdefault(event.pairing.key, []).append(event)
+        elif isinstance(event, GameVoided):
+            games[event.pairing.key].remove(GameFinished(event.pairing, event.outcome))
+    return [event for events in games.values() for event in events]
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_counts_are_those_of_the_events(steps: list[Step]) -> None:
+    """Any sequence of games, voids, doubles and changed engines keeps the pair counts equal to a recount."""
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "t.db") as store:
+        log = store.create_tournament(draft())
+        for step in steps:
+            take(log, step)
+        recount: Counter[tuple[str, str, Outcome]] = Counter(
+            (event.pairing.white, event.pairing.black, event.outcome) for event in standing(log)
+        )
+        pairs = {(white, black) for white, black, _ in recount}
+        counted = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+        assert log.pair_counts() == {pair: tuple(recount[*pair, outcome] for outcome in counted) for pair in pairs}
+        assert log.counts_are_kept()
+        assert sum(line.counts for line in log.games()) == recount.total()
+
+
+@settings(max_examples=30, deadline=None)
+@given(STEPS, st.sets(st.integers(0, 24), max_size=4), st.sampled_from(sorted(SYSTEMS)))
+def test_ratings_are_those_of_a_full_replay(steps: list[Step], looks: set[int], system: str) -> None:
+    """However often ratings were brought up to date on the way, the end has the bits of one replay of everything."""
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "t.db") as store:
+        log = store.create_tournament(draft())
+        for number, step in enumerate(steps):
+            take(log, step)
+            if number in looks:
+                refresh(store, system)
+        refresh(store, system)
+        piecemeal = ratings_of(store, system), [history(store, system, name) for name in NAMES]
+        assert refresh(store, system) == 0, "nothing is left to do"
+        with store.database.writing() as connection:
+            connection.execute(RATING_EVENTS.delete())
+            connection.execute(RATING_REVISIONS.delete())
+        refresh(store, system)
+        assert (ratings_of(store, system), [history(store, system, name) for name in NAMES]) == piecemeal

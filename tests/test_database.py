@@ -1,0 +1,350 @@
+"""The file: ours or refused, whole or not there, and untouched when it is refused."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from enginetour.errors import StoreRefused
+from enginetour.store.database import Database
+from enginetour.store.filesystem import check_folder, file_system
+from enginetour.store.tables import SCHEMA_VERSION
+from enginetour.store.tournaments import Store
+from tests.storing import game, open_log
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"[tournament]\nname = 'autumn'\n" * 300)
+
+
+def zeros(path: Path) -> None:
+    path.write_bytes(bytes(8192))
+
+
+def foreign(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    connection.close()
+
+
+def changed(path: Path, *statements: str) -> None:
+    """A database of ours after somebody else's statements."""
+    Database.open(path).close()
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+def newer(path: Path) -> None:
+    changed(path, f"PRAGMA user_version={SCHEMA_VERSION + 1}")
+
+
+def older(path: Path) -> None:
+    changed(path, "PRAGMA user_version=0")
+
+
+def with_trigger(path: Path) -> None:
+    changed(path, "CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END")
+
+
+def with_view(path: Path) -> None:
+    changed(path, "CREATE VIEW v AS SELECT 1")
+
+
+def with_table(path: Path) -> None:
+    changed(path, "CREATE TABLE extra (x)")
+
+
+def without_table(path: Path) -> None:
+    changed(path, "DROP TABLE rating_events")
+
+
+def with_column(path: Path) -> None:
+    changed(path, "ALTER TABLE games ADD COLUMN extra TEXT")
+
+
+def cut_off(path: Path) -> None:
+    Database.open(path).close()
+    path.write_bytes(path.read_bytes()[:6000])
+
+
+def overwritten(path: Path) -> None:
+    Database.open(path).close()
+    whole = bytearray(path.read_bytes())
+    whole[4096:] = b"\x55" * (len(whole) - 4096)
+    path.write_bytes(bytes(whole))
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (garbage, "no SQLite database"),
+        (zeros, "no SQLite database"),
+        (foreign, "another program"),
+        (newer, "newer enginetour"),
+        (older, "schema 0"),
+        (with_trigger, "holds the trigger 't'"),
+        (with_view, "holds the view 'v'"),
+        (with_table, "holds the table 'extra'"),
+        (without_table, "no table 'rating_events'"),
+        (with_column, "no table 'games' as we make it"),
+        (cut_off, "damaged"),
+    ],
+)
+def test_refused_untouched(tmp_path: Path, make: Callable[[Path], None], words: str, readonly: bool) -> None:
+    """A file that is not ours is refused in one line, not a byte of it changed and nothing laid beside it."""
+    path = tmp_path / "t.db"
+    make(path)
+    before = path.read_bytes(), path.stat().st_mtime_ns, os.listdir(tmp_path)
+    with pytest.raises(StoreRefused, match=words) as refused:
+        Database.open(path, readonly=readonly)
+    assert "\n" not in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert (path.read_bytes(), path.stat().st_mtime_ns, os.listdir(tmp_path)) == before
+
+
+def test_trigger_in_the_wal(tmp_path: Path) -> None:
+    """A trigger that is still in the log beside the file is found too, and the file left as it is."""
+    path = tmp_path / "t.db"
+    Database.open(path).close()
+    meddler = sqlite3.connect(path, isolation_level=None)
+    meddler.execute("CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END")
+    before = path.read_bytes(), path.with_name("t.db-wal").read_bytes()
+    with pytest.raises(StoreRefused, match="trigger"):
+        Database.open(path)
+    assert (path.read_bytes(), path.with_name("t.db-wal").read_bytes()) == before
+    meddler.close()
+
+
+def test_damaged_pages(tmp_path: Path) -> None:
+    """A file of ours with broken pages is refused, not played on."""
+    path = tmp_path / "t.db"
+    overwritten(path)
+    with pytest.raises(StoreRefused, match=r"damaged|no table"):
+        Database.open(path)
+
+
+def test_made_durable(tmp_path: Path) -> None:
+    """A database is made with its folder, and every connection syncs each commit."""
+    with Database.open(tmp_path / "results" / "t.db") as database, database.reading() as connection:
+        told = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "trusted_schema", "busy_timeout")
+        }
+    assert told == {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "trusted_schema": 0,
+        "busy_timeout": 5000,
+    }
+
+
+def test_open_again(tmp_path: Path) -> None:
+    """What was made opens again, through a link too, and an empty file is filled."""
+    path = tmp_path / "t.db"
+    path.touch()
+    Database.open(path).close()
+    (tmp_path / "link.db").symlink_to(path)
+    with Database.open(tmp_path / "link.db", create=False) as database:
+        assert database.path == path
+        assert database.quick_check() == ()
+    assert sorted(os.listdir(tmp_path)) == ["link.db", "t.db"]
+
+
+def test_not_there(tmp_path: Path) -> None:
+    """Without leave to create, a missing or empty database is refused and not made."""
+    for readonly in (False, True):
+        with pytest.raises(StoreRefused, match="no database yet"):
+            Database.open(tmp_path / "results" / "t.db", create=False, readonly=readonly)
+    (tmp_path / "t.db").touch()
+    with pytest.raises(StoreRefused, match="no tournament yet"):
+        Database.open(tmp_path / "t.db", readonly=True)
+    assert os.listdir(tmp_path) == ["t.db"]
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    """A folder is no database."""
+    with pytest.raises(StoreRefused, match="no file"):
+        Database.open(tmp_path)
+
+
+UNWRITABLE = """
+import os, sys
+from enginetour.errors import StorageFailed
+from enginetour.store.database import Database
+if os.getuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    Database.open(sys.argv[1])
+except StorageFailed as error:
+    print(error)
+    sys.exit(error.exit_code)
+with Database.open(sys.argv[1], readonly=True) as database, database.reading() as connection:
+    print(connection.exec_driver_sql("SELECT count(*) FROM games").scalar_one())
+"""
+
+
+def unwritable(path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", UNWRITABLE, os.fspath(path)], capture_output=True, text=True)
+
+
+@pytest.fixture
+def readable(tmp_path: Path) -> Path:
+    """A folder whose way there everybody may go."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.owner() == tmp_path.owner() and not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o055)
+    return tmp_path
+
+
+def test_folder_without_rights(readable: Path) -> None:
+    """A folder that we may not write in is told before anything starts."""
+    folder = readable / "locked"
+    folder.mkdir(mode=0o555)
+    told = unwritable(folder / "t.db")
+    assert told.returncode == 7, told.stderr
+    assert len(told.stdout.splitlines()) == 1
+
+
+def test_file_without_rights(readable: Path) -> None:
+    """A database that we may only read is refused for writing."""
+    folder = readable / "locked"
+    folder.mkdir()
+    Database.open(folder / "t.db").close()
+    (folder / "t.db").chmod(0o444)
+    folder.chmod(0o555)
+    told = unwritable(folder / "t.db")
+    assert told.returncode == 7, told.stderr
+
+
+def test_locked_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that another program holds is busy, not broken."""
+    monkeypatch.setattr("enginetour.store.database.BUSY_TIMEOUT_MS", 10)
+    path = tmp_path / "t.db"
+    Database.open(path).close()
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreRefused, match="locked by another"):
+        Database.open(path)
+    holder.execute("ROLLBACK")
+    holder.close()
+    Database.open(path).close()
+
+
+CREATOR = """
+import sys
+from enginetour.store.database import Database
+sys.stdin.readline()
+with Database.open(sys.argv[1]) as database:
+    print(database.quick_check())
+"""
+
+
+def test_made_by_two_at_once(tmp_path: Path) -> None:
+    """Two processes that make one database at the same moment both find it whole."""
+    command = [sys.executable, "-c", CREATOR, os.fspath(tmp_path / "t.db")]
+    makers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    for maker in makers:
+        assert maker.stdin is not None
+        maker.stdin.write("go\n")
+        maker.stdin.flush()
+    assert [maker.communicate()[0] for maker in makers] == ["()\n"] * 4
+
+
+DYING = """
+import os, sys
+from enginetour.store import database
+from enginetour.store.tables import Row
+
+SPILL = "CREATE TABLE spill AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 9000) "
+make = Row.metadata.create_all
+
+def half(connection):
+    make(connection)
+    connection.exec_driver_sql("PRAGMA cache_size=1")
+    connection.exec_driver_sql(SPILL + "SELECT i, hex(randomblob(50)) AS b FROM n")
+    os.kill(os.getpid(), 9)
+
+if sys.argv[2] == "early":
+    Row.metadata.create_all = half
+else:
+    database._check_schema = lambda *_: os.kill(os.getpid(), 9)
+database.Database.open(sys.argv[1])
+"""
+
+
+def test_killed_while_made(tmp_path: Path) -> None:
+    """A process killed inside the transaction that makes the tables leaves what the next one can use."""
+    path = tmp_path / "t.db"
+    for when in ("early", "late"):
+        ended = subprocess.run([sys.executable, "-c", DYING, os.fspath(path), when], check=False)
+        assert ended.returncode == -9
+    with Database.open(path) as database:
+        assert database.quick_check() == ()
+
+
+def test_torn_wal(tmp_path: Path) -> None:
+    """With the end of its log torn off, as by a power cut, the database opens at an earlier whole state."""
+    path = tmp_path / "t.db"
+    store, log = open_log(path)
+    for meeting in range(1, 21):
+        log.record_game(game(meeting=meeting))
+    whole, wal = path.read_bytes(), path.with_name("t.db-wal").read_bytes()
+    store.close()
+    found = []
+    for cut in (0, 1, 5000, 20_000, 60_000):
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        (folder / "t.db").write_bytes(whole)
+        (folder / "t.db-wal").write_bytes(wal[: len(wal) - cut])
+        with Store.open(folder / "t.db") as reopened:
+            late = reopened.tournament()
+            found.append(late.last_position)
+            assert [line.number for line in late.games()] == list(range(1, late.last_position + 1))
+            assert late.counts_are_kept()
+            assert late.record_game(game(meeting=late.last_position + 1)) == late.last_position
+    assert found[0] == 20
+    assert found == sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "folder, kind",
+    [
+        ("/home/me/results", "nfs4"),
+        ("/home", "ext4"),
+        ("/homestead", "ext4"),
+        ("/mnt/my disk/x", "cifs"),
+        ("/over", "tmpfs"),
+    ],
+)
+def test_file_system(folder: str, kind: str) -> None:
+    """The mount that holds a folder is the deepest one, the last of equal ones."""
+    mounts = (
+        "1 0 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n"
+        "2 1 0:40 / /home/me rw - nfs4 server:/home rw\n"
+        "3 1 0:41 / /mnt/my\\040disk rw - cifs //server/share rw\n"
+        "4 1 0:42 / /over rw - nfs x rw\n"
+        "5 1 0:43 / /over rw - tmpfs x rw\n"
+        "nonsense\n"
+    )
+    assert file_system(Path(folder), mounts) == kind
+    assert file_system(Path(folder), "") == ""
+
+
+@pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "afs", "ceph"])
+def test_network_file_systems(tmp_path: Path, kind: str) -> None:
+    """Network file systems are refused by name; doubtful ones are warned about, local ones pass in silence."""
+    with pytest.raises(StoreRefused, match=kind):
+        check_folder(tmp_path, f"1 0 0:1 / / rw - {kind} x rw\n")
+    assert len(check_folder(tmp_path, "1 0 0:1 / / rw - 9p x rw\n")) == 1
+    assert check_folder(tmp_path, "1 0 0:1 / / rw - ext4 x rw\n") == ()

@@ -1,0 +1,170 @@
+"""Ratings of the whole store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from enginetour.errors import UsageRefused
+from enginetour.model import Entrant, GameVoided, Outcome
+from enginetour.ratings.elo import EloSettings
+from enginetour.store.lists import counted_pairs, history, order, prior_ratings, ratings_of, refresh
+from enginetour.store.log import TournamentLog
+from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
+from enginetour.store.tournaments import Store
+from tests.storing import draft, game, spec
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "t.db") as opened:
+        yield opened
+
+
+def start(store: Store, name: str = "autumn", fingerprint: str = "f1") -> TournamentLog:
+    """Fruit 1800 and Toga 2000, as in the printed example of Elo."""
+    plan = draft(name, ("Fruit", "Toga"), fingerprint)
+    return store.create_tournament(
+        replace(plan, entrants=(Entrant("Fruit", rating=1800), Entrant("Toga", rating=2000)))
+    )
+
+
+def rows(store: Store) -> list[tuple[int, int, float]]:
+    """Revision, place and new rating of every stored rating event, replaced ones too."""
+    columns = RATING_EVENTS.c.revision, RATING_EVENTS.c.place, RATING_EVENTS.c.after
+    with store.database.reading() as connection:
+        return [(row[0], row[1], row[2]) for row in connection.execute(select(*columns).order_by(*columns))]
+
+
+def test_elo(store: Store) -> None:
+    """1800 beats 2000 with K 24: expected 0.240253, new 1818.233926 (Elo 1978)."""
+    start(store).record_game(game())
+    assert refresh(store, "elo", EloSettings(k=24)) == 2
+    ratings = ratings_of(store, "elo")
+    assert ratings["Fruit"][0] == pytest.approx(1818.233926, abs=1e-6)
+    assert ratings["Toga"][0] == pytest.approx(1981.766074, abs=1e-6)
+    assert list(ratings) == ["Toga", "Fruit"], "best first"
+
+
+def test_only_new_games_are_appended(store: Store) -> None:
+    """A refresh appends the events of new games and leaves the others."""
+    log = start(store)
+    log.record_game(game())
+    refresh(store, "elo")
+    first = rows(store)
+    assert refresh(store, "elo") == 0
+    log.record_game(game(meeting=2, outcome=Outcome.VOID))
+    assert refresh(store, "elo") == 0, "void games are not rated"
+    log.record_game(game(meeting=3))
+    assert refresh(store, "elo") == 2
+    assert rows(store)[:2] == first
+    assert {revision for revision, _, _ in rows(store)} == {1}
+
+
+def test_struck_out_game_makes_a_revision(store: Store) -> None:
+    """A game struck out replays from there; what was written before stays."""
+    log = start(store)
+    for meeting in (1, 2, 3):
+        log.record_game(game(meeting=meeting))
+    refresh(store, "elo")
+    before = rows(store)
+    log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE))
+    assert refresh(store, "elo") == 2
+    assert rows(store)[:6] == before
+    assert [(revision, place) for revision, place, _ in rows(store)[6:]] == [(2, 2), (2, 3)]
+    assert ratings_of(store, "elo")["Fruit"][1] == 2
+    log.record_event(GameVoided(game(meeting=3).pairing, Outcome.WHITE))
+    assert refresh(store, "elo") == 0, "the stream only gets shorter"
+    assert ratings_of(store, "elo")["Fruit"][1] == 1
+
+
+def test_other_settings_make_a_revision(store: Store) -> None:
+    """Other settings give a new revision, and hold until others are given."""
+    start(store).record_game(game())
+    refresh(store, "elo")
+    assert refresh(store, "elo", EloSettings(k=32)) == 2
+    assert refresh(store, "elo") == 0, "without settings those of the newest revision hold"
+    with store.database.reading() as connection:
+        assert list(connection.execute(select(RATING_REVISIONS.c.why))) == [("first",), ("settings",)]
+
+
+def test_go_rates_whole_tournaments(store: Store) -> None:
+    """A tournament is one event of the Go systems, and a game that came late is rated inside it."""
+    first, second = start(store), start(store, "spring")
+    first.record_game(game())
+    second.record_game(game(outcome=Outcome.BLACK))
+    refresh(store, "gor")
+    assert [(event.event, event.game) for event in history(store, "gor", "Fruit")] == [
+        ("autumn", None),
+        ("spring", None),
+    ]
+    first.record_game(game(meeting=2))
+    assert refresh(store, "gor") == 4
+    assert [event.games for event in history(store, "gor", "Fruit")] == [2, 3]
+
+
+def test_rating_below_a_scale(store: Store) -> None:
+    """A rating that Go does not know counts as none, instead of stopping the list."""
+    plan = draft("autumn", ("Fruit", "Toga"))
+    log = store.create_tournament(replace(plan, entrants=(Entrant("Fruit", rating=-50), Entrant("Toga"))))
+    log.record_game(game(outcome=Outcome.DRAW))
+    refresh(store, "gor")
+    assert {name: rating for name, (rating, _) in ratings_of(store, "gor").items()} == {"Fruit": 100, "Toga": 100}
+
+
+def test_versions(store: Store) -> None:
+    """Two builds under one name are two rated things, told apart by their fingerprints."""
+    log = start(store)
+    log.record_game(game())
+    log.accept_change({"Fruit": spec("Fruit", "abcdef0123456789"), "Toga": spec("Toga", "f2")})
+    refresh(store, "elo")
+    assert set(ratings_of(store, "elo")) == {"Fruit", "Toga"}, "a version without games does not show"
+    log.record_game(game(meeting=2))
+    log.accept_change({"Fruit": spec("Fruit", "abcdef0123456789", Hash="64")})
+    log.record_game(game(meeting=3))
+    refresh(store, "elo")
+    fruits = {"Fruit [f1]", "Fruit [abcdef01]", "Fruit [abcdef01-2]"}
+    assert set(ratings_of(store, "elo")) == fruits | {"Toga [f1]", "Toga [f2]"}
+    newest = ratings_of(store, "elo")["Fruit [abcdef01-2]"][0]
+    assert prior_ratings(store, ["Fruit", "Stranger"]) == {"Fruit": newest}
+    assert {event.engine for event in history(store, "elo", "Fruit")} == fruits
+    assert counted_pairs(store, by_version=False) == {("Fruit", "Toga"): (3, 0, 0)}
+    assert counted_pairs(store)["Fruit [f1]", "Toga [f1]"] == (1, 0, 0)
+
+
+def test_order(store: Store) -> None:
+    """The next edition's old ranking is the rating order, best first."""
+    log = start(store)
+    for meeting in range(1, 41):
+        log.record_game(game(meeting=meeting))
+    assert order(store) == []
+    refresh(store, "elo")
+    assert order(store) == ["Fruit", "Toga"]
+
+
+def test_pairs_are_filtered(store: Store) -> None:
+    """Counts for a list are taken over the tournaments, editions and engines asked for."""
+    first = store.create_tournament(draft())
+    second = store.create_tournament(draft())
+    first.record_game(game())
+    first.record_game(game("Phalanx", "Toga", Outcome.DRAW))
+    second.record_game(game(outcome=Outcome.BLACK))
+    assert counted_pairs(store) == {("Fruit", "Toga"): (1, 0, 1), ("Phalanx", "Toga"): (0, 1, 0)}
+    assert counted_pairs(store, tournament="autumn", edition=2) == {("Fruit", "Toga"): (0, 0, 1)}
+    assert counted_pairs(store, engines={"Phalanx", "Toga"}) == {("Phalanx", "Toga"): (0, 1, 0)}
+    assert counted_pairs(store, tournament="winter") == {}
+
+
+def test_unknown_system(store: Store) -> None:
+    """A system that is not there is answered with those that are."""
+    for ask in (refresh, ratings_of, prior_ratings_of, order):
+        with pytest.raises(UsageRefused, match="known: elo, gor, egf"):
+            ask(store, "glicko")
+
+
+def prior_ratings_of(store: Store, system: str) -> dict[str, float]:
+    return prior_ratings(store, ["Fruit"], system)

@@ -1,0 +1,115 @@
+"""One run per tournament."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from enginetour.errors import StorageFailed, StoreRefused
+from enginetour.store.lock import TournamentLock, lock_path
+from enginetour.store.slugs import slug_of
+
+HOLDER = """
+import sys
+from enginetour.store.lock import TournamentLock
+with TournamentLock(sys.argv[1], "autumn"):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def holder(database: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, os.fspath(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_second_process_is_refused(tmp_path: Path) -> None:
+    """A second run is refused at once and told who runs; another tournament is not."""
+    database = tmp_path / "t.db"
+    with holder(database) as first:
+        with pytest.raises(StoreRefused, match=rf"already running: pid {first.pid} on .+ since \d{{4}}-"):
+            TournamentLock(database, "autumn").acquire()
+        TournamentLock(database, "spring").acquire()
+        first.communicate("end\n")
+    with TournamentLock(database, "autumn"):
+        pass
+
+
+def test_lock_dies_with_its_process(tmp_path: Path) -> None:
+    """After a SIGKILL the file is still there and nothing need be done about it."""
+    database = tmp_path / "t.db"
+    with holder(database) as first:
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        assert lock_path(database, "autumn").read_text().startswith(f"pid {first.pid} ")
+        with TournamentLock(database, "autumn") as lock:
+            assert lock.path.read_text().startswith(f"pid {os.getpid()} ")
+
+
+def test_second_lock_of_one_process(tmp_path: Path) -> None:
+    """The same process cannot hold a tournament twice either, and can take it again afterwards."""
+    first, second = TournamentLock(tmp_path / "t.db", "autumn"), TournamentLock(tmp_path / "t.db", "autumn")
+    first.acquire()
+    with pytest.raises(StoreRefused):
+        second.acquire()
+    first.release()
+    first.release()
+    second.acquire()
+    second.release()
+
+
+def test_link_is_not_followed(tmp_path: Path) -> None:
+    """A link in the lock's place is refused, and what it leads to left as it is."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    lock_path(tmp_path / "t.db", "autumn").symlink_to(victim)
+    with pytest.raises(StorageFailed):
+        TournamentLock(tmp_path / "t.db", "autumn").acquire()
+    assert victim.read_text() == "mine"
+
+
+def test_odd_text_in_the_file(tmp_path: Path) -> None:
+    """Whatever the file says is shown on one line, without its control characters."""
+    first = TournamentLock(tmp_path / "t.db", "autumn")
+    first.acquire()
+    first.path.write_bytes(b"pid 1\x1b[2J\xff\nmore" + b"x" * 9999)
+    with pytest.raises(StoreRefused) as refused:
+        TournamentLock(tmp_path / "t.db", "autumn").acquire()
+    assert "\x1b" not in str(refused.value)
+    assert "more" not in str(refused.value)
+    first.release()
+
+
+def test_folder_that_is_not_there(tmp_path: Path) -> None:
+    """A lock that cannot be made is a fault of the storage."""
+    with pytest.raises(StorageFailed):
+        TournamentLock(tmp_path / "nowhere" / "t.db", "autumn").acquire()
+
+
+@pytest.mark.parametrize(
+    "name", ["autumn", "Autumn", "AUTUMN", "autumn.2", "autumn 2", "../../etc", "", "ä", "x" * 500]
+)
+def test_slug(name: str) -> None:
+    """A name becomes a safe file name of at most 64 signs."""
+    for edition in (1, 2, 10_000):
+        slug = slug_of(name, edition)
+        assert 1 <= len(slug) <= 64
+        assert set(slug) <= set("abcdefghijklmnopqrstuvwxyz0123456789._-")
+        assert slug[0] not in ".-"
+
+
+def test_slugs_differ() -> None:
+    """Different tournaments never share a file name."""
+    names = ["autumn", "Autumn", "autumn.2", "autumn 2", "autumn-2", "autumn  2", "x" * 49, "x" * 50, "", "-"]
+    slugs = [slug_of(name, edition) for name in names for edition in (1, 2, 3)]
+    assert len(set(slugs)) == len(slugs)
+    assert slug_of("autumn") == "autumn"
