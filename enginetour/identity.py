@@ -77,11 +77,15 @@ def _file(word: str, spec: EngineSpec) -> str | None:
 
 
 def _modules(script: Path) -> list[Path]:
-    """The modules beside a Python script that it imports by name."""
-    if script.suffix != ".py":
-        return []
-    named = set(_IMPORT.findall(script.read_text("utf-8", "replace")))
-    return sorted(path for name in named if (path := script.with_name(f"{name}.py")).is_file() and path != script)
+    """The modules beside a Python script that it and they import by name."""
+    found: set[Path] = set()
+    unread = [script] if script.suffix == ".py" else []
+    while unread:
+        named = _IMPORT.findall(unread.pop().read_text("utf-8", "replace"))
+        new = {path for name in named if (path := script.with_name(f"{name}.py")).is_file()} - found - {script}
+        found |= new
+        unread += new
+    return sorted(found)
 
 
 def _content(path: str) -> str:

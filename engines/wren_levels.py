@@ -1,0 +1,74 @@
+"""What Wren knows: how each level thinks, what pieces and squares are worth."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import chess
+
+VALUES = (0, 100, 305, 320, 500, 960, 0)  # P N B R Q K in centipawns, by our own matches
+DEEPEST = 64
+Placement = tuple[int, int, int, int, int, int, int, bool, int, int | None]
+
+
+class Level(NamedTuple):
+    """How a level thinks; distances in plies, noise in centipawns, blindness in percent of the moves overlooked."""
+
+    depth: int
+    noise: int
+    blind: int
+    quiet: bool  # follow captures to their end
+    squares: bool  # know where pieces stand well
+
+
+LEVELS = (
+    Level(1, 1500, 0, quiet=False, squares=False),
+    Level(1, 120, 0, quiet=False, squares=False),
+    Level(1, 60, 30, quiet=True, squares=False),
+    Level(1, 20, 0, quiet=True, squares=True),
+    Level(2, 20, 15, quiet=True, squares=True),
+    Level(2, 8, 0, quiet=True, squares=True),
+    Level(3, 8, 0, quiet=True, squares=True),
+    Level(DEEPEST, 4, 0, quiet=True, squares=True),
+)
+
+
+def placement(board: chess.Board) -> Placement:
+    """What makes two positions the same for a repetition and for the memory of a search."""
+    return (
+        board.pawns,
+        board.knights,
+        board.bishops,
+        board.rooks,
+        board.queens,
+        board.kings,
+        board.occupied_co[chess.WHITE],
+        board.turn,
+        board.castling_rights,
+        board.ep_square,
+    )
+
+
+@cache
+def squares(*, endgame: bool, known: bool) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
+    """Worth of each piece on each square, for Black and White: ``[colour][piece][square]``; our own figures."""
+
+    def worth(piece: int, square: int) -> int:
+        file, rank = square & 7, square >> 3
+        wing = min(file, 7 - file)
+        centre = wing + min(rank, 7 - rank)
+        if not known or not piece:
+            return VALUES[piece]
+        if piece == chess.PAWN:
+            start = -12 if rank == 1 and wing == 3 else 0
+            return VALUES[piece] + (0, 0, 2, 7, 14, 30, 60, 0)[rank] * (2 if endgame else 1) + 3 * wing + start
+        if piece == chess.KING:
+            return 9 * centre if endgame else -14 * rank - (0, 0, 8, 14)[wing] + (12 if file == 6 else 0)
+        if piece == chess.ROOK:
+            return VALUES[piece] + 3 * wing + (18 if rank == 6 else 0)
+        return VALUES[piece] + (0, 0, 8, 4, 0, 1)[piece] * centre - (8 if rank == 0 else 0)
+
+    white = tuple(tuple(worth(piece, square) for square in range(64)) for piece in range(7))
+    black = tuple(tuple(row[square ^ 56] for square in range(64)) for row in white)
+    return black, white
