@@ -1,0 +1,110 @@
+"""One TOML file -> a validated tournament; every refusal names file, line, what was found, what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginetour import config
+from enginetour.errors import InputRefused
+
+GOOD = """\
+[tournament]
+name = "trial"
+[format]
+system = "bubble"
+size = 3
+unpark_threshold = 2
+[play]
+tc = "1+0.01"
+[[entrants]]
+engine = "wren1"
+[[entrants]]
+engine = "wren2"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "trial.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def refused(folder: Path, text: str) -> str:
+    with pytest.raises(InputRefused) as caught:
+        config.load(written(folder, text))
+    line = str(caught.value)
+    assert "\n" not in line
+    return line
+
+
+def test_a_whole_file_is_read(tmp_path: Path) -> None:
+    """Names, format options and the time control arrive validated."""
+    read = config.load(written(tmp_path, GOOD))
+    assert read.tournament.name == "trial"
+    assert read.system == "bubble"
+    assert read.format_options.size == 3
+    assert [entrant.engine for entrant in read.entrants] == ["wren1", "wren2"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("size = 3", "sise = 3", 5, "did you mean 'size'"),
+        ("size = 3", 'size = "3"', 5, "format.size"),
+        ("size = 3", "size = true", 5, "format.size"),
+        ("size = 3", "size = 1", 5, "greater than or equal to 2"),
+        ("unpark_threshold = 2", "unpark_threshold = 3", 6, "unpark_threshold"),
+        ("unpark_threshold = 2", "unpark_threshold = 2\ngames_per_pairing = 3", 7, "games_per_pairing"),
+        ('system = "bubble"', 'system = "buble"', 4, "did you mean 'bubble'"),
+        ('tc = "1+0.01"', 'tc = "fast"', 8, "play.tc"),
+        ('tc = "1+0.01"', "tc = 10", 8, "play.tc"),
+        ('tc = "1+0.01"', 'tc = "1+0.01"\nslot = 2', 9, "did you mean 'slots'"),
+        ("[play]", "[pley]", 7, "did you mean 'play'"),
+        ('name = "trial"', "name = 7", 2, "tournament.name"),
+        ('name = "trial"', 'name = ""', 2, "tournament.name"),
+        ('engine = "wren1"', 'engin = "wren1"', 10, "did you mean 'engine'"),
+        ('engine = "wren1"', 'engine = "wren1"\ncommand = ["x"]', 9, "one of engine, command, glob"),
+        ('engine = "wren1"', 'command = ["x"]', 9, "name and protocol"),
+        ('engine = "wren1"', 'glob = "wren*"', 10, "order"),
+        ("[play]", '[play]\nopenings = { ordre = "random" }', 8, "did you mean 'order'"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
+    """file:line, what was found, and what is allowed."""
+    told = refused(tmp_path, GOOD.replace(old, new, 1))
+    assert f"trial.toml:{line}:" in told
+    assert words in told
+
+
+def test_a_file_that_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:
+    """The parser's own line is the place."""
+    assert "trial.toml:2: not TOML" in refused(tmp_path, "[tournament]\nname = \n")
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """A missing file, a folder, bytes that are no text."""
+    for path in (tmp_path / "missing.toml", tmp_path):
+        with pytest.raises(InputRefused, match=str(path)):
+            config.load(path)
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputRefused, match="UTF-8"):
+        config.load(tmp_path / "bytes.toml")
+
+
+def test_the_frozen_part_leaves_out_what_may_change(tmp_path: Path) -> None:
+    """Slots and grace may change on resume; the time control may not."""
+    one = config.load(written(tmp_path, GOOD)).frozen_part()
+    two = config.load(written(tmp_path, GOOD.replace("[play]", "[play]\nslots = 2\ngrace = 5.0"))).frozen_part()
+    three = config.load(written(tmp_path, GOOD.replace("1+0.01", "2+0.01"))).frozen_part()
+    assert one == two
+    assert one != three
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(__file__).parent.parent.glob("configs/*.toml")), ids=lambda path: path.stem
+)
+def test_every_configuration_we_ship_is_valid(path: Path) -> None:
+    """Each of configs/ is also a test."""
+    assert config.load(path).entrants

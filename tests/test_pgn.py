@@ -1,0 +1,120 @@
+"""PGN as other tools read it: python-chess and pgn-extract."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+from pathlib import Path
+
+import chess
+import chess.pgn
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
+from enginetour.reports import pgn
+
+MATE = ("f2f3", "e7e5", "g2g4", "d8h4")
+BLACK_FIRST = "4k3/8/8/8/8/8/4p3/4K3 b - - 0 37"
+
+
+def moves_of(ucis: tuple[str, ...], fen: str | None = None, book: int = 1) -> tuple[MoveMade, ...]:
+    board = chess.Board(fen or chess.STARTING_FEN)
+    made = []
+    for number, uci in enumerate(ucis):
+        move = chess.Move.from_uci(uci)
+        made.append(MoveMade(uci, board.san(move), 104, 900, 31 - 60 * number, 18, book=number < book))
+        board.push(move)
+    return tuple(made)
+
+
+def game(**more: object) -> Game:
+    settings: dict[str, object] = {
+        "pairing": Pairing("Ada 1.0", "Bea"),
+        "outcome": Outcome.BLACK,
+        "termination": Termination.MATE,
+        "cause": "Black mates",
+        "moves": moves_of(MATE),
+        "white_tc": "1+0.05",
+        "black_tc": "1+0.05",
+        "started": 1_700_000_000.0,
+        "ended": 1_700_000_075.0,
+    }
+    return Game(**(settings | more))  # type: ignore[arg-type]
+
+
+def read(text: str) -> list[chess.pgn.Game]:
+    source, games = io.StringIO(text), []
+    while found := chess.pgn.read_game(source):
+        assert not found.errors
+        games.append(found)
+    return games
+
+
+def test_a_game_reads_back_with_tags_moves_and_comments() -> None:
+    """What python-chess reads is what was played."""
+    (found,) = read(pgn.text(game(), 7, "trial"))
+    assert found.headers["White"] == "Ada 1.0"
+    assert found.headers["Result"] == "0-1"
+    assert found.headers["Termination"] == "normal"
+    assert found.headers["PlyCount"] == "4"
+    assert found.headers["GameDuration"] == "00:01:15"
+    assert [move.uci() for move in found.mainline_moves()] == list(MATE)
+    comments = [" ".join(node.comment.split()) for node in found.mainline()]
+    assert comments == ["book", "-0.29/18 0.104s", "-0.89/18 0.104s", "-1.49/18 0.104s, Black mates"]
+
+
+def test_a_game_from_a_position_with_black_to_move_reads_back() -> None:
+    """FEN and SetUp are there and the numbers start where the position says."""
+    made = moves_of(("e8e7", "e1e2"), BLACK_FIRST)
+    text = pgn.text(game(moves=made, opening=Opening("x", 1, BLACK_FIRST)), 1, "trial")
+    assert "37... Ke7" in text
+    (found,) = read(text)
+    assert found.board().fen() == BLACK_FIRST
+    assert [move.uci() for move in found.mainline_moves()] == ["e8e7", "e1e2"]
+
+
+@pytest.mark.parametrize(
+    ("termination", "words"),
+    [
+        (Termination.TIME, "time forfeit"),
+        (Termination.ILLEGAL_MOVE, "rules infraction"),
+        (Termination.CRASH, "abandoned"),
+        (Termination.REPETITION, "normal"),
+        (Termination.ADJUDICATION_LENGTH, "adjudication"),
+    ],
+)
+def test_the_termination_tag_has_the_words_of_the_standard(termination: Termination, words: str) -> None:
+    """PGN standard 9.8.1."""
+    (found,) = read(pgn.text(game(termination=termination), 1, "trial"))
+    assert found.headers["Termination"] == words
+
+
+def test_mate_scores_are_moves() -> None:
+    """31995 is mate in 5, its negative being mated in 5."""
+    assert pgn.score_words(31995) == "+M5"
+    assert pgn.score_words(-31998) == "-M2"
+    assert pgn.score_words(-31) == "-0.31"
+
+
+@given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=80))
+def test_no_name_or_comment_can_break_the_file(name: str, cause: str, own: str) -> None:
+    """Quotes, braces, newlines, per cent signs and controls: two games in, two games with their tags out."""
+    hostile = game(pairing=Pairing(name, "Bea"), cause=cause, white=SideRecord(own))
+    text = pgn.text(hostile, 1, name) + pgn.text(game(), 2, "trial")
+    first, second = read(text)
+    assert first.headers["Black"] == "Bea"
+    assert [move.uci() for move in first.mainline_moves()] == list(MATE)
+    assert second.headers["White"] == "Ada 1.0"
+
+
+@pytest.mark.engine("pgn-extract")
+def test_pgn_extract_reads_every_game(tmp_path: Path) -> None:
+    """The tool everybody checks with finds all games and nothing to complain about."""
+    path = tmp_path / "games.pgn"
+    path.write_text("".join(pgn.text(game(), number, "trial") for number in range(1, 4)), "utf-8")
+    program = shutil.which("pgn-extract") or "/usr/games/pgn-extract"
+    done = subprocess.run([program, "--quiet", "-r", str(path)], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == ""

@@ -1,0 +1,51 @@
+"""Tables: text that fits, CSV that no spreadsheet runs, names that cannot move a cursor."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.reports.sheet import Column, Sheet, points, render, safe
+
+COLUMNS = (Column("rank", "#"), Column("name", "engine", left=True, flexible=True), Column("points", "points"))
+
+
+def sheet(*names: str) -> Sheet:
+    return Sheet("title", COLUMNS, tuple({"rank": n, "name": name, "points": 1.5} for n, name in enumerate(names, 1)))
+
+
+def test_columns_are_aligned() -> None:
+    """Numbers right, names left, as wide as the widest."""
+    assert render(sheet("Ada", "Bartholomew")) == (
+        "title\n#  engine       points\n1  Ada             1.5\n2  Bartholomew     1.5\n"
+    )
+
+
+def test_a_long_name_is_cut_to_the_window() -> None:
+    """80 columns stay 80 columns."""
+    assert max(len(line) for line in render(sheet("x" * 100), 80).splitlines()) == 80
+
+
+def test_half_points_are_written_as_testers_do() -> None:
+    """9½, 8, ½, 0."""
+    assert [points(half) for half in (19, 16, 1, 0)] == ["9½", "8", "½", "0"]
+
+
+@given(st.text(max_size=100))
+def test_no_name_moves_the_cursor_or_turns_the_line(name: str) -> None:
+    """Each row stays one line without controls or bidirectional marks."""
+    lines = render(sheet(name)).splitlines()
+    assert len(lines) == 3
+    assert all(sign.isprintable() or sign.isspace() or ord(sign) > 0x9F for sign in lines[2])
+    assert not set(safe(name)) & set("\x1b\x07\u202e\u200f\u2066")
+
+
+@given(st.text(max_size=50))
+def test_csv_reads_back_and_runs_nothing(name: str) -> None:
+    """A cell that would be a formula is text."""
+    rows = list(csv.reader(io.StringIO(sheet(name).csv())))
+    assert rows[0] == ["rank", "name", "points"]
+    assert not rows[1][1].startswith(("=", "+", "-", "@"))
