@@ -130,6 +130,11 @@ class Engine(ABC):
     def thought(self, text: bytes, *, white: bool) -> Thought:
         """The last scored line of a search's raw output, from the mover's side."""
 
+    def suits(self, tc: TimeControl) -> bool:
+        """Whether this process, as it was used so far, can be told this control."""
+        del tc
+        return True
+
     def game_over(self, result: str, why: str) -> bytes:
         """What to tell it when a game has ended; b"" for nothing."""
         del result, why
@@ -313,7 +318,7 @@ class Engine(ABC):
         return True
 
     def question(self, deadline: int) -> Hearing:
-        """A question before an answer is called illegal (runner spec 5.6): the second answer before its pong, or None."""
+        """Asked before an answer is called illegal (runner spec 5.6): the second answer before the pong, or None."""
         deadline = min(deadline, time.monotonic_ns() + PING_NS)
         if not self._can_ping():
             deadline = min(deadline, time.monotonic_ns() + 200 * MS)

@@ -13,6 +13,7 @@ from enginetour.adapters.said import Said, Thought, What, printable
 from enginetour.adapters.uci_lines import plain
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
 from enginetour.task import EngineSpec
+from enginetour.timecontrol import TimeControl
 
 SILENT_NS = 2_000 * MS  # without a feature line: protocol 1 (runner spec 7)
 HELD_NS = 200 * MS  # a numbered move may be an echo: held back so long (runner spec 7)
@@ -29,6 +30,7 @@ class CecpEngine(Engine):
     def __init__(self, spec: EngineSpec, tag: str = "") -> None:
         super().__init__(spec, tag)
         self.features = Features()
+        self._limits: frozenset[str] = frozenset()  # of the games so far; empty before the first
         self._force = True
         self._placing = False  # a position was sent and not yet fenced
         self._sent: frozenset[str] = frozenset()  # the last move sent, in each form
@@ -110,6 +112,7 @@ class CecpEngine(Engine):
         if asked:
             raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
         self._take_features()  # they may have come after the handshake
+        self._limits = setup.tc.limits
         self._force, self._held, self._rest, self._by_number = True, None, None, ""
         lines = [b"new", b"force", *time_lines(setup.tc, self.spec.quirks, nps=self.features.on("nps"))]
         lines += [b"post", b"easy", b"computer"]
@@ -127,6 +130,10 @@ class CecpEngine(Engine):
         if self.features.on("san"):
             setup.position.with_san = True
         self.games += 1
+
+    def suits(self, tc: TimeControl) -> bool:
+        """Several engines keep `st` and `sd` through `new` and `level`: another kind of control, another process."""
+        return not self._limits or self._limits == tc.limits
 
     def _position_lines(self, setup: Setup) -> list[bytes]:
         board = start_board(setup.position)
@@ -245,7 +252,7 @@ class CecpEngine(Engine):
         line = self.intake.line()
         return None if line is None else (b"", line)
 
-    def _read(self, line: str) -> Said | None:  # noqa: PLR0911 - one row of the protocol's table each
+    def _read(self, line: str) -> Said | None:
         stamp = self.stamp_ns
         word = line.split(None, 1)[0].lower()
         if word == "feature":
@@ -322,6 +329,6 @@ class CecpEngine(Engine):
             return Said(What.REFUSED_MOVE, line, self.stamp_ns)
         if text.startswith(("setboard", "edit")) or "position" in line.lower():
             return Said(What.REFUSED_POSITION, line, self.stamp_ns)
-        if blamed not in _COURTESIES:
+        if blamed and blamed not in _COURTESIES:  # nothing blamed: an empty line that was to wake it
             self.note("unsupported", f"says {printable(line)!r}")
         return Said(What.REFUSED, text, self.stamp_ns)

@@ -28,8 +28,8 @@ def read_move(board: chess.Board, text: str, *, lenient_promotion: bool = False)
         else:
             if board.is_legal(move):
                 return move, False
-    move = _odd(board, text, lenient_promotion)
-    return move, move is not None and move.uci() != text
+    meant = _odd(board, text, lenient_promotion)
+    return meant, meant is not None and meant.uci() != text
 
 
 def _odd(board: chess.Board, text: str, lenient: bool) -> chess.Move | None:  # noqa: FBT001

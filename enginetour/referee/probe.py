@@ -1,0 +1,195 @@
+"""Is this engine fit to play? Start, handshake, options, one short move under each limit, a second game, quit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
+
+from enginetour.adapters.base import MS, Ask, Engine, Setup
+from enginetour.adapters.cecp import CecpEngine
+from enginetour.adapters.moves import read_move
+from enginetour.adapters.position import Position
+from enginetour.adapters.said import Said, What, printable
+from enginetour.adapters.start import open_engine
+from enginetour.errors import EngineFault, StartFailed
+from enginetour.referee.clock import Clock
+from enginetour.referee.converse import converse
+from enginetour.referee.link import Link
+from enginetour.referee.seats import start_fault
+from enginetour.referee.shelf import end
+from enginetour.supervise.ending import kill_living
+from enginetour.task import Probe, ProbeTask, Side
+from enginetour.timecontrol import TimeControl
+
+# A move of a probe is short whatever the tournament asks: it shows that the limit is obeyed, not how well.
+SHORT_MS = 1_000  # base of a clock, or a fixed time; whole seconds are what every CECP engine takes (survey)
+SHORT_DEPTH = 3  # plies; takes up to 3 s in the survey
+SHORT_NODES = 5_000  # as the survey
+PATIENCE = 10.0  # s for a move without a clock, as a handshake (runner spec 6)
+MARGIN_MS = 1_000  # a first move on a busy machine is not judged to the millisecond
+WAKE_NS = 1_000 * MS  # after an empty line, for an engine that reads one line at a time
+
+_Search = Generator[int, Said | None, Said | None]
+
+
+@dataclass(slots=True)
+class _Findings:
+    name: str
+    steps: list[tuple[str, bool, str]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    category: str = ""
+    handshake_ms: int = 0
+
+    def good(self, what: str, words: str = "") -> None:
+        self.steps.append((what, True, words))
+
+    def bad(self, what: str, problem: str, category: str) -> None:
+        self.steps.append((what, False, problem))
+        self.problems.append(problem)
+        self.category = self.category or category
+
+
+def probe(task: ProbeTask, link: Link) -> Probe:
+    """Try one engine; nothing of it is alive afterwards. Raises MachineFailure when told to stop now."""
+    found = _Findings(task.spec.name)
+    try:
+        engine = open_engine(task.spec)
+    except StartFailed as fault:
+        found.bad("start", fault.detail, fault.category)
+        return _report(found, None)
+    try:
+        if _shake_hands(engine, found, link):
+            engine = _moves(engine, task, found, link)
+    except BaseException:
+        kill_living()
+        raise
+    _leave(engine, found)
+    return _report(found, engine)
+
+
+def _shake_hands(engine: Engine, found: _Findings, link: Link) -> bool:
+    begun = time.monotonic_ns()
+    fault = converse({engine: engine.handshake()}, link)[engine]
+    found.handshake_ms = (time.monotonic_ns() - begun) // MS
+    if isinstance(fault, EngineFault):
+        fault = start_fault(fault)
+        words = [*engine.problems] if fault.category == "bad-option" else [_with_stderr(engine, fault.detail)]
+        if fault.category == "start-timeout" and _wakes(engine, link):
+            words.append("an empty line wakes it: it reads one line at a time; set line_delay_ms = 100")
+        for problem in words:
+            found.bad("handshake", problem, fault.category)
+        return False
+    found.good("handshake", f"{engine.own_name or 'no name'}, {found.handshake_ms} ms")
+    if "no-features" in engine.notes:
+        found.good("features", engine.notes["no-features"])
+        if _wakes(engine, link):
+            problem = "its features came only after an empty line: it reads one line at a time; set line_delay_ms = 100"
+            found.bad("features", problem, "unsupported")
+            return False
+    found.good("options", f"{len(engine.declared)} declared, {len(engine.spec.options)} set")
+    return True
+
+
+def _wakes(engine: Engine, link: Link) -> bool:
+    """Whether an empty line makes it speak."""
+    if engine.dead or engine.process.broken:
+        return False
+
+    def script() -> _Search:
+        yield from engine.say(b"")
+        return (yield from engine.hear(time.monotonic_ns() + WAKE_NS))
+
+    return isinstance(converse({engine: script()}, link)[engine], Said)
+
+
+def _with_stderr(engine: Engine, detail: str) -> str:
+    last = engine.process.stderr(1)
+    return f"{detail}; stderr: {last[0]}" if last else detail
+
+
+def _moves(engine: Engine, task: ProbeTask, found: _Findings, link: Link) -> Engine:
+    """A move under each limit; the engine as it is then, a new process where the old one could not change limits."""
+    for control in task.limits:
+        if not engine.suits(_short(control)):
+            engine.process.end()
+            engine = open_engine(task.spec)
+            converse({engine: engine.handshake()}, link)
+        if not _move(engine, control, f"a move under {control}", found, link):
+            return engine
+    if task.limits:
+        _move(engine, task.limits[-1], "a second game", found, link)
+    return engine
+
+
+def _move(engine: Engine, control: TimeControl, what: str, found: _Findings, link: Link) -> bool:
+    """One move from the start position; whether the engine can be asked on."""
+    short = _short(control)
+    clock = Clock(Side(engine.spec, short, MARGIN_MS), PATIENCE)
+    position = Position()
+    fault = converse({engine: engine.new_game(Setup(position, short))}, link)[engine]
+    if isinstance(fault, EngineFault):
+        found.bad(what, f"{what}: {fault.detail}", "unsupported")
+        return fault.category == "unsupported"
+    ask = Ask(position, tc=short, white=True, own_ms=clock.shown_ms(), own_increment_ms=clock.increment_ms)
+    begun = time.monotonic_ns()
+    answer = converse({engine: _search(engine, ask, begun + clock.wait_ns())}, link)[engine]
+    elapsed_ms = (time.monotonic_ns() - begun) // MS
+    if isinstance(answer, Said):
+        move, _ = read_move(position.board, answer.text, lenient_promotion=engine.spec.quirks.lenient_promotion)
+        if move is not None:
+            found.good(what, f"{move.uci()} in {elapsed_ms} ms")
+            return True
+        found.bad(what, f"{what}: not a legal move: {printable(answer.text)!r}", "unsupported")
+        return False
+    if isinstance(answer, EngineFault):
+        found.bad(what, _with_stderr(engine, f"{what}: it ended: {answer.detail}"), "unsupported")
+        return False
+    found.bad(what, f"{what}: no move within {elapsed_ms / 1000:.1f} s", "unsupported")
+    converse({engine: engine.settle()}, link)
+    return not engine.spoiled
+
+
+def _search(engine: Engine, ask: Ask, deadline: int) -> _Search:
+    if engine.needs_approach:
+        yield from engine.approach(ask)
+    engine.go(ask)
+    while (said := (yield from engine.hear(deadline))) is not None:
+        if said.what is What.ANSWER:
+            return said
+    return None
+
+
+def _short(control: TimeControl) -> TimeControl:
+    stages = tuple(replace(stage, base_ms=min(stage.base_ms, SHORT_MS)) for stage in control.stages)
+    return TimeControl(
+        tuple(replace(stage, base_ms=stage.base_ms or SHORT_MS) for stage in stages),
+        control.movetime_ms if control.movetime_ms is None else min(control.movetime_ms, SHORT_MS),
+        control.nodes if control.nodes is None else min(control.nodes, SHORT_NODES),
+        control.depth if control.depth is None else min(control.depth, SHORT_DEPTH),
+    )
+
+
+def _leave(engine: Engine, found: _Findings) -> None:
+    if found.problems and (engine.dead or engine.spoiled or not engine.ready):
+        engine.kill()
+        return
+    end([engine])
+    if engine.process.deaf:
+        found.steps.append(("quit", False, "ignored quit; ended by a signal"))
+    else:
+        found.good("quit")
+
+
+def _report(found: _Findings, engine: Engine | None) -> Probe:
+    return Probe(
+        name=found.name,
+        own_name=engine.own_name if engine is not None else "",
+        author=engine.author if engine is not None else "",
+        options=engine.declared if engine is not None else (),
+        features=tuple(sorted(engine.features.values.items())) if isinstance(engine, CecpEngine) else (),
+        steps=tuple(found.steps),
+        problems=tuple(found.problems),
+        category=found.category,
+        handshake_ms=found.handshake_ms,
+    )
