@@ -314,14 +314,15 @@ WRITER = textwrap.dedent("""
 """)
 
 
-def test_killed_writer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [6, pytest.param(300, marks=pytest.mark.night)])
+def test_killed_writer(tmp_path: Path, kills: int) -> None:
     """Whatever was announced before a SIGKILL is there afterwards, once, with its notes and counts."""
     path = tmp_path / "t.db"
     store, _ = open_log(path)
     store.close()
     dice = random.Random(20070619)
     root = Path(__file__).parent.parent
-    for _ in range(6):
+    for _ in range(kills):
         with subprocess.Popen(
             [sys.executable, "-c", WRITER, os.fspath(path)], stdout=subprocess.PIPE, text=True, cwd=root
         ) as writer:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from enginetour.errors import UsageRefused
@@ -31,6 +31,7 @@ from enginetour.model import (
 )
 from enginetour.store import queries, records
 from enginetour.store.database import Database
+from enginetour.store.entrants import add_entrant, made_id
 from enginetour.store.queries import GameLine, Stored
 from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
 from enginetour.task import EngineSpec
@@ -55,38 +56,6 @@ _COUNTS = _new_counts.on_conflict_do_update(
     index_elements=["tournament", "white", "black"],
     set_={name: PAIR_COUNTS.c[name] + _new_counts.excluded[name] for name in ("wins", "draws", "losses")},
 )
-
-
-def made_id(result: CursorResult[Any]) -> int:
-    """The key of the row just written."""
-    keys = result.inserted_primary_key
-    assert keys is not None
-    return int(keys[0])
-
-
-def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -> int:
-    """The row of this engine version, made if it is new."""
-    options = records.packed(spec.options)
-    same = {"name": spec.name, "fingerprint": spec.fingerprint, "options": options, "protocol": spec.protocol}
-    known = connection.execute(select(ENGINES.c.id).where(*(ENGINES.c[key] == value for key, value in same.items())))
-    found = known.scalar()
-    if found is not None:
-        return int(found)
-    columns = {**same, "own_name": "", "family": entrant.family, "origin": entrant.origin}
-    columns["command"] = records.packed(spec.command)
-    made = connection.execute(insert(ENGINES), columns)
-    return made_id(made)
-
-
-def add_entrant(
-    connection: Connection, tournament: int, entrant: Entrant, spec: EngineSpec, *, since: int, place: int
-) -> None:
-    """Write an entrant into the starting list from event `since` on; the last word about one event holds."""
-    row = records.entrant_payload(entrant) | {"tournament": tournament, "since": since, "place": place}
-    row |= {"engine": engine_version(connection, spec, entrant), "spec": records.spec_text(spec)}
-    keys = ("tournament", "name", "since")
-    fresh = {name: value for name, value in row.items() if name not in keys}
-    connection.execute(upsert(ENTRANTS).values(row).on_conflict_do_update(index_elements=keys, set_=fresh))
 
 
 def write_notes(connection: Connection, tournament: int, position: int, notes: Sequence[Note]) -> None:

@@ -16,7 +16,8 @@ from enginetour.errors import UsageRefused
 from enginetour.model import Entrant, Note, Outcome
 from enginetour.store import records
 from enginetour.store.database import Database
-from enginetour.store.log import TournamentLog, add_entrant, made_id, write_notes
+from enginetour.store.entrants import add_entrant, made_id
+from enginetour.store.log import TournamentLog, write_notes
 from enginetour.store.slugs import slug_of
 from enginetour.store.tables import ENTRANTS, EVENTS, GAMES, TOURNAMENTS
 from enginetour.task import EngineSpec

@@ -1,0 +1,45 @@
+"""Who takes part, as rows: entrants with the way to start them, and the engine versions they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, CursorResult, insert, select
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from enginetour.model import Entrant
+from enginetour.store import records
+from enginetour.store.tables import ENGINES, ENTRANTS
+from enginetour.task import EngineSpec
+
+
+def made_id(result: CursorResult[Any]) -> int:
+    """The key of the row just written."""
+    keys = result.inserted_primary_key
+    assert keys is not None
+    return int(keys[0])
+
+
+def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -> int:
+    """The row of this engine version, made if it is new."""
+    options = records.packed(spec.options)
+    same = {"name": spec.name, "fingerprint": spec.fingerprint, "options": options, "protocol": spec.protocol}
+    known = connection.execute(select(ENGINES.c.id).where(*(ENGINES.c[key] == value for key, value in same.items())))
+    found = known.scalar()
+    if found is not None:
+        return int(found)
+    columns = {**same, "own_name": "", "family": entrant.family, "origin": entrant.origin}
+    columns["command"] = records.packed(spec.command)
+    made = connection.execute(insert(ENGINES), columns)
+    return made_id(made)
+
+
+def add_entrant(
+    connection: Connection, tournament: int, entrant: Entrant, spec: EngineSpec, *, since: int, place: int
+) -> None:
+    """Write an entrant into the starting list from event `since` on; the last word about one event holds."""
+    row = records.entrant_payload(entrant) | {"tournament": tournament, "since": since, "place": place}
+    row |= {"engine": engine_version(connection, spec, entrant), "spec": records.spec_text(spec)}
+    keys = ("tournament", "name", "since")
+    fresh = {name: value for name, value in row.items() if name not in keys}
+    connection.execute(upsert(ENTRANTS).values(row).on_conflict_do_update(index_elements=keys, set_=fresh))
