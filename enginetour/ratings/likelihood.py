@@ -25,6 +25,7 @@ STEP_LIMIT = 4.0  # natural units, 695 Elo: a Newton step from far away overshoo
 STEP_DONE = 1e-8  # natural units; Newton has squared its error once more by then
 STEP_ROUNDING = 1e-12  # natural units: what double precision leaves of a step in large pools
 RESIDUAL_DONE = 1e-9  # points per engine, ten times better than promised
+UPHILL = 1e-9  # share of the log likelihood that is rounding
 RUNAWAY = 30.0  # natural units: e^30 to one is no White advantage but a missing bound
 MOST_STEPS = 1000  # far above any pool that has a maximum
 IDENTIFIED = 1e-9  # share of the advantage's curvature that ratings may not explain away
@@ -107,17 +108,16 @@ class _Problem:
         pull = self.precision @ (self.about - at[:-1])
         return np.append(pairs.per_engine(surprise, -surprise) + pull, surprise.sum())[self.free]
 
-    def newton(self, at: Vector) -> Vector:
-        """The step from here: limited, and halved until it leads uphill but for rounding."""
+    def newton(self, at: Vector, here: float) -> tuple[Vector, float]:
+        """The step from height `here`, limited and halved until it leads uphill but for rounding; the new height."""
         weights = expected_points(self.pairs, at[:-1], at[-1])[1]
         hessian = curvature(self.pairs, weights, self.precision, level_free=self.level_free)
         step = np.zeros(len(at))
         step[self.free] = np.linalg.solve(hessian[np.ix_(self.free, self.free)], self.gradient(at))
         step *= STEP_LIMIT / max(float(np.abs(step).max()), STEP_LIMIT)
-        here = self.height(at)
-        while self.height(at + step) < here - 1e-9 * (1 + abs(here)):
+        while (there := self.height(at + step)) < here - UPHILL * (1 + abs(here)):
             step /= 2
-        return step
+        return step, there
 
 
 def fit(
@@ -151,9 +151,10 @@ def fit(
     at[fixed] = [value / unit for value in held.values()]
     if fitted:
         _refuse_hidden_advantage(problem, at)
+    height = problem.height(at)
     for steps in range(1, MOST_STEPS + 1):
         try:
-            step = problem.newton(at)
+            step, height = problem.newton(at, height)
         except np.linalg.LinAlgError:
             break
         at = at + step
