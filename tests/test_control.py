@@ -158,9 +158,9 @@ def test_huge_request(running: Answering) -> None:
 def test_unfinished_request(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who does not finish its line in time is hung up on, while others are answered."""
     path, server = running
-    monkeypatch.setattr(server_module, "PATIENCE_S", 0.0)
     with raw(server) as connection:
         connection.sendall(b'{"do": "sta')
+        monkeypatch.setattr(server_module, "PATIENCE_S", 0.0)
         with suppress(ConnectionResetError):
             assert connection.recv(100) == b""
     monkeypatch.undo()
