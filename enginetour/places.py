@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import secrets
 import selectors
 import threading
 import time
@@ -40,7 +39,7 @@ class LocalPlace:
         tag: str = "",
         command: Sequence[str] = SLOT,
     ) -> None:
-        self.tag = tag or f"place-{secrets.token_hex(8)}"
+        self.tag = tag or f"place-{os.urandom(8).hex()}"
         self._size = slots
         self._on_event = on_event
         self._command = command

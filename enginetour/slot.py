@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import traceback
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
@@ -117,6 +116,8 @@ def serve(link: PipeLink) -> None:
             kill_living()
             shelf = EngineShelf()
             if not isinstance(error, MachineFailure):
+                import traceback  # here, for a quicker start
+
                 traceback.print_exc()
             told = str(error) if isinstance(error, MachineFailure) else f"the slot failed: {error!r}"
             link.report("failed", told)

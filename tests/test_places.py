@@ -215,7 +215,7 @@ def test_a_slot_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
     """A file of the current folder named like a module of ours, of python-chess or of Python is not loaded."""
     for name in ("pickle.py", "chess.py", "enginetour.py"):
         (tmp_path / name).write_text("raise SystemExit('the wrong file was loaded')")
-    ended = subprocess.run(SLOT, stdin=subprocess.DEVNULL, capture_output=True, cwd=tmp_path, check=False)
+    ended = subprocess.run(SLOT, input=b"", capture_output=True, cwd=tmp_path, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
 
 

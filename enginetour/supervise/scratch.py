@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from pathlib import Path
 
@@ -19,7 +18,7 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def make_scratch() -> Path:
     """A fresh folder, ours alone. Raises MachineFailure: without room for it no engine can start."""
     root = os.environ.get(SCRATCH_ROOT) or os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - the usual fallback
-    scratch = Path(root, f"enginetour-{secrets.token_hex(6)}")
+    scratch = Path(root, f"enginetour-{os.urandom(6).hex()}")
     try:
         scratch.mkdir(mode=0o700)
     except OSError as error:
@@ -103,7 +102,7 @@ def _remove(name: str, top: int) -> bool:
             for inner in os.listdir(folder):  # noqa: PTH208 - by descriptor
                 if _is_folder(inner, folder):
                     _give_rights(inner, folder)  # a folder without rights cannot change its parent
-                    os.rename(inner, f"up-{secrets.token_hex(8)}", src_dir_fd=folder, dst_dir_fd=top)
+                    os.rename(inner, f"up-{os.urandom(8).hex()}", src_dir_fd=folder, dst_dir_fd=top)
                 else:
                     os.unlink(inner, dir_fd=folder)
         os.rmdir(name, dir_fd=top)
