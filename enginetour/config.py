@@ -18,8 +18,8 @@ _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 
 
-def _printable(text: str) -> str:
-    if not text.isprintable() or text != text.strip():
+def _printable(text: str | None) -> str | None:
+    if text is not None and (not text.isprintable() or text != text.strip()):
         raise ValueError("a name is printable text without blanks at its ends")
     return text
 

@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
 from enginetour.changes import Desk, desk_of
 from enginetour.errors import InputRefused, StoreRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
-from enginetour.model import Entrant, Pairing
+from enginetour.model import Entrant, Note, Pairing
 from enginetour.places import LocalPlace
 from enginetour.plan import Plan, probe_all, refuse_unfit
 from enginetour.scheduler import End, Scheduler, Watcher
@@ -49,6 +50,23 @@ def fold(log: TournamentLog) -> tuple[Format[Any], Any]:
         return format_, replay(format_, log.entrants, log.events())
     except ValueError as error:
         raise StoreRefused(f"the log does not fit its format: {error}", place=log.title) from None
+
+
+def audit(log: TournamentLog) -> tuple[Format[Any], Any]:
+    """As `fold`, and its decisions are those that were written; StoreRefused names the first that is not."""
+    format_, state = fold(log)
+    written = [note for _, note in log.notes()]
+    folded = format_.notes(state)
+    for number, (one, other) in enumerate(zip_longest(written, folded), 1):
+        if one is None or other is None or _as_json(one) != _as_json(other):
+            was, now = (note.text if note else "nothing" for note in (one, other))
+            what = f"decision {number} was {was!r} and is {now!r} when the log is replayed"
+            raise StoreRefused(what, place=log.title, step="restore a backup, or start another tournament")
+    return format_, state
+
+
+def _as_json(note: Note) -> str:
+    return json.dumps([note.kind, note.text, note.fields])
 
 
 def format_of(log: TournamentLog) -> Format[Any]:
@@ -143,6 +161,7 @@ def _create(plan: Plan, store: Store) -> Session:
 def _resume(plan: Plan, store: Store, tell: Callable[[str], None], *, accept_change: bool) -> Session:
     log = store.tournament(plan.config.tournament.name)
     _refuse_other_settings(plan, log)
+    audit(log)
     sides = _same_engines(plan, log, accept_change=accept_change)
     session = Session(plan, store, log, sides, resumed=True)
     newcomers = [entrant for entrant in plan.entrants if entrant.name not in log.specs]

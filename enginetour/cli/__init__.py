@@ -89,6 +89,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; every refusal is one line on stderr and its exit code."""
+    # One thread for linear algebra: a fit must not take the processors of the engines that play.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         code = cli(standalone_mode=False)
     except click.ClickException as error:

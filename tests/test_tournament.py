@@ -1,0 +1,333 @@
+"""Start, stop, resume, change: whole tournaments between our own engines, through the command line's own code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import chess.pgn
+import pytest
+
+from enginetour import tournament
+from enginetour.store.tournaments import Store
+
+CONFIG = """\
+[tournament]
+name = "trial"
+seed = 4
+[format]
+system = "{system}"
+{settings}
+[play]
+tc = "depth=1"
+{entrants}
+"""
+BUBBLE = "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 2"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    (tmp_path / "results").mkdir()
+    return tmp_path
+
+
+def config(
+    folder: Path, engines: tuple[str, ...], system: str = "bubble", settings: str = BUBBLE, more: str = ""
+) -> Path:
+    entrants = "\n".join(f'[[entrants]]\nengine = "{engine}"' for engine in engines) + more
+    path = folder / "trial.toml"
+    path.write_text(CONFIG.format(system=system, settings=settings, entrants=entrants), "utf-8")
+    return path
+
+
+def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:
+    """The command line as a tester types it, in the workspace."""
+    done = subprocess.run(
+        [sys.executable, "-m", "enginetour", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    if expect is not None:
+        assert done.returncode == expect, done.stdout + done.stderr
+    return done
+
+
+def read(folder: Path, *words: str) -> Any:
+    return json.loads(tour(folder, *words, "--json").stdout)
+
+
+def audit(folder: Path, name: str = "trial") -> int:
+    """No game lost or doubled: the log replays to the decisions that were noted; the number of games."""
+    with Store.open(folder / "results" / "enginetour.db", create=False) as store:
+        log = store.tournament(name)
+        tournament.audit(log)
+        lines = log.games()
+        assert [line.number for line in lines] == list(range(1, len(lines) + 1))
+        keys = [(*sorted((line.white, line.black)), line.meeting, line.leg, line.replay) for line in lines]
+        assert len(set(keys)) == len(keys)
+        return len(lines)
+
+
+FOUR = ("wren1", "wren2", "wren3", "wren4")
+
+
+def test_a_bubble_ends_with_ladder_list_and_pgn(workspace: Path) -> None:
+    """Both protocols play; the ladder gives reasons, the list rates all, the PGN holds every game."""
+    path = config(workspace, FOUR)
+    done = tour(workspace, "run", str(path))
+    assert "drop-out order" in done.stdout
+    assert "wins the edition" in done.stdout
+    assert "Finished game 1 (" in done.stdout
+    games = audit(workspace)
+    assert done.stdout.count("Finished game ") == games
+    listed = read(workspace, "ratings")["list"]
+    assert sorted(row["name"] for row in listed) == ["Wren 1", "Wren 2", "Wren 3", "Wren 4"]
+    with (workspace / "results" / "trial.pgn").open() as source:
+        read_back = sum(1 for _ in iter(lambda: chess.pgn.read_game(source), None))
+    assert read_back == games
+    again = tour(workspace, "run", str(path))
+    assert "Finished game" not in again.stdout
+    assert audit(workspace) == games
+
+
+def test_a_stopped_run_goes_on_where_it_was(workspace: Path) -> None:
+    """--max-games stops with 8; the same command ends the tournament; nothing is played twice."""
+    path = config(workspace, FOUR, "roundrobin", "cycles = 1\ngames_per_pairing = 2")
+    tour(workspace, "run", str(path), "--max-games", "5", expect=8)
+    assert audit(workspace) == 5
+    done = tour(workspace, "run", str(path))
+    assert "continuing after 5 of 12" in done.stderr
+    assert audit(workspace) == 12
+    assert read(workspace, "standings")["finished"] is True
+
+
+def test_a_gauntlet_is_played_and_rated(workspace: Path) -> None:
+    """One seed against three others, both colours."""
+    path = config(workspace, FOUR, "gauntlet", "seeds = 1\ngames_per_pairing = 2")
+    tour(workspace, "run", str(path))
+    assert audit(workspace) == 6
+    table = read(workspace, "standings")["table"]
+    assert max(row["games"] for row in table) == 6
+
+
+def test_killed_in_the_middle_nothing_is_lost_or_doubled(workspace: Path) -> None:
+    """SIGKILL after some announced games; every announced game is there and the resume ends the tournament."""
+    path = config(workspace, FOUR)
+    for stop_after in (2, 3):
+        announced = _killed_after(workspace, path, stop_after)
+        assert audit(workspace) >= announced
+    tour(workspace, "run", str(path))
+    audit(workspace)
+    assert read(workspace, "status")["state"] == "finished"
+
+
+def _killed_after(folder: Path, path: Path, games: int) -> int:
+    command = [sys.executable, "-u", "-m", "enginetour", "run", str(path)]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+        assert running.stdout is not None
+        seen = 0
+        for line in running.stdout:
+            seen += line.startswith("Finished game")
+            if seen == games:
+                running.kill()
+                break
+        return seen
+
+
+def test_ctrl_c_stops_tidily(workspace: Path) -> None:
+    """SIGINT: the running game may end, the exit code is 130, the message says how to go on."""
+    path = config(workspace, FOUR)
+    command = [sys.executable, "-u", "-m", "enginetour", "run", str(path)]
+    with subprocess.Popen(
+        command, cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_default_signals
+    ) as running:
+        assert running.stdout is not None
+        next(line for line in running.stdout if line.startswith("Finished game"))
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+    assert running.returncode == 130, told
+    assert f"enginetour run {path} goes on" in told
+    audit(workspace)
+
+
+def _default_signals() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_a_second_run_is_refused_at_once(workspace: Path) -> None:
+    """One run per tournament: the second says who has it and exits with 5; status asks the first."""
+    path = config(workspace, FOUR, settings=BUBBLE.replace("games_per_pairing = 2", "games_per_pairing = 8"))
+    command = [sys.executable, "-u", "-m", "enginetour", "run", str(path)]
+    with subprocess.Popen(
+        command, cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as first:
+        assert first.stdout is not None
+        next(line for line in first.stdout if line.startswith("Finished game"))
+        second = tour(workspace, "run", str(path), expect=5)
+        assert "already running" in second.stderr
+        assert str(first.pid) in second.stderr
+        assert read(workspace, "status")["state"] == "running"
+        told = tour(workspace, "withdraw", "Wren 4", "--why", "trial")
+        assert "Wren 4 is withdrawn" in told.stdout
+        first.terminate()
+        first.communicate(timeout=60)
+    assert first.returncode == 143
+    audit(workspace)
+    status = {row["name"]: row["status"] for row in read(workspace, "standings")["table"]}
+    assert status["Wren 4"] == "withdrawn"
+
+
+def test_changes_are_events_of_the_log(workspace: Path) -> None:
+    """withdraw, add, replace and void while nothing runs; the resume plays the consequences."""
+    path = config(workspace, FOUR, "roundrobin", "cycles = 1\ngames_per_pairing = 2")
+    tour(workspace, "run", str(path), "--max-games", "4", expect=8)
+    tour(workspace, "withdraw", "Wren 1")
+    assert "is offered again" in tour(workspace, "void", "4", "--why", "trial").stdout
+    tour(workspace, "add", "wren5")
+    tour(workspace, "replace", "Wren 2", "wren6")
+    twice = tour(workspace, "withdraw", "Wren 1", expect=2)
+    assert "Wren 1" in twice.stderr
+    tour(workspace, "run", str(path))
+    audit(workspace)
+    table = {row["name"]: row for row in read(workspace, "standings")["table"]}
+    assert {name for name, row in table.items() if row["status"] == "withdrawn"} == {"Wren 1", "Wren 2"}
+    assert {row["games"] for row in table.values() if not row["status"]} == {6}
+
+
+def test_the_next_edition_starts_from_the_ratings(workspace: Path) -> None:
+    """run --new: the starting list of edition 2 is the order of the store."""
+    path = config(workspace, ("wren1", "wren6"), "roundrobin", "cycles = 2\ngames_per_pairing = 2")
+    tour(workspace, "run", str(path), "--max-games", "1", expect=8)
+    early = tour(workspace, "run", str(path), "--new", expect=2)
+    assert "has not ended" in early.stderr
+    tour(workspace, "run", str(path))
+    tour(workspace, "run", str(path), "--new")
+    with Store.open(workspace / "results" / "enginetour.db", create=False) as store:
+        second = store.tournament("trial")
+        assert second.edition == 2
+        assert [entrant.name for entrant in second.entrants] == ["Wren 6", "Wren 1"]
+
+
+def test_frozen_settings_and_changed_engines_stop_a_resume(workspace: Path) -> None:
+    """Another time control or another option: told, with what to type, and nothing is written."""
+    path = config(workspace, FOUR)
+    tour(workspace, "run", str(path), "--max-games", "1", expect=8)
+    before = (workspace / "results" / "enginetour.db").read_bytes()
+    text = path.read_text()
+    path.write_text(text.replace("depth=1", "depth=2"))
+    frozen = tour(workspace, "run", str(path), expect=3)
+    assert "trial.toml:" in frozen.stderr
+    assert "frozen" in frozen.stderr
+    path.write_text(text.replace('engine = "wren1"', 'engine = "wren1"\noptions = { Seed = 5 }'))
+    changed = tour(workspace, "run", str(path), expect=3)
+    assert "Wren 1" in changed.stderr
+    assert "--accept-change" in changed.stderr
+    assert (workspace / "results" / "enginetour.db").read_bytes() == before
+    tour(workspace, "run", str(path), "--accept-change")
+    audit(workspace)
+
+
+FAULTY = "import sys\nsys.exit(3)\n"
+DUMB = "import sys\nfor line in sys.stdin: print('what?', flush=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "words"),
+    [
+        ('\n[[entrants]]\nengine = "nosuch"', 3, ("trial.toml:", "nosuch", "engines list")),
+        ('\n[[entrants]]\nengine = "wren1"', 3, ("trial.toml:", "two entrants are called 'Wren 1'")),
+        ('\n[[entrants]]\nname = "X"\ncommand = ["./missing"]\nprotocol = "uci"', 4, ("trial.toml:", "missing")),
+        ('\n[[entrants]]\nname = "X"\ncommand = ["{python}", "{here}/faulty.py"]\nprotocol = "uci"', 4, ("exit 3",)),
+        (
+            '\n[[entrants]]\nname = "X"\ncommand = ["{python}", "{here}/dumb.py"]\nprotocol = "uci"\n'
+            "quirks = { handshake_timeout = 0.5 }",
+            4,
+            ("X", "engines check"),
+        ),
+        ('\n[[entrants]]\nengine = "wren5"\noptions = { Sede = 1 }', 3, ("Wren 5", "Seed")),
+        ('\n[[entrants]]\nengine = "wren5"\noptions = { Seed = "many" }', 3, ("Wren 5", "Seed")),
+        ('\n[[entrants]]\nengine = "wren2"\nname = "Y"\ntc = "nodes=100"', 3, ("Y", "nodes")),
+    ],
+)  # fmt: skip
+def test_an_engine_that_cannot_play_stops_the_run_before_game_1(
+    workspace: Path, more: str, code: int, words: tuple[str, ...]
+) -> None:
+    """One clear line, the right exit code, and not a byte written."""
+    (workspace / "faulty.py").write_text(FAULTY)
+    (workspace / "dumb.py").write_text(DUMB)
+    path = config(workspace, FOUR, more=more)
+    done = tour(workspace, "run", str(path), expect=code)
+    said = [line for line in done.stderr.splitlines() if line.startswith("enginetour:")]
+    assert len(said) == 1
+    assert all(word in said[0] for word in words), said
+    assert list((workspace / "results").iterdir()) == []
+
+
+def test_a_database_from_elsewhere_is_refused_unchanged(workspace: Path) -> None:
+    """Somebody else's SQLite file, and a file that is none: exit 5, not a byte changed, no lock that matters."""
+    path = config(workspace, FOUR)
+    database = workspace / "results" / "enginetour.db"
+    with sqlite3.connect(database) as other:
+        other.execute("create table theirs (x)")
+    other.close()
+    for content in (database.read_bytes(), b"not a database at all\n" * 100):
+        database.write_bytes(content)
+        done = tour(workspace, "run", str(path), expect=5)
+        assert "enginetour.db" in done.stderr
+        assert database.read_bytes() == content
+
+
+def test_bad_opening_files_are_refused_by_line(workspace: Path) -> None:
+    """An illegal move in the suite, and a suite that is not there: exit 3, file and line."""
+    (workspace / "bad.epd").write_text("8/8/8/8/8/8/8/8 w - -\n")
+    path = config(workspace, FOUR)
+    text = path.read_text()
+    path.write_text(text.replace("[play]", '[play]\nopenings = { file = "bad.epd" }'))
+    assert "bad.epd:1" in tour(workspace, "run", str(path), expect=3).stderr
+    path.write_text(text.replace("[play]", '[play]\nopenings = { file = "none.epd" }'))
+    assert "none.epd" in tour(workspace, "run", str(path), expect=3).stderr
+    assert list((workspace / "results").iterdir()) == []
+
+
+def test_exports_and_tables_in_every_form(workspace: Path) -> None:
+    """pgn, csv and json; tables as text, CSV and JSON."""
+    path = config(workspace, FOUR)
+    tour(workspace, "run", str(path))
+    games = audit(workspace)
+    assert tour(workspace, "export", "pgn").stdout.count("[Event ") == games
+    assert len(tour(workspace, "export", "csv").stdout.splitlines()) == games + 1
+    assert len(read_plain(workspace, "export", "json")["games"]) == games
+    assert tour(workspace, "crosstable", "--csv").stdout.startswith("rank,name,points")
+    assert read(workspace, "ladder")["finished"] is True
+    assert "[White " in tour(workspace, "games", "1").stdout
+    assert read(workspace, "games", "1")["number"] == 1
+    for system in ("elo", "gor", "egf"):
+        assert len(read(workspace, "ratings", "--system", system)["list"]) == 4
+
+
+def read_plain(folder: Path, *words: str) -> Any:
+    return json.loads(tour(folder, *words).stdout)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running(tmp_path: Path) -> Iterator[None]:
+    """Whatever a test killed: no engine or slot whose command names this folder is alive afterwards."""
+    yield
+    mine = os.getpid()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        assert str(tmp_path).encode() not in line or folder.name == str(mine), line
