@@ -1,0 +1,167 @@
+"""Which opening a game starts from."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import chess
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from enginetour.errors import InputRefused
+from enginetour.model import Opening, Pairing
+from enginetour.openings import OpeningSettings, OpeningSuite, load, shuffled
+from enginetour.shipped import shipped_suite
+from enginetour.suitefile import read_suite
+
+OPENINGS = tuple(Opening(f"o{number}", number) for number in range(1, 8))
+
+
+def _after(opening: Opening) -> chess.Board:
+    board = chess.Board(opening.fen) if opening.fen else chess.Board()
+    for move in opening.moves:
+        board.push_uci(move)
+    return board
+
+
+def test_own_suite() -> None:
+    """Our own suite: 60 named lines of 6 to 10 plies from the start, all different, quiet and even in material."""
+    suite = load(OpeningSettings(), seed=1, legs=2, folder=Path("/"))
+    assert [opening.name for opening in suite.openings] == [f"E{number:03d}" for number in range(1, 61)]
+    assert suite.bare_positions == ()
+    boards = [_after(opening) for opening in suite.openings]
+    assert len({board.epd() for board in boards}) == 60
+    assert len({opening.moves[:4] for opening in suite.openings}) == 60
+    for opening, board in zip(suite.openings, boards, strict=True):
+        assert len(opening.moves) in (6, 8, 10)
+        assert not board.is_check()
+        worth = [sum(board.piece_map()[s].piece_type for s in chess.SquareSet(board.occupied_co[c])) for c in (0, 1)]
+        assert abs(worth[0] - worth[1]) <= 1
+
+
+def test_own_suite_is_balanced() -> None:
+    """Each line of our own suite tells its judgement, and none is beyond 0.35 pawns."""
+    lines = shipped_suite().read_text().splitlines()
+    evals = [float(line.split('"')[1]) for line in lines if line.startswith("[Eval ")]
+    assert len(evals) == 60
+    assert max(map(abs, evals)) <= 0.35
+
+
+def test_pairings_compare() -> None:
+    """By default the n-th encounter of every pair has the same opening, and both legs of it have."""
+    suite = OpeningSuite(OPENINGS, seed=5, order="random")
+    for meeting in range(1, 10):
+        picks = {
+            suite.pick(Pairing(white, black, meeting=meeting, leg=leg, encounter=encounter, round=encounter))
+            for encounter, (white, black) in enumerate([("a", "b"), ("c", "a"), ("b", "c")], 10 * meeting)
+            for leg in (1, 2)
+        }
+        assert len(picks) == 1
+
+
+def test_single_games_vary() -> None:
+    """Encounters of a single game have a fresh opening each, unless the configuration says otherwise."""
+    settings = OpeningSettings(order="sequential")
+    single = load(settings, seed=1, legs=1, folder=Path("/"))
+    assert [single.pick(Pairing("a", "b", encounter=n)).index for n in (1, 2, 3)] == [1, 2, 3]
+    asked = load(OpeningSettings(order="sequential", per="pairing"), seed=1, legs=1, folder=Path("/"))
+    assert [asked.pick(Pairing("a", "b", encounter=n)).index for n in (1, 2, 3)] == [1, 1, 1]
+
+
+def test_rounds() -> None:
+    """With `per` round all games of a round share an opening and the next round has the next."""
+    suite = OpeningSuite(OPENINGS, per="round")
+    picks = [
+        suite.pick(Pairing(w, "z", round=r, encounter=e)).index for r, e, w in [(1, 1, "a"), (1, 2, "b"), (2, 3, "a")]
+    ]
+    assert picks == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("repeat", "legs", "indices"),
+    [(2, 2, [1, 1, 2, 2, 3, 3]), (1, 2, [1, 2, 3, 4, 5, 6]), (4, 2, [1, 1, 1, 1, 2, 2]), (3, 3, [1, 1, 1, 2, 2, 2])],
+)
+def test_repeat(repeat: int, legs: int, indices: list[int]) -> None:
+    """An opening serves `repeat` games of a pair before the next one comes."""
+    suite = OpeningSuite(OPENINGS, repeat=repeat, legs=legs)
+    games = [Pairing("a", "b", meeting=n // legs + 1, leg=n % legs + 1) for n in range(6)]
+    assert [suite.pick(game).index for game in games] == indices
+
+
+@given(
+    seed=st.integers(0, 2**63),
+    start=st.integers(1, 7),
+    cycle=st.integers(0, 3),
+    order=st.sampled_from(["random", "sequential"]),
+)
+def test_every_pass_uses_all(seed: int, start: int, cycle: int, order: str) -> None:
+    """Each pass through the suite uses every opening once, wherever it starts, and wraps are counted."""
+    suite = OpeningSuite(OPENINGS, seed=seed, order="random" if order == "random" else "sequential", start=start)
+    meetings = [Pairing("a", "b", meeting=n) for n in range(7 * cycle + 1, 7 * cycle + 8)]
+    assert Counter(suite.pick(meeting) for meeting in meetings) == Counter(OPENINGS)
+    assert {suite.uses(meeting) for meeting in meetings} == {cycle}
+    if order == "sequential":
+        assert suite.pick(meetings[0]).index == start
+
+
+def test_passes_differ() -> None:
+    """Random order is a new one for every pass and every seed."""
+    assert len({shuffled(seed, cycle, 30) for seed in range(5) for cycle in range(5)}) == 25
+
+
+def test_order_is_fixed_for_ever() -> None:
+    """A permutation depends neither on Python's hash seed nor on its version."""
+    assert shuffled(7, 0, 10) == (7, 6, 3, 8, 1, 4, 2, 5, 0, 9)
+    code = "from enginetour.openings import shuffled; print(shuffled(7, 1, 10))"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("0", "1")
+    }
+    assert told == {f"{shuffled(7, 1, 10)}\n".encode()}
+
+
+def test_settings_are_strict() -> None:
+    """Unknown keys and impossible numbers do not pass."""
+    for wrong in ({"ordre": "random"}, {"start": 0}, {"plies": -1}, {"order": "reverse"}, {"repeat": 0}):
+        with pytest.raises(ValidationError):
+            OpeningSettings.model_validate(wrong)
+
+
+def test_bad_openings(tmp_path: Path) -> None:
+    """A bad opening refuses the run with file and line; `skip_bad` leaves it out and says so."""
+    (tmp_path / "s.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n8/8/8/8/8/8/8/8 w - -\n")
+    with pytest.raises(InputRefused, match=r"s\.epd:2: bad opening, impossible position .*skip_bad"):
+        load(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
+    suite = load(OpeningSettings(file="s.epd", skip_bad=True), seed=1, legs=2, folder=tmp_path)
+    assert len(suite.openings) == 1
+    assert len(suite.skipped) == 1
+    assert suite.skipped[0].startswith(f"{tmp_path / 's.epd'}:2: ")
+    assert suite.bare_positions == tuple(suite.openings)
+
+
+def test_no_openings(tmp_path: Path) -> None:
+    """A file without a single opening is refused."""
+    (tmp_path / "s.epd").write_text("\n# nothing\n")
+    with pytest.raises(InputRefused, match="no openings in it"):
+        load(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
+
+
+def test_start_wraps() -> None:
+    """`start` beyond the end counts on from the beginning."""
+    suite = load(OpeningSettings(order="sequential", start=63), seed=1, legs=2, folder=Path("/"))
+    assert suite.pick(Pairing("a", "b")).index == 3
+    assert suite.uses(Pairing("a", "b")) == 0
+
+
+def test_plies_cut() -> None:
+    """`plies` cuts every line, and never lengthens one."""
+    cut = load(OpeningSettings(plies=7), seed=1, legs=2, folder=Path("/"))
+    whole = tuple(read_suite(shipped_suite()))
+    assert [o.moves for o in cut.openings] == [o.moves[:7] for o in whole if isinstance(o, Opening)]

@@ -1,0 +1,274 @@
+"""The engines we know, and how each is started."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from enginetour.enginefile import EngineEntry
+from enginetour.errors import EngineRefused, InputRefused
+from enginetour.registry import candidates, find, find_program, load, to_spec, write_entry
+from enginetour.shipped import shipped
+from enginetour.task import Quirks
+
+DEBIAN = {
+    "stockfish": "clock movetime nodes depth",
+    "ethereal": "clock movetime nodes depth",
+    "toga2": "clock movetime depth",
+    "glaurung": "clock movetime nodes depth",
+    "fairy-stockfish": "clock movetime nodes depth",
+    "gnuchess-uci": "clock movetime depth",
+    "sjaakii-uci": "clock movetime depth",
+    "gnuchess-cecp": "clock movetime",
+    "fairymax": "clock movetime depth",
+    "phalanx": "clock movetime",
+    "hoichess": "clock movetime depth",
+    "sjaakii-cecp": "clock movetime depth",
+    "polyglot-stockfish-cecp": "clock movetime depth nodes",
+    "fairy-stockfish-cecp": "clock movetime depth",
+}
+
+
+@dataclass
+class Asked:
+    """An entrant section, as a configuration has it."""
+
+    engine: str | None = None
+    glob: str | None = None
+    name: str | None = None
+    command: tuple[str, ...] | None = None
+    protocol: Literal["uci", "cecp"] | None = None
+    dir: str | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    limits: tuple[str, ...] | None = None
+    quirks: dict[str, Any] = field(default_factory=dict)
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder as the whole PATH; programs can be put there by `_program`."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr("enginetour.registry.GAMES", (str(tmp_path / "games"),))
+    return folder
+
+
+def _program(path: Path) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_shipped_files() -> None:
+    """Every engine file we ship loads, has a name of its own, a family and an origin; limits are as surveyed."""
+    registry = load([shipped("engines")])
+    entries = {entry.id: entry for entry in registry.entries()}
+    assert set(entries) == {*DEBIAN, *(f"wren{level}" for level in range(1, 9))}
+    assert len({entry.name for entry in entries.values()}) == len(entries)
+    for name, limits in DEBIAN.items():
+        assert entries[name].obeyed == set(limits.split()), name
+        assert entries[name].package, name
+    for entry in entries.values():
+        assert entry.family, entry.id
+        assert entry.origin, entry.id
+        assert entry.version, entry.id
+    assert {entry.protocol for entry in entries.values() if entry.family == "wren"} == {"uci", "cecp"}
+    assert entries["gnuchess-cecp"].quirks.line_delay_ms == 100
+    assert entries["fairymax"].quirks.movetime == "level"
+    assert not entries["hoichess"].quirks.st_fraction
+    assert entries["sjaakii-cecp"].quirks.movetime_margin_ms == 500
+    assert entries["fairy-stockfish-cecp"].quirks.no_cores
+
+
+@pytest.mark.engine("stockfish")
+@pytest.mark.engine("polyglot")
+def test_polyglot_ini() -> None:
+    """The adapter's ini is generated with the engine's absolute path; its place is the process's scratch folder."""
+    spec = to_spec(load([shipped("engines")]).get("polyglot-stockfish-cecp"))
+    assert spec.command[1] == "{scratch}/stockfish.ini"
+    ((name, text),) = spec.files
+    assert name == "stockfish.ini"
+    assert f"EngineCommand = {find_program('stockfish', Path('/'))}\n" in text
+
+
+def test_wren_starts_by_our_python() -> None:
+    """Our own engines are started by the running interpreter, from the folder of their files."""
+    spec = to_spec(load([shipped("engines")]).get("wren3"))
+    assert spec.command == (sys.executable, str(shipped("engines") / "wren.py"), "3")
+    assert spec.dir == "scratch"
+
+
+def test_unknown_id() -> None:
+    """An unknown engine is told with the nearest id and the command that lists them."""
+    with pytest.raises(InputRefused) as caught:
+        load([shipped("engines")]).get("stokfish", "t.toml:4")
+    told = "t.toml:4: unknown engine 'stokfish', did you mean 'stockfish'?; list them by: enginetour engines list"
+    assert str(caught.value) == told
+
+
+def test_order_of_folders(tmp_path: Path) -> None:
+    """A file of the workspace goes before a shipped one of the same id; hidden files are none."""
+    write_entry(tmp_path, EngineEntry("stockfish", "Mine", ("mine",), "uci"))
+    (tmp_path / ".hidden.toml").write_text("")
+    registry = load([tmp_path, tmp_path / "missing", shipped("engines")])
+    assert registry.get("stockfish").name == "Mine"
+    assert registry.get("toga2").name == "Toga II 3.0"
+    assert ".hidden" not in registry.ids
+
+
+def test_ids_count_upwards(tmp_path: Path) -> None:
+    """Ids with numbers are listed by size."""
+    for name in ("e10", "e9", "d"):
+        (tmp_path / f"{name}.toml").write_text("")
+    assert load([tmp_path]).ids == ("d", "e9", "e10")
+
+
+def test_a_broken_file_stops_only_its_users(tmp_path: Path) -> None:
+    """A broken engine file is refused when it is asked for and not before."""
+    write_entry(tmp_path, EngineEntry("good", "Good", ("good",), "uci"))
+    (tmp_path / "broken.toml").write_text("name = 1\n")
+    registry = load([tmp_path])
+    assert registry.get("good").name == "Good"
+    with pytest.raises(InputRefused, match=r"broken\.toml:1: name"):
+        registry.get("broken")
+
+
+def test_missing_program(programs: Path) -> None:
+    """A missing program is an engine refused, with the package that brings it."""
+    entry = EngineEntry("x", "X 1", ("nowhere",), "uci", package="x-chess")
+    with pytest.raises(EngineRefused) as caught:
+        to_spec(entry)
+    assert caught.value.exit_code == 4
+    assert str(caught.value).startswith("X 1: no program 'nowhere', looked in PATH and ")
+    assert str(caught.value).endswith("; apt install x-chess")
+
+
+def test_where_programs_are_looked_for(programs: Path, tmp_path: Path) -> None:
+    """PATH goes before the games folders; a path begins at the engine file; what cannot run is no program."""
+    _program(tmp_path / "games" / "one")
+    assert find_program("one", tmp_path) == str(tmp_path / "games" / "one")
+    _program(programs / "one")
+    assert find_program("one", tmp_path) == str(programs / "one")
+    assert find_program("./games/../bin/one", tmp_path) == str(programs / "one")
+    (programs / "text").write_text("")
+    assert find_program("text", tmp_path) is None
+    assert find_program("./bin", tmp_path) is None
+
+
+def test_links_stay(programs: Path, tmp_path: Path) -> None:
+    """A program that is a link is started by the link's name: environments and dispatchers live by it."""
+    _program(programs / "one")
+    (tmp_path / "two").symlink_to(programs / "one")
+    assert find_program("./two", tmp_path) == str(tmp_path / "two")
+
+
+def test_placeholders(programs: Path, tmp_path: Path) -> None:
+    """Placeholders are filled in everywhere but for the scratch folder, which each process has of its own."""
+    one = _program(programs / "one")
+    entry = EngineEntry(
+        "x",
+        "X",
+        ("{python}", "{here}/x.py", "{scratch}/x", "{program:one}", "{other}"),
+        "uci",
+        folder=tmp_path,
+        dir="nets",
+        env={"NET": "{here}/net"},
+        options={"Net": "{here}/net"},
+        files={"x.ini": "a={program:one}\nb={scratch}\n"},
+    )
+    spec = to_spec(entry)
+    assert spec.command == (sys.executable, f"{tmp_path}/x.py", "{scratch}/x", str(one), "{other}")
+    assert spec.dir == str(tmp_path / "nets")
+    assert spec.env == (("NET", f"{tmp_path}/net"),)
+    assert spec.options == (("Net", f"{tmp_path}/net"),)
+    assert spec.files == (("x.ini", f"a={one}\nb={{scratch}}\n"),)
+
+
+def test_options_go_over(programs: Path) -> None:
+    """A configuration's options replace the file's whatever their case; truth is written small."""
+    _program(programs / "one")
+    entry = EngineEntry("x", "X", ("one",), "uci", options={"Hash": 16, "OwnBook": False})
+    spec = to_spec(entry, name="Mine", options={"hash": 64, "Contempt": 0.5, "Ponder": True})
+    assert spec.name == "Mine"
+    assert spec.options == (("Hash", "64"), ("OwnBook", "false"), ("Contempt", "0.5"), ("Ponder", "true"))
+
+
+def test_matching(programs: Path, tmp_path: Path) -> None:
+    """A section means one engine, all of a glob, or a command of its own; its settings go over the file's."""
+    registry = load([shipped("engines")])
+    assert [entry.id for entry in registry.matching(Asked(glob="wren*"), tmp_path)] == [f"wren{n}" for n in range(1, 9)]
+    (changed,) = registry.matching(
+        Asked(engine="hoichess", quirks={"line_delay_ms": 5}, limits=("clock",), dir="d", env={"A": "b"}), tmp_path
+    )
+    assert changed.quirks == Quirks(line_delay_ms=5)
+    assert changed.obeyed == {"clock"}
+    assert (changed.dir, dict(changed.env)) == (str(tmp_path / "d"), {"A": "b"})
+    _program(tmp_path / "mine")
+    (own,) = registry.matching(Asked(command=("./mine", "-x"), protocol="cecp", name="My engine"), tmp_path)
+    assert to_spec(own).command == (str(tmp_path / "mine"), "-x")
+    assert own.name == "My engine"
+    assert own.obeyed == {"clock", "movetime"}
+
+
+def test_matching_nothing(tmp_path: Path) -> None:
+    """A glob without engines, an unknown id and an unknown quirk are refused at their place."""
+    registry = load([shipped("engines")])
+    for asked, told in (
+        (Asked(glob="x*"), "t:3: no engine file matches 'x\\*'"),
+        (Asked(engine="wren9"), "t:3: unknown engine 'wren9', did you mean 'wren"),
+        (Asked(engine="wren1", quirks={"fenc": "off"}), "t:3: unknown quirk 'fenc', did you mean 'fence'"),
+    ):
+        with pytest.raises(InputRefused, match=told):
+            registry.matching(asked, tmp_path, "t:3")
+
+
+def test_find(programs: Path, tmp_path: Path) -> None:
+    """Known programs here that have no file yet are found, also with a version behind the name, and only once."""
+    _program(tmp_path / "games" / "toga2")
+    _program(programs / "gnuchess")
+    _program(programs / "stockfish-16.1")
+    _program(programs / "stockfish_tools")
+    (programs / "stockfish").symlink_to(programs / "stockfish-16.1")
+    folder = tmp_path / "engines"
+    found = {entry.id: entry for entry in find(folder)}
+    assert set(found) == {"gnuchess-cecp", "gnuchess-uci", "stockfish", "toga2"}
+    _program(programs / "stockfish-17")
+    for entry in find(folder):
+        write_entry(folder, entry)
+    assert load([folder]).ids == ("gnuchess-cecp", "gnuchess-uci", "stockfish", "stockfish-17", "toga2")
+    newer = load([folder]).get("stockfish-17")
+    assert (newer.name, newer.command) == ("Stockfish 15.1 (stockfish-17)", (str(programs / "stockfish-17"),))
+    assert find(folder) == ()
+
+
+def test_candidates(programs: Path) -> None:
+    """A new command is tried as UCI, for 2 s, then as CECP; known programs get the arguments they need."""
+    _program(programs / "gnuchess")
+    _program(programs / "mine")
+    uci, cecp = candidates(("gnuchess",), programs)
+    assert (uci.protocol, uci.command[1:], uci.quirks.handshake_timeout) == ("uci", ("--uci",), 2.0)
+    assert (cecp.protocol, cecp.command[1:], cecp.quirks) == ("cecp", ("-x",), Quirks())
+    uci, cecp = candidates(("./mine", "-a"), programs, "Mine")
+    assert uci.command == cecp.command == (str(programs / "mine"), "-a")
+    assert (uci.name, uci.options) == ("Mine", ())
+    with pytest.raises(EngineRefused):
+        candidates(("nothing",), programs)
+
+
+def test_find_leaves_out_what_cannot_start(programs: Path, tmp_path: Path) -> None:
+    """An adapter without the engine behind it is not found."""
+    _program(programs / "polyglot")
+    assert find(tmp_path / "engines") == ()
+    _program(programs / "stockfish")
+    assert {entry.id for entry in find(tmp_path / "engines")} == {"polyglot-stockfish-cecp", "stockfish"}
+
+
+def test_a_missing_folder_is_empty(tmp_path: Path) -> None:
+    """Folders that are not there hold no engines."""
+    assert load([tmp_path / "none"]).ids == ()

@@ -1,0 +1,152 @@
+"""Opening suites as text."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from enginetour.errors import InputRefused
+from enginetour.model import Opening
+from enginetour.suitefile import Bad, read_suite
+
+MATED = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3"
+
+
+def _read(tmp_path: Path, text: str, name: str, plies: int | None = None) -> list[Opening | Bad]:
+    (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    return list(read_suite(tmp_path / name, plies))
+
+
+PGN = """\
+% a line to be passed over
+[Event "First \\"one\\""]
+[Result "1-0"]
+
+1. e4 {a (comment; with 1. d4
+} e5 $1 2.Nf3 (2. f4 exf4 (2... d5)) 2... Nc6 ; to the end of the line 3. Bb5
+3. O-O-O?! *
+[Event "Second"]
+[ECO "A00"]
+[FEN "4k3/8/8/8/8/8/P7/4K2R w K - 3 40"]
+[SetUp "1"]
+1. 0-0 1-0
+
+1.e4 e5 2... Ke7 1/2-1/2
+[Event "Position only"]
+[Opening "Kings"]
+[FEN "4k3/8/8/8/8/8/P7/4K2R b K - 0 40"]
+
+[Event "?"]
+
+1. d4"""
+
+
+def test_pgn(tmp_path: Path) -> None:
+    """Games with comments, variations, glyphs, either zero castling, or tags alone are read as written."""
+    found = _read(tmp_path, PGN, "s.pgn")
+    assert found == [
+        Bad(7, "illegal or unreadable move 'O-O-O?!' after 4 plies"),
+        Opening("A00", 1, "4k3/8/8/8/8/8/P7/4K2R w K - 3 40", ("e1g1",)),
+        Bad(14, "illegal or unreadable move 'Ke7' after 2 plies"),
+        Opening("Kings", 2, "4k3/8/8/8/8/8/P7/4K2R b K - 0 40", ()),
+        Opening("", 3, None, ("d2d4",)),
+    ]
+    assert _read(tmp_path, PGN, "s.pgn", plies=1)[0] == Opening('First "one"', 1, None, ("e2e4",))
+
+
+EPD = f"""\
+\ufeffrnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - id "the start"; bm e4;\r
+4k3/8/8/8/8/8/P7/4K3 b - - hmvc 12; fmvn 34; id "count; ers";
+4k3/8/8/8/8/8/P7/4K3 b - - 5 60
+4k3/8/8/8/8/8/P7/4K3 b - - 5 60 id "both";
+
+4k3/8/8/8/8/8/P7/4K3 b -
+4k3/8/8/8/8/8/8/4K3 b - -
+{MATED}
+4k3/8/8/8/8/8/P7/4K3 w - - 100 90
+7k/5K2/6Q1/8/8/8/8/8 b - - 0 1
+4k3/8/8/8/8/8/8/4KR1R w Q -
+nonsense in four fields
+4k3/8/8/8/8/8/P7/4K3 b - - hmvc x;
+"""
+
+
+def test_epd(tmp_path: Path) -> None:
+    """Operations id, hmvc and fmvn are kept; positions without a future are refused line by line."""
+    found = _read(tmp_path, EPD, "s.epd")
+    good = [one for one in found if isinstance(one, Opening)]
+    assert good == [
+        Opening("the start", 1, None),
+        Opening("count; ers", 2, "4k3/8/8/8/8/8/P7/4K3 b - - 12 34"),
+        Opening("", 3, "4k3/8/8/8/8/8/P7/4K3 b - - 5 60"),
+        Opening("both", 4, "4k3/8/8/8/8/8/P7/4K3 b - - 5 60"),
+    ]
+    bad = [(one.line, one.why) for one in found if isinstance(one, Bad)]
+    words = [
+        "neither FEN",
+        "nobody can mate",
+        "checkmate",
+        "fifty",
+        "stalemate",
+        "castling",
+        "no position",
+        "whole num",
+    ]
+    assert [line for line, _ in bad] == list(range(6, 14))
+    assert [word for (_, why), word in zip(bad, words, strict=True) if word not in why] == []
+
+
+def test_repetition(tmp_path: Path) -> None:
+    """A line that has stood three times the same is refused, for some engines end there."""
+    knights = "Nf3 Nf6 Ng1 Ng8 " * 2
+    assert _read(tmp_path, knights + "*", "s.pgn") == [Bad(1, "a threefold repetition after 8 plies")]
+    assert isinstance(_read(tmp_path, knights + "*", "s.pgn", plies=7)[0], Opening)
+
+
+def test_whole_games(tmp_path: Path) -> None:
+    """A game played to its end is refused with the way out, and taken when cut."""
+    game = "1. f3 e5 2. g4 Qh4# 0-1"
+    assert _read(tmp_path, game, "s.pgn") == [Bad(1, "checkmate at its end, set plies to cut whole games")]
+    assert _read(tmp_path, game, "s.pgn", plies=3) == [Opening("", 1, None, ("f2f3", "e7e5", "g2g4"))]
+
+
+def test_no_reply(tmp_path: Path) -> None:
+    """A position whose only move is stalemate leaves one side without a move and is refused."""
+    found = _read(tmp_path, "7K/7q/8/8/1Q6/8/p7/k7 w - - 0 1", "s.fen")
+    assert found == [Bad(1, "every move ends the game")]
+
+
+def test_variants(tmp_path: Path) -> None:
+    """Suites of other variants are refused by name."""
+    found = _read(tmp_path, '[Variant "Crazyhouse"]\n\n1. e4 *', "s.pgn")
+    assert found == [Bad(1, "variant 'Crazyhouse', only standard chess is played")]
+
+
+@pytest.mark.parametrize("name", ["s.pgn.gz", "s.gz", "suite"])
+def test_packed_or_nameless(tmp_path: Path, name: str) -> None:
+    """Gzip is known by its first bytes, PGN by its first sign."""
+    text = b'\n[Event "x"]\n\n1. e4 *'
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    assert list(read_suite(tmp_path / name)) == [Opening("x", 1, None, ("e2e4",))]
+
+
+def test_hostile(tmp_path: Path) -> None:
+    """A line of a megabyte costs one message and the rest of the file stays readable; broken gzip is refused."""
+    fen = "4k3/8/8/8/8/8/P7/4K3 w - - 0 1"
+    found = _read(tmp_path, "x" * 1_000_000 + "\n" + fen + "\n", "s.epd")
+    assert found == [Bad(1, "a line longer than 65,536 bytes"), Opening("", 1, fen)]
+    (tmp_path / "s.epd.gz").write_bytes(gzip.compress(b"hello " * 1000)[:30])
+    with pytest.raises(InputRefused, match="broken gzip"):
+        list(read_suite(tmp_path / "s.epd.gz"))
+    for name, words in (("none.pgn", "no such file"), ("book.bin", "Polyglot")):
+        with pytest.raises(InputRefused, match=words):
+            list(read_suite(tmp_path / name))
+    assert _read(tmp_path, "1. e4 {never closed", "s.pgn") == [Bad(1, "a comment or variation without end")]
+
+
+def test_names_are_clean(tmp_path: Path) -> None:
+    """Escapes and control signs of foreign files do not reach a name."""
+    found = _read(tmp_path, '[Opening "a\x1b[31m\u202eb  c"]\n\n1. e4 *', "s.pgn")
+    assert [one.name for one in found if isinstance(one, Opening)] == ["a[31mb c"]
