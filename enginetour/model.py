@@ -200,6 +200,11 @@ class Incident:
     traffic: tuple[str, ...] = ()
     stderr: tuple[str, ...] = ()
 
+    @property
+    def is_warning(self) -> bool:
+        """Tolerated and told once; it cost nobody a point."""
+        return self.category.endswith("warning")
+
 
 @dataclass(frozen=True, slots=True)
 class SideRecord:

@@ -13,7 +13,7 @@ from enginetour.changes import Desk, desk_of
 from enginetour.errors import InputRefused, StoreRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.model import Entrant, Note, Pairing
-from enginetour.places import LocalPlace
+from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, probe_all, refuse_unfit
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.store.lists import prior_ratings, refresh
@@ -109,7 +109,11 @@ def opened(plan: Plan, *, new: bool, accept_change: bool, tell: Callable[[str], 
 def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | None, ready: Ready) -> End:
     """Play to the end. `ready` is called once before the first game, with what signals and the socket act on."""
     picture = getattr(watcher, "event", None)
-    place = LocalPlace(slots, on_event=picture)
+    # What an earlier run of this very tournament left behind after a SIGKILL is ended first; the lock is ours.
+    tag = f"{session.plan.database}:{session.log.slug}"
+    for leftover in end_leftovers(tag):
+        watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
+    place = LocalPlace(slots, on_event=picture, tag=tag)
     copies = {name: side.spec.max_copies for name, side in session.sides.items()}
     scheduler = Scheduler(
         log=session.log,

@@ -55,7 +55,7 @@ def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str,
         picture.remaining = format_.remaining(state)
         picture.placed = format_.standings(state)
         picture.done = len(log.games(counting=True))
-        picture.incidents = {"": len(log.incidents())}
+        picture.incidents = {"": sum(not incident.is_warning for _, incident in log.incidents())}
         return told(picture, "stopped" if format_.offers(state) else "finished")
 
 

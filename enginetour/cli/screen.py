@@ -40,7 +40,8 @@ class Lines(Watcher):
         """Print the game, then what it decided."""
         click.echo(finished_line(number, game))
         for incident in game.incidents:
-            click.echo(safe(f"  incident: {incident.engine}: {incident.cause}   enginetour games {number}"))
+            kind = "warning" if incident.is_warning else "incident"
+            click.echo(safe(f"  {kind}: {incident.engine}: {incident.cause}   enginetour games {number}"))
         for note in notes:
             click.echo(safe(f"  {note.text}"))
         self.due -= 1
@@ -72,9 +73,8 @@ class LiveTable(Watcher):
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Remember what deserves a line below the table."""
-        if game.incidents or game.outcome is Outcome.VOID:
-            cause = game.incidents[0].cause if game.incidents else game.cause
-            self._say(f"last incident: {number}  {game.culprit} {cause}   enginetour games {number}")
+        if game.outcome is Outcome.VOID or any(not incident.is_warning for incident in game.incidents):
+            self._say(f"last incident: {number}  {game.culprit}: {game.cause}   enginetour games {number}")
         for note in notes:
             self._say(note.text)
         self.drawn = 0.0
@@ -94,6 +94,7 @@ class LiveTable(Watcher):
         """The whole picture for the present window."""
         from rich.text import Text
 
+        self.picture.rate()
         size = shutil.get_terminal_size((80, 24))
         lines = [headline(self.picture)]
         room = max(3, size.lines - 4 - len(self.words))

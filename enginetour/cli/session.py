@@ -18,7 +18,7 @@ from enginetour.cli.screen import Both, Lines, LiveTable
 from enginetour.control import ControlServer, Request, socket_path
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
-from enginetour.model import Game, Note, Outcome
+from enginetour.model import Game, Incident, Note, Outcome
 from enginetour.plan import prepare
 from enginetour.ratings.listing import rating_list
 from enginetour.reports.progress import Progress
@@ -143,6 +143,7 @@ class _Picture(Progress):
     def __init__(self, log: Any, system: str) -> None:
         super().__init__(system=system, name=log.title)
         self.log = log
+        self.stale = True
 
     def look(self) -> None:
         """Everything from the log, at start."""
@@ -151,11 +152,18 @@ class _Picture(Progress):
         self.placed = format_.standings(state)
         self.done = len(self.log.games(counting=True))
         for _, incident in self.log.incidents():
+            self.count(incident)
+
+    def count(self, incident: Incident) -> None:
+        """One more for its engine, unless it is only a warning."""
+        if not incident.is_warning:
             self.incidents[incident.engine] = self.incidents.get(incident.engine, 0) + 1
-        self.rate()
 
     def rate(self) -> None:
-        """The likelihood list of the games so far."""
+        """The likelihood list of the games so far, if there was a game since the last one."""
+        if not self.stale:
+            return
+        self.stale = False
         rows = rating_list(self.log.pair_counts(), names=[line.name for line in self.placed]).rows
         self.elo = {row.name: (row.rating, row.plus, row.minus) for row in rows}
 
@@ -192,9 +200,9 @@ class _Watching(Both):
         """Count, rate, tell the others."""
         if game.outcome is not Outcome.VOID:
             self.picture.done += 1
-            self.picture.rate()
+            self.picture.stale = True
         for incident in game.incidents:
-            self.picture.incidents[incident.engine] = self.picture.incidents.get(incident.engine, 0) + 1
+            self.picture.count(incident)
         super().game(number, game, notes)
 
 

@@ -37,15 +37,16 @@ def morning(session: Session, pgn: Path, end: End) -> None:
     for system in plan.config.ratings.systems:
         click.echo("")
         if system == "ml":
-            found = tournament_list(log, plan.config.ratings.anchor)
-            click.echo(render(rating_sheets.likelihood(f"ratings · {log.title}", found), width()), nl=False)
+            rated = tournament_list(log, plan.config.ratings.anchor)
+            click.echo(render(rating_sheets.likelihood(f"ratings · {log.title}", rated), width()), nl=False)
         else:
             known = of_tournament(log, ratings_of(session.store, system))
             click.echo(render(rating_sheets.incremental(SYSTEM_NAMES[system], known), width()), nl=False)
-    wrong = log.incidents()
+    found = [incident for _, incident in log.incidents()]
+    wrong = sum(not incident.is_warning for incident in found)
     click.echo("")
-    if wrong:
-        click.echo(f"incidents: {len(wrong)}   enginetour games --incidents")
+    if found:
+        click.echo(f"incidents: {wrong}, warnings: {len(found) - wrong}   enginetour games --incidents")
     click.echo(f"state: {end.value}\ndatabase: {plan.database}\nPGN: {pgn}")
 
 

@@ -53,6 +53,9 @@ class Progress:
         self.estimate = running.estimate()
         self.slots, self.busy = running.slots, len(running.flying)
 
+    def rate(self) -> None:
+        """Bring `elo` up to date; a picture without a log has nothing to rate by."""
+
     def event(self, slot: int, name: str, payload: Any) -> None:
         """A live event of a slot: start, move, end."""
         if name == "start":

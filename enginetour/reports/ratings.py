@@ -30,7 +30,8 @@ def likelihood(title: str, found: RatingList) -> Sheet:
     rows = tuple(_row(row) for row in found.rows)
     shown = tuple(_shown(row, marks) for row in found.rows)
     notes = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
-    notes += [f"{engine.name}: not rated, {engine.why}" for engine in found.unrated]
+    reasons = dict.fromkeys(engine.why for engine in found.unrated)
+    notes += [f"not rated, {why}: {', '.join(e.name for e in found.unrated if e.why == why)}" for why in reasons]
     notes += list(found.caption)
     notes.append(_footing(found))
     return Sheet(title, columns, rows, shown, tuple(notes))
@@ -83,7 +84,7 @@ def _shown(row: Row, marks: list[str]) -> dict[str, str]:
         "opponents": f"{row.opponents:.0f}",
         "draw_rate": f"{100 * row.draws / row.games:.0f}%" if row.games else "",
         "los": "" if row.los is None else f"{100 * row.los:.0f}%",
-        "remarks": " ".join(f"[{marks.index(remark) + 1}]" for remark in row.remarks),
+        "remarks": " ".join(f"[{number}]" for number, mark in enumerate(marks, 1) if mark in row.remarks),
     }
 
 

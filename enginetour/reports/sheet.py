@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 # A cell that a spreadsheet would take for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+NOTE_WIDTH = 80  # sentences below a table read badly when longer
 PLAIN_WIDTH = 200  # columns of a table that is piped: a file has no edge
 
 
@@ -85,7 +87,9 @@ def render(sheet: Sheet, width: int | None = None) -> str:
     for line in [headers, *cells]:
         parts = [_pad(cell, widths[i], left=sheet.columns[i].left) for i, cell in enumerate(line)]
         lines.append("  ".join(parts).rstrip())
-    return "\n".join([*lines, *(safe(note) for note in sheet.notes)]) + "\n"
+    for note in sheet.notes:
+        lines += textwrap.wrap(safe(note), min(width or NOTE_WIDTH, NOTE_WIDTH), subsequent_indent="  ")
+    return "\n".join(lines) + "\n"
 
 
 def dumps(value: object) -> str:
