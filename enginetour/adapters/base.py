@@ -90,6 +90,7 @@ class Engine(ABC):
         self._twice = False  # answers a ping more than once
         self._last_write_ns = 0
         self._ended = False
+        self.dead = False  # its output ended and all of it was heard
 
     # What the protocols differ in.
 
@@ -176,6 +177,7 @@ class Engine(ABC):
             return self._unheard.popleft()
         said = self._heard()
         if said is None:
+            self.dead = self._ended and self.due_ns is None
             return None
         if self._last_line_cut and not len(self.intake):
             said = said._replace(cut=True)
@@ -184,11 +186,6 @@ class Engine(ABC):
             self.fence = "wait"  # runner spec 5.5: for the rest of its life
             self.note("out-of-turn", f"answered {printable(said.text)!r} when it was not asked; dropped")
         return said
-
-    @property
-    def dead(self) -> bool:
-        """Its output ended and all of it was heard."""
-        return self._ended and not len(self.intake) and not self._unheard
 
     def search_over(self) -> None:
         """It ended its search by something else than a move: a resignation, a result."""

@@ -63,7 +63,6 @@ class CecpEngine(Engine):
         self.ready = True
 
     def _set_options(self) -> Script:
-        self._take_features()
         wanted, feature_lines = self._feature_wishes()
         chosen = (*options.standard(self.declared, wanted), *wanted)
         settings, problems = options.check(self.declared, chosen)
@@ -111,7 +110,6 @@ class CecpEngine(Engine):
         asked = setup.tc.limits - self.spec.limits
         if asked:
             raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
-        self._take_features()  # they may have come after the handshake
         self._limits = setup.tc.limits
         self._force, self._held, self._rest, self._by_number = True, None, None, ""
         lines = [b"new", b"force", *time_lines(setup.tc, self.spec.quirks, nps=self.features.on("nps"))]
@@ -282,6 +280,7 @@ class CecpEngine(Engine):
         if not self.spec.quirks.line_delay_ms and (accepted or unknown):
             replies = [f"accepted {name}\n" for name in accepted] + [f"rejected {name}\n" for name in unknown]
             self.process.write("".join(replies).encode("ascii"))
+        self._take_features()
         for name in unknown:
             self.note("unknown-feature", f"declares feature {printable(name)!r}, which nobody knows")
         if "done" in accepted:

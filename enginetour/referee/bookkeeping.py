@@ -88,6 +88,9 @@ class Books:
         while self.pending:
             self.step()
         self._warnings()
+
+    def release(self) -> None:
+        """No more steps; the descriptor goes back."""
         self._queue.close()
 
     def _write(self, raw: RawPly) -> None:

@@ -43,6 +43,8 @@ def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
             if seat.present is not None:
                 seat.present.kill()
         raise
+    finally:
+        contest.close()
 
 
 class Contest:
@@ -66,6 +68,10 @@ class Contest:
         self._gap_ns = 0
         self._late_ns = 0  # how long this process itself was late for the wait under way
         self._slept_ns = slept_ns()
+
+    def close(self) -> None:
+        """Give back what the game held open."""
+        self._books.release()
 
     def play(self) -> Game:
         """From the opening to the record."""
@@ -101,6 +107,8 @@ class Contest:
             self._books.relayed(self._gap_ns)
         self._books.search_begun()
         seat.searched = True
+        if seat.engine.process.broken:
+            return self._crash(seat, other)
         said = self._await(seat, other)
         return said if isinstance(said, Verdict) else self._answered(seat, said)
 

@@ -62,7 +62,7 @@ def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: Engin
     for seat, engine in zip(seats, shelf.take(*(seat.side.spec for seat in seats)), strict=True):
         if engine is not None and not engine.suits(seat.side.tc):
             engine.process.end()
-            engine = None  # noqa: PLW2901 - nobody of use was on the shelf
+            engine = None  # nobody of use was on the shelf
         seat.sit(engine)
     again = [seat for seat in seats if seat.present is not None]
     names = {seat: other.name for seat in seats for other in seats if other is not seat}

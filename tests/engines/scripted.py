@@ -1,0 +1,378 @@
+"""A scripted engine for the referee's tests: shuffles knights (or plays --moves) and misbehaves once in one way.
+
+It knows no chess: the n-th answer is the n-th move of its list. The fault strikes at the --at-th search of the process.
+"""
+
+# mypy: ignore-errors
+# An engine is a program, not a part of the package: it stays free of annotations and of python-chess.
+import argparse
+import os
+import signal
+import time
+
+SHUFFLE = {"w": ["g1f3", "f3g1"], "b": ["g8f6", "f6g8"]}
+
+
+class Scripted:
+    def __init__(self, options):
+        self.protocol = options.protocol
+        self.fault = options.fault
+        self.at = options.at
+        self.moves = options.moves.split(",") if options.moves else None
+        self.seconds = options.seconds
+        self.end = "\r\n" if self.fault == "crlf" else "\n"
+        self.searches = 0
+        self.games = 0
+        self.force = True
+        self.color = "w"
+        self.plies = 0
+        self.set = []
+        self.input = b""
+        self.opponent = ""
+        self.late_features = False
+
+    # Talk.
+
+    def say(self, *lines):
+        text = "".join(line + self.end for line in lines)
+        try:
+            os.write(1, text.encode())
+        except OSError:
+            os._exit(0)
+
+    def read(self):
+        while b"\n" not in self.input:
+            chunk = os.read(0, 65536)
+            if not chunk:
+                os._exit(0)
+            self.input += chunk
+        line, _, self.input = self.input.partition(b"\n")
+        return line.decode()
+
+    def run(self):
+        self.at_start()
+        while True:
+            line = self.read()
+            word, _, rest = line.partition(" ")
+            getattr(self, self.protocol)(word, rest)
+
+    def at_start(self):
+        if self.fault == "exit-at-start":
+            os.write(2, b"no net found\n")
+            os._exit(7)
+        if self.fault == "banner":
+            self.say("Hello, I am", "id name Banner", "uciok", "readyok", "feature done=1", "", "\x1b[31mred\x1b[0m")
+        if self.fault == "kill-at-start":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.fault == "chatter":
+            while True:
+                self.say("starting up ...")
+                time.sleep(0.005)
+        if self.fault == "silent":
+            self.sleep()
+
+    def sleep(self):
+        while True:
+            time.sleep(60)
+
+    # Protocols.
+
+    def uci(self, word, rest):
+        if word == "uci":
+            self.say(f"id name Scripted {self.fault}", "id author the tests", "")
+            self.say("option name Hash type spin default 16 min 1 max 1024")
+            self.say("option name Ponder type check default true")
+            self.say("option name Clear Hash type button", "option name OwnBook type check default true")
+            self.say("option name Style type combo default Solid var Solid var Very Risky")
+            self.say("option name Log type string default <empty>")
+            if self.fault == "odd-options":
+                self.say("option name Hash type spin default 1 min 1 max 2", "option name X type wheel default 3")
+                self.say("option name Y type spin default NaN", "option name")
+                self.say("option name a name type type type check default true")
+            if self.fault != "no-uciok":
+                self.say("uciok")
+        elif word == "isready":
+            self.pong("readyok")
+        elif word == "setoption":
+            self.set.append(rest)
+        elif word == "ucinewgame":
+            self.new_game()
+        elif word == "position":
+            words = rest.split()
+            self.plies = len(words) - words.index("moves") - 1 if "moves" in words else 0
+            black = "fen" in words and words[2] == "b"
+            self.color = "wb"[(self.plies + black) % 2]
+        elif word == "go":
+            self.search(rest)
+        elif word == "quit":
+            os._exit(0)
+
+    def cecp(self, word, rest):
+        if word == "protover":
+            self.features()
+        elif word == "ping":
+            self.pong(f"pong {rest}")
+        elif word == "new":
+            self.new_game()
+            self.force, self.plies, self.color = True, 0, "w"
+        elif word == "go":
+            self.force = False
+            self.color = "wb"[self.plies % 2]
+            self.search(rest)
+        elif word == "setboard":
+            if self.fault == "refuses-setboard":
+                self.say("tellusererror Illegal position")
+            self.plies = 1 if " b " in rest else 0
+        elif word == "option":
+            self.set.append(rest)
+        elif word == "quit":
+            os._exit(0)
+        elif word == "force":
+            self.force = True
+        elif word == "result":
+            pass
+        elif word == "computer":
+            self.say("Error (unknown command): computer")
+        elif word == "usermove" or (len(word) in (4, 5) and word[1].isdigit() and word[3].isdigit()):
+            self.opponent = rest or word
+            self.plies += 1
+            if not self.force:
+                self.search("")
+
+    def features(self):
+        if self.fault in ("no-features", "late-features"):
+            return
+        if self.fault == "done-0":
+            self.say("feature done=0")
+            return
+        if self.fault == "done-0-then-1":
+            self.say("feature done=0")
+            time.sleep(0.3)
+        ping = 0 if self.fault == "no-ping" else 1
+        setboard = 0 if self.fault == "no-setboard" else 1
+        reuse = 0 if self.fault == "no-reuse" else 1
+        self.say(f"feature ping={ping} setboard={setboard} usermove=1 reuse={reuse} sigint=0 colors=0 draw=0")
+        self.say('feature myname="Scripted" option="Depth -spin 3 1 9" option="Book -check 1"')
+        self.say("feature memory=1 smp=1")
+        self.say('feature option="Level -combo Easy /// *Hard" option="Wipe -button" done=1')
+
+    def pong(self, text):
+        if self.fault == "no-pong" or (self.fault == "no-pong-in-game" and self.games and self.searches >= self.at):
+            return
+        if self.fault == "late-pong":
+            time.sleep(self.seconds)
+        self.say(text)
+        if self.fault == "double-pong":
+            self.say(text)
+
+    def new_game(self):
+        self.games += 1
+        if self.fault == "dies-at-second-game" and self.games == 2:
+            os._exit(4)
+        if self.fault == "hangs-at-second-game" and self.games == 2:
+            self.sleep()
+
+    # Searches.
+
+    def move(self):
+        moves = self.moves or SHUFFLE[self.color]
+        return moves[(self.searches - 1) % len(moves)]
+
+    def answer(self, move):
+        self.plies += 1
+        self.say(f"bestmove {move} ponder a1a1" if self.protocol == "uci" else f"move {move}")
+
+    def think(self):
+        if self.protocol == "uci":
+            self.say("info depth 5 seldepth 9 score cp 31 nodes 1234 nps 9 time 1 pv g1f3 g8f6", "info string hello")
+        else:
+            self.say("5 31 1 1234 g1f3 g8f6")
+
+    def search(self, rest):
+        self.searches += 1
+        if self.searches == 1 and self.fault == "late-features":
+            self.say('feature ping=1 usermove=1 setboard=1 myname="Late" done=1')
+        self.think()
+        if self.searches == self.at and self.strike(self.move()):
+            return
+        self.always(self.move())
+
+    def always(self, move):
+        if self.fault == "numbered":
+            self.plies += 1
+            self.say(f"1. ... {move}")
+        elif self.fault == "my-move-is":
+            self.say(f"1. {self.opponent}", f"1. ... {move}", f"My move is : {move}")
+            self.plies += 1
+        else:
+            self.answer(move)
+
+    def strike(self, move):
+        """Misbehave; true if nothing else is to be said."""
+        found = getattr(self, "do_" + self.fault.replace("-", "_"), None)
+        return found is not None and found(move) is not False
+
+    def do_crash(self, move):
+        os.write(2, b"assertion failed\n")
+        os._exit(3)
+
+    def do_segv(self, move):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def do_sigill(self, move):
+        os.kill(os.getpid(), signal.SIGILL)
+
+    def do_hang(self, move):
+        """Silent, but answers pings; forgets its move."""
+
+    def do_deaf(self, move):
+        self.sleep()
+
+    def do_flood(self, move):
+        while True:
+            self.say(*["info depth 1 score cp 5 nodes 1 pv g1f3"] * 200)
+
+    def do_endless_line(self, move):
+        while True:
+            os.write(1, b"x" * 65536)
+
+    def do_late(self, move):
+        time.sleep(self.seconds)
+        return False
+
+    def do_illegal(self, move):
+        self.answer("e2e5")
+
+    def do_other_side(self, move):
+        self.answer("g8f6" if self.color == "w" else "g1f3")
+
+    def do_null(self, move):
+        self.answer("0000")
+
+    def do_none(self, move):
+        self.answer("(none)")
+
+    def do_a1a1(self, move):
+        self.answer("a1a1")
+
+    def do_empty(self, move):
+        self.say("bestmove" if self.protocol == "uci" else "move zz")
+
+    def do_garbage(self, move):
+        self.answer("\x07\x1b[2J" + "x" * 5000)
+
+    def do_resign_word(self, move):
+        self.answer("resign")
+
+    def do_two(self, move):
+        word = "bestmove" if self.protocol == "uci" else "move"
+        self.plies += 1
+        self.say(f"{word} {move}", f"{word} a2a3", f"{word} a7a6")
+
+    def do_stale_first(self, move):
+        """An answer to nobody first, the true one right after."""
+        self.say("bestmove h1h5" if self.protocol == "uci" else "move h1h5")
+        time.sleep(0.05)
+        return False
+
+    def do_answer_die(self, move):
+        self.answer(move)
+        os._exit(5)
+
+    def do_eof(self, move):
+        os.close(1)
+        self.sleep()
+
+    def do_closes_input(self, move):
+        self.answer(move)
+        os.close(0)
+        self.sleep()
+
+    def do_half(self, move):
+        os.write(1, (f"bestmove {move}" if self.protocol == "uci" else f"move {move}").encode())
+        os._exit(5)
+
+    def do_half_move(self, move):
+        os.write(1, (f"bestmove {move[:3]}" if self.protocol == "uci" else f"move {move[:3]}").encode())
+        os._exit(5)
+
+    def do_upper(self, move):
+        self.answer(move.upper())
+
+    def do_spaces(self, move):
+        self.say(f"  \tbestmove\t {move}   " if self.protocol == "uci" else f" move   {move} \t")
+        self.plies += 1
+
+    def do_san(self, move):
+        self.answer({"g1f3": "Nf3", "g8f6": "Nf6", "f3g1": "Ng1", "f6g8": "Ng8"}[move])
+
+    def do_long_line(self, move):
+        for _ in range(40):
+            os.write(1, b"info string " + b"y" * 65536)
+        self.say("")
+        return False
+
+    def do_absurd(self, move):
+        pv = "g1f3 " * 3000
+        self.say(f"info depth 99999999999999999999999 score cp NaN nodes {'9' * 40} pv {pv}")
+        self.say(f"info depth 7 score cp {'9' * 25} nodes -3 pv {pv}")
+        return False
+
+    def do_mate_claim(self, move):
+        self.say("info depth 3 score mate 1 nodes 10 pv g1f3" if self.protocol == "uci" else "3 100001 1 10 g1f3")
+        return False
+
+    def do_resign(self, move):
+        self.say("resign")
+
+    def do_own_loss(self, move):
+        self.say("0-1 {White resigns}" if self.color == "w" else "1-0 {Black resigns}")
+
+    def do_win(self, move):
+        self.say("1-0 {White mates}" if self.color == "w" else "0-1 {Black mates}")
+
+    def do_move_and_win(self, move):
+        self.answer(move)
+        self.say("1-0 {White mates}" if self.color == "w" else "0-1 {Black mates}")
+
+    def do_draw_silent(self, move):
+        self.say("1/2-1/2 {Draw by repetition}")
+
+    def do_draw_move(self, move):
+        self.say("1/2-1/2 {Draw by repetition}")
+        return False
+
+    def do_abort(self, move):
+        self.say("* {no more}")
+
+    def do_blames(self, move):
+        self.say(f"Illegal move: {self.opponent}")
+
+    def do_error_blames(self, move):
+        self.say(f"Error (Illegal move or unknown command): {self.opponent}")
+
+    def do_unsupported(self, move):
+        self.say("Illegal move: sd 4", "Error (unknown command): otim", "telluser hello", "askuser x y")
+        return False
+
+    def do_offer(self, move):
+        self.say("offer draw")
+        return False
+
+    def do_resign_out_of_turn(self, move):
+        self.answer(move)
+        time.sleep(0.05)
+        self.say("resign")
+
+    def do_echo(self, move):
+        self.say(f"1. {self.opponent}")
+        return False
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--protocol", default="uci")
+parser.add_argument("--fault", default="")
+parser.add_argument("--at", type=int, default=2)
+parser.add_argument("--moves", default="")
+parser.add_argument("--seconds", type=float, default=1.0)
+Scripted(parser.parse_args()).run()

@@ -1,0 +1,91 @@
+"""Games between scripted engines, played in the test's own process."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+from enginetour.model import Game, Opening, Pairing
+from enginetour.referee.game import play
+from enginetour.referee.link import Link
+from enginetour.referee.shelf import EngineShelf
+from enginetour.task import EngineSpec, GameTask, Quirks, Rules, Side
+from enginetour.timecontrol import TimeControl
+
+Protocol = Literal["uci", "cecp"]
+SCRIPT = str(Path(__file__).parent / "engines" / "scripted.py")
+LONG = "60"  # a clock that no test runs down, however busy the machine
+
+
+class Eavesdropper(Link):
+    """A link that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, Any]] = []
+
+    def tell(self, name: str, payload: object) -> None:
+        self.told.append((name, payload))
+
+
+def scripted(
+    protocol: Protocol = "uci",
+    fault: str = "",
+    *,
+    name: str = "",
+    at: int = 2,
+    moves: str = "",
+    seconds: float = 1.0,
+    options: tuple[tuple[str, str], ...] = (),
+    **quirks: Any,
+) -> EngineSpec:
+    """An engine that misbehaves as `fault` says at its search number `at`."""
+    command = [sys.executable, "-E", "-S", SCRIPT, "--protocol", protocol, "--fault", fault, "--at", str(at)]
+    if moves:
+        command += ["--moves", moves]
+    command += ["--seconds", str(seconds)]
+    quirks.setdefault("ready_timeout", 20.0)
+    quirks.setdefault("handshake_timeout", 20.0)
+    return EngineSpec(
+        name or fault or "sound",
+        tuple(command),
+        protocol,
+        dir="scratch",
+        options=options,
+        quirks=Quirks(**quirks),
+    )
+
+
+def sound(protocol: Protocol = "uci", **kept: Any) -> EngineSpec:
+    """An engine without a fault."""
+    return scripted(protocol, name="sound", **kept)
+
+
+def game(
+    white: EngineSpec,
+    black: EngineSpec,
+    *,
+    white_tc: str = LONG,
+    black_tc: str = LONG,
+    margin: int = 50,
+    opening: Opening | None = None,
+    shelf: EngineShelf | None = None,
+    link: Link | None = None,
+    replay: int = 0,
+    **rules: Any,
+) -> Game:
+    """Play one game; every engine is ended afterwards unless a shelf keeps it. Five repetitions: room for faults."""
+    rules.setdefault("repetition", 5)
+    task = GameTask(
+        Pairing(white.name, black.name),
+        Side(white, TimeControl.parse(white_tc), margin),
+        Side(black, TimeControl.parse(black_tc), margin),
+        opening or Opening(),
+        Rules(**rules),
+        replay,
+    )
+    own = EngineShelf()
+    try:
+        return play(task, link or Link(), shelf if shelf is not None else own)
+    finally:
+        own.close_all()

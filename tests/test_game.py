@@ -1,0 +1,388 @@
+"""The referee's verdicts, fault by fault, in both protocols (reliability spec section 2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginetour.model import Game, Opening, Outcome, Termination
+from enginetour.referee.shelf import EngineShelf
+from enginetour.supervise.ending import living
+from tests.playing import Eavesdropper, Protocol, game, scripted, sound
+
+BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> object:
+    """Every test ends with no engine alive."""
+    yield
+    assert not living
+
+
+def lost(played: Game, fault: str, termination: Termination) -> Game:
+    """The faulty engine had White and lost by `termination`; one incident says so."""
+    assert (played.outcome, played.termination) == (Outcome.BLACK, termination), played.cause
+    assert played.culprit == fault
+    told = [incident for incident in played.incidents if incident.category == played.category]
+    assert [incident.engine for incident in told] == [fault]
+    assert told[0].traffic
+    return played
+
+
+def drawn(played: Game) -> Game:
+    """The game went its way to the fifth repetition."""
+    assert (played.outcome, played.termination) == (Outcome.DRAW, Termination.REPETITION), played.cause
+    assert not played.culprit
+    return played
+
+
+@BOTH
+def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
+    """Two sound engines play until the fifth repetition, and the record holds every ply."""
+    played = drawn(game(sound(protocol), sound(protocol)))
+    assert played.plies == 16
+    assert [move.uci for move in played.moves[:3]] == ["g1f3", "g8f6", "f3g1"]
+    assert [move.san for move in played.moves[:3]] == ["Nf3", "Nf6", "Ng1"]
+    assert {(move.score, move.depth, move.nodes) for move in played.moves} == {(31, 5, 1234)}
+    assert played.white.moves == played.black.moves == 8
+    assert played.relay_us is not None
+    assert not played.incidents
+    assert played.white_tc == "60"
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["crash", "segv", "eof", "half-move"])
+def test_a_death_in_a_search_loses(protocol: Protocol, fault: str) -> None:
+    """Whoever dies, or closes its output, while it owes a move has lost by a crash."""
+    played = lost(game(scripted(protocol, fault), sound(protocol)), fault, Termination.CRASH)
+    assert played.plies == 2
+    expected = {"crash": "exit 3", "segv": "signal 11 (SIGSEGV)", "eof": "closed its output", "half-move": "exit 5"}
+    assert expected[fault] in played.cause
+    if fault == "crash":
+        assert "assertion failed" in played.incidents[-1].stderr
+
+
+@BOTH
+def test_a_crash_in_the_first_search_is_a_loss(protocol: Protocol) -> None:
+    """The first search is part of the game: a death in it is a loss, not a failed start."""
+    lost(game(scripted(protocol, "crash", at=1), sound()), "crash", Termination.CRASH)
+
+
+def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
+    """A binary for another CPU is a failed start."""
+    played = game(scripted("uci", "sigill", at=1), sound())
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", "sigill")
+    assert "another CPU" in played.cause
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["answer-die", "closes-input", "half"])
+def test_an_answer_before_the_end_counts(protocol: Protocol, fault: str) -> None:
+    """A move that came before the death is played; the death is judged at that engine's next turn."""
+    played = lost(game(scripted(protocol, fault), sound(protocol)), fault, Termination.CRASH)
+    assert played.plies == 4
+
+
+def test_a_dying_engine_may_still_mate() -> None:
+    """The mating move counts even if it was the engine's last breath."""
+    white = scripted("uci", "answer-die", at=4, moves="e2e4,d1h5,f1c4,h5f7")
+    played = game(white, sound("cecp", moves="e7e5,b8c6,g8f6"))
+    assert (played.outcome, played.termination, played.cause) == (Outcome.WHITE, Termination.MATE, "White mates")
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["hang", "deaf"])
+def test_silence_loses_on_time(protocol: Protocol, fault: str) -> None:
+    """No answer by the flag is a loss on time, whether the engine still answers pings or not."""
+    played = game(scripted(protocol, fault, at=1), sound(), white_tc="0.2")
+    assert "after the flag" in lost(played, fault, Termination.TIME).cause
+
+
+@pytest.mark.parametrize("fault", ["flood", "endless-line"])
+def test_output_extends_no_deadline(fault: str) -> None:
+    """Who prints for ever without a move loses on time."""
+    lost(game(scripted("uci", fault, at=1), sound(), white_tc="0.2"), fault, Termination.TIME)
+
+
+@BOTH
+@pytest.mark.parametrize("control", ["depth=3", "nodes=100", "movetime=0.2"])
+def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str) -> None:
+    """Depth and nodes games know a hang limit, fixed times their own."""
+    if protocol == "cecp" and control != "depth=3":
+        pytest.skip("the scripted CECP engine is told only a depth")
+    lost(game(scripted(protocol, "hang", at=1), sound(), white_tc=control, hang_limit=0.3), "hang", Termination.TIME)
+
+
+@BOTH
+def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None:
+    """The answer after `stop` tells by how much it was late, and the engine plays on in the next game."""
+    shelf = EngineShelf()
+    late = scripted(protocol, "late", at=1, seconds=0.6)
+    played = lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late", Termination.TIME)
+    assert "ms over, after stop" in played.cause
+    process = shelf.take(late)[0]
+    assert process is not None
+    shelf.give_back(process)
+    shelf.close_all()
+
+
+def test_a_flag_against_a_bare_king_is_a_draw() -> None:
+    """The opponent of a flagged engine that cannot mate by any means gets a draw."""
+    opening = Opening(fen="8/8/4k3/8/8/4K3/4Q3/8 w - - 0 1")
+    played = game(scripted("uci", "hang", at=1), sound(), white_tc="0.2", opening=opening)
+    assert (played.outcome, played.termination, played.culprit) == (Outcome.DRAW, Termination.TIME, "hang")
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["illegal", "other-side", "null", "none", "a1a1", "empty", "garbage", "resign-word"])
+def test_what_is_no_legal_move_loses(protocol: Protocol, fault: str) -> None:
+    """Null moves, moves of the other side and garbage are illegal; text and position are in the record."""
+    played = lost(game(scripted(protocol, fault), sound(protocol)), fault, Termination.ILLEGAL_MOVE)
+    assert "rnbqkb1r/pppppppp/5n2/8/8/5N2/PPPPPPPP/RNBQKB1R w KQkq" in played.cause
+    assert played.cause.isprintable()
+    assert len(played.cause) < 300
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["two", "stale-first"])
+def test_a_stale_answer_is_dropped(protocol: Protocol, fault: str) -> None:
+    """The first of two answers counts; an illegal answer followed by a second one was a stale one."""
+    played = drawn(game(scripted(protocol, fault), sound(protocol)))
+    assert any(warning.startswith("out-of-turn") for warning in played.white.warnings)
+    assert [incident.category for incident in played.incidents] == ["protocol-warning"]
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["crlf", "spaces", "long-line", "absurd", "mate-claim"])
+def test_odd_output_is_tolerated(protocol: Protocol, fault: str) -> None:
+    """Line ends, blanks, endless lines, absurd numbers and mate scores change no result."""
+    drawn(game(scripted(protocol, fault), sound(protocol)))
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["upper", "san"])
+def test_odd_forms_of_moves_are_understood_with_a_warning(protocol: Protocol, fault: str) -> None:
+    """E2E4 and SAN are read, and noted once."""
+    played = drawn(game(scripted(protocol, fault), sound(protocol)))
+    assert [warning.partition(":")[0] for warning in played.white.warnings] == ["odd-move"]
+
+
+def test_numbers_beyond_sense_are_clamped() -> None:
+    """A score of 25 digits is cut to 64 bits, a PV of thousands of plies is cut."""
+    played = drawn(game(scripted("uci", "absurd"), sound()))
+    odd = played.moves[2]
+    assert odd.score == 2**63 - 1
+    assert odd.depth == 7
+    assert len(odd.pv) <= 2048
+
+
+# Starts.
+
+
+@BOTH
+@pytest.mark.parametrize(("fault", "words"), [("exit-at-start", "exit 7"), ("kill-at-start", "SIGKILL")])
+def test_a_failed_start_is_void(protocol: Protocol, fault: str, words: str) -> None:
+    """An engine that ends before it is ready plays no game; its exit and stderr are told."""
+    played = game(scripted(protocol, fault), sound(protocol))
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", fault)
+    assert words in played.cause
+    if fault == "exit-at-start":
+        assert played.incidents[0].stderr == ("no net found",)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "fault"),
+    [("uci", "no-uciok"), ("uci", "silent"), ("uci", "chatter"), ("cecp", "done-0"), ("uci", "no-pong")],
+)
+def test_an_endless_handshake_is_void(protocol: Protocol, fault: str) -> None:
+    """Silence and chatter alike end at the one total limit of the handshake."""
+    played = game(scripted(protocol, fault, handshake_timeout=0.5, ready_timeout=0.5), sound())
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-timeout", fault)
+
+
+def test_both_at_fault_is_void() -> None:
+    """When neither can start the words name both, and each has its incident."""
+    played = game(scripted("uci", "exit-at-start", name="one"), scripted("cecp", "kill-at-start", name="two"))
+    assert played.outcome is Outcome.VOID
+    assert "one: " in played.cause
+    assert "two: " in played.cause
+    assert [incident.engine for incident in played.incidents] == ["one", "two"]
+
+
+def test_a_missing_program_is_a_failed_start() -> None:
+    """A program that vanished during the run is a failed start like any other."""
+    spec = scripted("uci", name="gone")
+    gone = type(spec)("gone", ("/nonexistent/engine",), "uci")
+    played = game(sound(), gone)
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", "gone")
+
+
+def test_a_bad_option_is_void_and_named() -> None:
+    """A wrong option value plays no game and says what is allowed."""
+    played = game(scripted("uci", name="wrong", options=(("Hash", "4096"),)), sound())
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "bad-option", "wrong")
+    assert "from 1 to 1024, found '4096'" in played.cause
+
+
+@BOTH
+def test_a_banner_is_no_handshake(protocol: Protocol) -> None:
+    """Lines before the first command are a banner, whatever they look like."""
+    drawn(game(scripted(protocol, "banner"), sound(protocol)))
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["double-pong", "late-pong"])
+def test_pongs_are_counted(protocol: Protocol, fault: str) -> None:
+    """Pongs that come twice or late harm nothing."""
+    drawn(game(scripted(protocol, fault, seconds=0.1), sound(protocol)))
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["dies-at-second-game", "hangs-at-second-game"])
+def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str) -> None:
+    """An engine that cannot begin a second game is started anew, and the game is played."""
+    shelf = EngineShelf()
+    spec = scripted(protocol, fault, ready_timeout=1.0)
+    drawn(game(spec, sound(protocol), shelf=shelf))
+    drawn(game(spec, sound(protocol), shelf=shelf))
+    shelf.close_all()
+
+
+def test_a_stall_at_a_fence_in_the_game_is_a_loss() -> None:
+    """An engine behind a fence that no longer answers pings stalls, and loses."""
+    spec = scripted("uci", "no-pong-in-game", fence="wait", ready_timeout=1.0)
+    lost(game(spec, sound()), "no-pong-in-game", Termination.STALL)
+
+
+@BOTH
+@pytest.mark.parametrize("fence", ["inline", "wait"])
+def test_fences_before_every_search(protocol: Protocol, fence: str) -> None:
+    """Both kinds of fence play a whole game."""
+    drawn(game(sound(protocol, fence=fence), sound(protocol)))
+
+
+@BOTH
+def test_line_by_line(protocol: Protocol) -> None:
+    """With a line delay every line is a write of its own, off the clock."""
+    played = drawn(game(sound(protocol, line_delay_ms=3), sound(protocol)))
+    assert played.white.moves == 8
+
+
+# What CECP engines claim.
+
+
+@pytest.mark.parametrize("fault", ["resign", "own-loss", "resign-out-of-turn"])
+def test_a_resignation_ends_the_game_at_once(fault: str) -> None:
+    """`resign` and an own loss count, also during the opponent's turn; nobody is at fault."""
+    opponent = sound("uci") if fault != "resign-out-of-turn" else scripted("uci", "late", at=2, seconds=3)
+    played = game(scripted("cecp", fault), opponent)
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.RESIGN)
+    assert not played.culprit
+
+
+@pytest.mark.parametrize("fault", ["win", "move-and-win", "blames", "error-blames"])
+def test_a_false_claim_loses(fault: str) -> None:
+    """A win that is not on the board, and a legal move called illegal, lose the game."""
+    lost(game(scripted("cecp", fault), sound()), fault, Termination.FALSE_CLAIM)
+
+
+def test_a_false_draw_claim_without_a_move_loses() -> None:
+    """Who claims a draw that is none may still move; without a move the claim loses at the deadline."""
+    lost(game(scripted("cecp", "draw-silent", at=1), sound(), white_tc="0.2"), "draw-silent", Termination.FALSE_CLAIM)
+
+
+def test_a_false_draw_claim_with_a_move_is_ignored() -> None:
+    """With a move the game goes on."""
+    drawn(game(scripted("cecp", "draw-move"), sound()))
+
+
+@pytest.mark.parametrize("fault", ["draw-silent", "draw-move"])
+def test_a_true_draw_claim_ends_the_game(fault: str) -> None:
+    """A third occurrence may be claimed where the referee itself waits for the fifth."""
+    played = game(scripted("cecp", fault, at=5), sound())
+    assert (played.outcome, played.termination, played.plies) == (Outcome.DRAW, Termination.CLAIM, 8)
+
+
+def test_an_abort_is_void_twice_and_then_a_loss() -> None:
+    """`*` voids the game; the third time the engine that aborts loses."""
+    first, third = (game(scripted("cecp", "abort"), sound(), replay=replay) for replay in (0, 2))
+    assert (first.outcome, first.category, first.culprit) == (Outcome.VOID, "engine-abort", "abort")
+    assert (third.outcome, third.termination, third.culprit) == (Outcome.BLACK, Termination.ABORTED, "abort")
+
+
+@pytest.mark.parametrize("fault", ["unsupported", "offer", "echo"])
+def test_talk_is_no_claim(fault: str) -> None:
+    """Errors about commands, draw offers and echoes change nothing."""
+    drawn(game(scripted("cecp", fault), sound("cecp")))
+
+
+@pytest.mark.parametrize("fault", ["no-features", "late-features", "no-ping", "done-0-then-1", "no-reuse"])
+def test_all_ways_to_declare_features(fault: str) -> None:
+    """Protocol 1, features in the middle of the game, no ping, a slow start, no reuse: all play."""
+    played = drawn(game(scripted("cecp", fault), sound()))
+    if fault == "late-features":
+        assert played.white.own_name == "Late"
+
+
+@pytest.mark.parametrize("fault", ["numbered", "my-move-is"])
+def test_old_ways_to_announce_a_move(fault: str) -> None:
+    """Numbered moves are answers of an engine that knows no other form, else echoes."""
+    played = drawn(game(sound("cecp"), scripted("cecp", fault)))
+    assert (fault == "numbered") == any(warning.startswith("numbered") for warning in played.black.warnings)
+
+
+# Openings.
+
+
+@BOTH
+def test_an_opening_is_on_the_board_before_the_clocks_run(protocol: Protocol) -> None:
+    """Its moves are in the record as book moves, and the engines go on from there."""
+    opening = Opening("line", 1, None, ("e2e4", "e7e5", "a2a3"))
+    played = drawn(game(sound(protocol), sound(protocol), opening=opening))
+    assert [move.book for move in played.moves[:4]] == [True, True, True, False]
+    assert played.moves[3].uci == "g8f6"
+    assert played.opening == opening
+
+
+@BOTH
+def test_a_position_is_set(protocol: Protocol) -> None:
+    """A FEN reaches both protocols, with Black to move too."""
+    opening = Opening(fen="rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1")
+    played = drawn(game(sound(protocol), sound(protocol), opening=opening))
+    assert played.moves[0].uci == "g8f6"
+
+
+def test_a_refused_position_is_void_and_unsupported() -> None:
+    """An engine that cannot be told the position loses nothing."""
+    opening = Opening(fen="4k3/8/8/8/8/8/4P3/4K1N1 w - - 0 1")
+    played = game(scripted("cecp", "refuses-setboard"), sound(), opening=opening)
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "refuses-setboard")
+
+
+def test_a_position_that_edit_cannot_say_is_unsupported() -> None:
+    """Without setboard a position with lost castling rights and kings at home cannot be told."""
+    opening = Opening(fen="rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1")
+    played = game(scripted("cecp", "no-setboard"), sound(), opening=opening)
+    assert (played.outcome, played.category) == (Outcome.VOID, "unsupported")
+
+
+def test_a_control_that_an_engine_lacks_is_unsupported() -> None:
+    """Nodes in CECP need a declared nps."""
+    played = game(scripted("cecp", name="cannot"), sound(), white_tc="nodes=100")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "cannot")
+
+
+def test_an_opening_that_ends_the_game_is_ours_to_refuse() -> None:
+    """Such an opening is no engine's failure."""
+    with pytest.raises(ValueError, match="ends the game"):
+        game(sound(), sound(), opening=Opening("mate", 1, None, ("f2f3", "e7e5", "g2g4", "d8h4")))
+
+
+def test_what_the_live_page_hears() -> None:
+    """A start, each move with its clocks, an end."""
+    link = Eavesdropper()
+    played = game(sound(), sound("cecp"), link=link)
+    names = [name for name, _ in link.told]
+    assert names == ["start", *["move"] * played.plies, "end"]
+    assert link.told[1][1]["san"] == "Nf3"
+    assert link.told[-1][1]["outcome"] == "1/2-1/2"
