@@ -38,19 +38,19 @@ class BubbleOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
-    size: int = Field(10, ge=2, description="members of the section, which plays round robins")
+    size: int = Field(default=10, ge=2, description="members of the section, which plays round robins")
     min_matches: int = Field(
-        15,
+        default=15,
         ge=0,
         description="matches (never games) an engine must have played in this edition before it can drop out",
     )
     unpark_threshold: int = Field(
-        5,
+        default=5,
         ge=0,
         description="a parked engine returns when it has met fewer of the remaining members than this "
         "(counts matches, never games); at most size - 1",
     )
-    games_per_pairing: int = Field(1, ge=1, description="games of one match: 1 or an even number")
+    games_per_pairing: int = Field(default=1, ge=1, description="games of one match: 1 or an even number")
 
     @field_validator("unpark_threshold")
     @classmethod

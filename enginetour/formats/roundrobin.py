@@ -35,8 +35,8 @@ Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 
 class _Cycles(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
-    cycles: int = Field(1, ge=1, description="how often everybody meets everybody it is to meet")
-    games_per_pairing: int = Field(1, ge=1, description="games of one match in a cycle: 1 or an even number")
+    cycles: int = Field(default=1, ge=1, description="how often everybody meets everybody it is to meet")
+    games_per_pairing: int = Field(default=1, ge=1, description="games of one match in a cycle: 1 or an even number")
 
     @field_validator("games_per_pairing")
     @classmethod
@@ -54,7 +54,7 @@ class GauntletOptions(_Cycles):
     """Settings of the gauntlet."""
 
     seeds: int | list[str] = Field(
-        1, description="who plays against all the others: the first so many entrants, or a list of names"
+        default=1, description="who plays against all the others: the first so many entrants, or a list of names"
     )
     seeds_meet: bool = Field(default=False, description="whether the seeds play each other, too")
 

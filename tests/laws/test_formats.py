@@ -1,0 +1,203 @@
+"""What every registered format must keep, whatever happens."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
+from enginetour.model import (
+    Added,
+    Entrant,
+    Event,
+    GameFinished,
+    GameKey,
+    GameVoided,
+    Outcome,
+    Pairing,
+    Replaced,
+    Withdrawn,
+)
+
+ALL = pytest.mark.parametrize("system", sorted(SYSTEMS))
+RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+
+
+def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, object]:
+    """Settings worth trying; a system that is not named here is tried with its defaults."""
+    games = dice.choice([1, 1, 2, 4])
+    match system:
+        case "bubble":
+            size = dice.randint(2, 6)
+            return {
+                "size": size,
+                "min_matches": dice.randint(0, 2 * size),
+                "unpark_threshold": dice.randint(0, size - 1),
+                "games_per_pairing": games,
+            }
+        case "roundrobin":
+            return {"cycles": dice.randint(1, 3), "games_per_pairing": games}
+        case "gauntlet":
+            seeds = dice.randint(1, entrants - 1)
+            return {"seeds": seeds, "seeds_meet": dice.random() < 0.5, "games_per_pairing": games}
+    return {}
+
+
+def tournament(system: str, seed: int) -> tuple[Format[Any], tuple[Entrant, ...], random.Random]:
+    """A format of that system and its field, the same for the same seed."""
+    dice = random.Random(seed)
+    count = dice.randint(2, 9)
+    entrants = tuple(Entrant(f"E{number}", new=dice.random() < 0.2) for number in range(count))
+    options = options_model(system).model_validate(settings_of(system, dice, count))
+    return make_format(system, options), entrants, dice
+
+
+def outcome_of(pairing: Pairing, seed: int) -> Outcome:
+    """A result that depends on the game only, not on when it is played."""
+    return random.Random(f"{seed} {pairing.key} {pairing.white}").choice(RESULTS)
+
+
+def happenings(
+    format_: Format[Any], state: Any, entrants: tuple[Entrant, ...], dice: random.Random
+) -> Generator[Event, Any, None]:
+    """One random event after the other; the caller sends the state that came of each."""
+    present = [entrant.name for entrant in entrants]
+    finished: list[tuple[Pairing, Outcome]] = []
+    troubles = dice.choice([0, 0.02, 0.1])
+    joined = 0
+    while offers := format_.offers(state):
+        if dice.random() >= troubles:
+            game, outcome = dice.choice(offers), dice.choice((*RESULTS, *RESULTS, Outcome.VOID))
+            if outcome is not Outcome.VOID:
+                finished.append((game, outcome))
+            state = yield GameFinished(game, outcome)
+            continue
+        kind = dice.choice(["withdraw", "add", "replace", "void"])
+        if kind == "withdraw" and present:
+            state = yield Withdrawn(present.pop(dice.randrange(len(present))))
+        elif kind == "void" and finished:
+            state = yield GameVoided(*finished.pop(dice.randrange(len(finished))))
+        elif kind in ("add", "replace") and present and joined < 3:
+            joined += 1
+            entrant = Entrant(f"N{joined}")
+            event: Event = Added(entrant)
+            if kind == "replace":
+                event = Replaced(present.pop(dice.randrange(len(present))), entrant)
+            present.append(entrant.name)
+            state = yield event
+
+
+@ALL
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_a_tournament_keeps_its_promises(system: str, seed: int) -> None:
+    """Through results, voids, comings and goings, all at once.
+
+    An offer is a promise; no key is offered twice or after it was played, but for voids; notes only append;
+    offers end exactly when nothing remains; everybody stands in the table once; and a replay is the fold.
+    """
+    format_, entrants, dice = tournament(system, seed)
+    state = format_.start(entrants)
+    events: list[Event] = []
+    names = {entrant.name for entrant in entrants}
+    gone: set[str] = set()
+    played: set[GameKey] = set()
+    course = happenings(format_, state, entrants, dice)
+    event: Event | None = next(course, None)
+    while event is not None:
+        before, notes = format_.offers(state), format_.notes(state)
+        state = format_.step(state, event)
+        events.append(event)
+        if isinstance(event, GameFinished) and event.outcome is not Outcome.VOID:
+            played.add(event.pairing.key)
+        elif isinstance(event, GameVoided):
+            played.discard(event.pairing.key)
+        elif isinstance(event, Withdrawn):
+            gone.add(event.name)
+        elif isinstance(event, Added | Replaced):
+            names.add(event.entrant.name)
+            gone |= {event.old} if isinstance(event, Replaced) else set()
+        after = format_.offers(state)
+        kept = {game for game in before if game.key not in played and gone.isdisjoint(game.pair)}
+        assert kept <= set(after)
+        keys = [game.key for game in after]
+        assert len(keys) == len(set(keys)) and played.isdisjoint(keys)
+        assert all(gone.isdisjoint(game.pair) and set(game.pair) <= names for game in after)
+        assert format_.notes(state)[: len(notes)] == notes
+        fewest, most = format_.remaining(state)
+        assert len(after) <= fewest <= format_.likely(state) <= most
+        assert bool(after) == bool(most)
+        table = format_.standings(state)
+        assert sorted(line.name for line in table) == sorted(names)
+        ranks = [line.rank for line in table if line.rank is not None]
+        assert ranks == sorted(ranks) and [line.rank for line in table[: len(ranks)]] == ranks
+        try:
+            event = course.send(state)
+        except StopIteration:
+            event = None
+    assert format_.offers(state) == ()
+    again = replay(format_, entrants, events)
+    assert again == state
+    assert format_.notes(again) == format_.notes(state)
+
+
+@ALL
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_the_order_of_finishing_does_not_matter(system: str, seed: int) -> None:
+    """However the games of a round end, the same games are played with the same numbers and the same table."""
+    told = []
+    for order in (0, 1):
+        format_, entrants, _ = tournament(system, seed)
+        dice = random.Random(seed + order)
+        state, games = format_.start(entrants), set()
+        while offers := format_.offers(state):
+            game = offers[0] if order else dice.choice(offers)
+            games.add(game)
+            state = format_.step(state, GameFinished(game, outcome_of(game, seed)))
+        told.append((games, format_.notes(state), format_.standings(state)))
+    assert told[0] == told[1]
+
+
+@ALL
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_what_remains_is_always_true(system: str, seed: int) -> None:
+    """Played to the end without comings and goings, the bounds were right at every game."""
+    format_, entrants, _ = tournament(system, seed)
+    state = format_.start(entrants)
+    bounds = [format_.remaining(state)]
+    keys: list[GameKey] = []
+    while offers := format_.offers(state):
+        keys.append(offers[-1].key)
+        state = format_.step(state, GameFinished(offers[-1], outcome_of(offers[-1], seed)))
+        bounds.append(format_.remaining(state))
+    assert len(keys) == len(set(keys))
+    for done, (fewest, most) in enumerate(bounds):
+        assert fewest <= len(keys) - done <= most
+
+
+@ALL
+def test_impossible_events_are_refused(system: str) -> None:
+    """Unknown games and entrants, games twice, and entrants that are in already."""
+    format_, entrants, _ = tournament(system, 3)
+    state = format_.start(entrants)
+    game = format_.offers(state)[0]
+    once = format_.step(state, GameFinished(game, Outcome.DRAW))
+    wrong: list[tuple[Any, Event]] = [
+        (state, GameFinished(Pairing("E0", "Z"), Outcome.DRAW)),
+        (state, GameFinished(Pairing(game.black, game.white, game.meeting, game.leg), Outcome.DRAW)),
+        (state, GameVoided(game, Outcome.DRAW)),
+        (state, Withdrawn("Z")),
+        (state, Added(entrants[0])),
+        (state, Replaced("Z", Entrant("Y"))),
+        (once, GameFinished(game, Outcome.DRAW)),
+    ]
+    for before, event in wrong:
+        with pytest.raises(ValueError, match=r".+"):
+            format_.step(before, event)

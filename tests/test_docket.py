@@ -1,0 +1,89 @@
+"""Games scheduled ahead."""
+
+from dataclasses import replace
+
+import pytest
+
+from enginetour.formats.docket import LONGEST_WINDOW, Docket, match_games, window
+from enginetour.model import Outcome, Pairing
+
+GAMES = tuple(Pairing("A", name, encounter=n) for n, name in enumerate("BCDEF", 1))
+
+
+def docket(width: int = 2) -> Docket:
+    return Docket().renewed(GAMES, width)
+
+
+def test_a_window_is_offered_and_moves_on() -> None:
+    """As many open games as the window is wide, the earliest first."""
+    day = docket()
+    assert day.open() == GAMES[:2]
+    day = day.finished(GAMES[1], Outcome.DRAW)
+    assert day.open() == (GAMES[0], GAMES[2])
+    for game in (GAMES[0], *GAMES[2:]):
+        assert day.open()
+        day = day.finished(game, Outcome.WHITE)
+    assert (day.open(), day.left) == ((), 0)
+
+
+def test_a_voided_game_comes_back_and_nothing_else_goes() -> None:
+    """Showing it again takes no other game out of the window."""
+    day = docket().finished(GAMES[0], Outcome.DRAW)
+    assert day.voidable(GAMES[0]) is Outcome.DRAW
+    again = day.reopened(GAMES[0])
+    assert again.open() == (GAMES[0], *day.open())
+    assert again.left == 5
+
+
+def test_called_off_games_may_still_come_in_once() -> None:
+    """A game in the air when its engine left is no error, and does not count; twice is an error."""
+    day, called_off = docket().without("B")
+    assert called_off == GAMES[:1] and day.open() == GAMES[1:3] and day.left == 4
+    assert not day.counts(GAMES[0])
+    day = day.finished(GAMES[0], Outcome.BLACK)
+    assert day.left == 4
+    with pytest.raises(ValueError, match="finished already"):
+        day.counts(GAMES[0])
+    assert day.voidable(GAMES[0]) is None
+
+
+def test_what_cannot_have_happened_is_refused() -> None:
+    """Unknown games, other colours, doubles, and voids of what is not finished or void already."""
+    day = docket()
+    with pytest.raises(ValueError, match="never on offer"):
+        day.counts(Pairing("A", "Z"))
+    with pytest.raises(ValueError, match="other colours"):
+        day.counts(Pairing("B", "A"))
+    with pytest.raises(ValueError, match="not a finished game"):
+        day.voidable(GAMES[0])
+    day = day.finished(GAMES[0], Outcome.DRAW)
+    with pytest.raises(ValueError, match="finished already"):
+        day.counts(GAMES[0])
+    later = day.renewed(())
+    assert later.voidable(GAMES[0]) is None
+    with pytest.raises(ValueError, match="not a finished game"):
+        later.struck_out(GAMES[0], Outcome.DRAW).voidable(GAMES[0])
+
+
+def test_a_match_is_played_in_encounters_of_two_legs() -> None:
+    """Four games are two openings with both colours each."""
+    games = list(match_games("A", "B", games=4, encounter=7, number=3))
+    assert [(g.white, g.meeting, g.leg, g.encounter, g.round) for g in games] == [
+        ("A", 1, 1, 7, 3),
+        ("B", 1, 2, 7, 3),
+        ("A", 2, 1, 8, 3),
+        ("B", 2, 2, 8, 3),
+    ]
+    assert [(g.meeting, g.leg) for g in match_games("A", "B", games=1, encounter=1, number=1)] == [(1, 1)]
+
+
+def test_two_idle_entrants_leave_room_in_the_window() -> None:
+    """The window is wider than all games of two entrants, up to its longest."""
+    assert window(99) > 2 * 99
+    assert window(10**6) == LONGEST_WINDOW
+
+
+def test_more_games_fill_the_window() -> None:
+    """Games that come later show up as far as there is room."""
+    more = tuple(replace(game, meeting=2) for game in GAMES)
+    assert Docket().renewed(GAMES[:1], 3).extended(more).open() == (GAMES[0], *more[:2])
