@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -96,12 +97,11 @@ class LiveTable(Watcher):
 
         self.picture.rate()
         size = shutil.get_terminal_size((80, 24))
-        lines = [headline(self.picture)]
-        room = max(3, size.lines - 4 - len(self.words))
-        lines += render(table(self.picture), size.columns).splitlines()[:room]
-        lines += [f"  {now_line(self.picture)}", *self.words]
-        cut = [line if len(line) <= size.columns else f"{line[: size.columns - 1]}…" for line in lines]
-        self.live.update(Text("\n".join(cut)), refresh=True)
+        above = _wrapped(headline(self.picture), size.columns)
+        below = [line for said in (now_line(self.picture), *self.words) for line in _wrapped(said, size.columns)]
+        room = max(3, size.lines - 2 - len(above) - len(below))
+        middle = render(table(self.picture), size.columns).splitlines()[:room]
+        self.live.update(Text("\n".join([*above, *middle, *below])), refresh=True)
         self.drawn = time.monotonic()
 
     def close(self) -> None:
@@ -111,6 +111,10 @@ class LiveTable(Watcher):
 
     def _say(self, text: str) -> None:
         self.words = [*self.words, safe(text)][-3:]
+
+
+def _wrapped(line: str, columns: int) -> list[str]:
+    return textwrap.wrap(line, max(20, columns - 1), subsequent_indent="  ")
 
 
 class Both(Watcher):

@@ -71,9 +71,10 @@ def headline(picture: Progress) -> str:
     fewest, most = (picture.done + count for count in picture.remaining)
     total = f"{fewest}" if fewest == most else f"{fewest}-{most}"
     parts = [picture.system, safe(picture.name), f"{len(picture.placed)} engines", f"{picture.done} of {total} games"]
-    parts.append(f"slot {picture.busy}/{picture.slots}")
+    if picture.slots > 1:
+        parts.append(f"slots {picture.busy}/{picture.slots}")
     if picture.estimate is not None and most > picture.done:
-        parts.append(f"ends {_clock(picture.estimate)} (about {duration(picture.estimate)})")
+        parts.append(f"ends {_clock(picture.estimate)} (in {duration(picture.estimate)})")
     return " · ".join(parts)
 
 

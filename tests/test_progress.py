@@ -1,0 +1,55 @@
+"""The running tournament as a picture."""
+
+from __future__ import annotations
+
+from enginetour.model import Placed
+from enginetour.reports.progress import Progress, headline, now_line, table
+from enginetour.reports.sheet import render
+
+
+def picture() -> Progress:
+    made = Progress("bubble", "autumn", done=57, remaining=(33, 84), estimate=3600.0)
+    made.placed = (Placed(1, "Fruit 2.1", 19, 12, "active"), Placed(2, "Fairy-Max", 16, 12, "parked"))
+    made.elo = {"Fruit 2.1": (2641.4, 61.0, 57.0), "Fairy-Max": (2598.0, None, None)}
+    made.incidents = {"Fairy-Max": 1}
+    return made
+
+
+def test_the_headline_says_how_far_it_is() -> None:
+    """Games done of fewest-most, and when it ends."""
+    line = headline(picture())
+    assert line.startswith("bubble · autumn · 2 engines · 57 of 90-141 games · ends ")
+    assert line.endswith("(in 60 min)")
+
+
+def test_without_a_finished_game_there_is_no_estimate() -> None:
+    """A number that is not known is not shown."""
+    made = picture()
+    made.estimate = None
+    assert "ends" not in headline(made)
+
+
+def test_the_table_has_scores_ratings_errors_and_incidents() -> None:
+    """Where nothing can be said about the error there is no figure."""
+    assert render(table(picture())) == (
+        "#  engine     score   Elo    +    -          inc.\n"
+        "1  Fruit 2.1  9½/12  2641  +61  -57  active\n"
+        "2  Fairy-Max   8/12  2598            parked  1!\n"
+    )
+
+
+def test_live_events_tell_what_is_played() -> None:
+    """start, move and end of a slot."""
+    made = picture()
+    made.event(0, "start", {"white": "A", "black": "B", "opening": "E029"})
+    made.event(0, "move", {"ply": 67, "score": 83})
+    assert now_line(made) == "now: A - B, opening E029, move 34, +0.8"
+    made.event(0, "end", {})
+    assert now_line(made) == "now: between games"
+
+
+def test_an_event_of_a_game_that_is_not_known_changes_nothing() -> None:
+    """A move may arrive after its end: live events may be lost."""
+    made = picture()
+    made.event(3, "move", {"ply": 1})
+    assert made.live == {}
