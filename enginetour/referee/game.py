@@ -18,7 +18,8 @@ from enginetour.referee.clock import GRACE_NS, MS, slept_ns
 from enginetour.referee.converse import converse, ended, heed
 from enginetour.referee.ends import Ends
 from enginetour.referee.link import Link
-from enginetour.referee.seats import Seat, incident, leave, sit_down
+from enginetour.referee.parting import leave, part, told
+from enginetour.referee.seats import Seat, sit_down
 from enginetour.referee.shelf import EngineShelf
 from enginetour.referee.verdict import Verdict
 from enginetour.supervise.waiting import wait
@@ -102,7 +103,7 @@ class Contest:
         before_ns = time.monotonic_ns()
         self._go_ns = seat.engine.go(ask)
         self._write_ns = self._go_ns - before_ns
-        self._gap_ns = self._go_ns - self._answered_ns if self._answered_ns else 0
+        self._gap_ns = before_ns - self._answered_ns if self._answered_ns else 0
         if self._gap_ns and not seat.engine.needs_approach:
             self._books.relayed(self._gap_ns)
         self._books.search_begun()
@@ -207,7 +208,7 @@ class Contest:
         clock, engine = seat.clock, seat.engine
         elapsed = said.stamp_ns - self._go_ns
         if elapsed >= clock.flag_ns():
-            return self._flag(seat, elapsed, f"{clock.overrun_ms(elapsed)} ms over, with {printable(said.text)!r}")
+            return self._flag(seat, elapsed, f"with {printable(said.text)!r}")
         move = self._read(seat, said)
         if move is None:
             if said.cut:
@@ -222,7 +223,7 @@ class Contest:
             return self._illegal(seat, said)
         spent = clock.charge(elapsed)
         if spent is None:
-            return self._flag(seat, elapsed, f"{clock.overrun_ms(elapsed)} ms over, after a stale answer")
+            return self._flag(seat, elapsed, "after a stale answer")
         end = self._ends.push(move)
         self._answered_ns = said.stamp_ns
         self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text))
@@ -263,28 +264,19 @@ class Contest:
         engine = seat.engine
         converse({engine: engine.settle()}, self._link)
         if seat.draw_claimed:
-            return verdicts.loss(
-                seat, Termination.FALSE_CLAIM, f"{seat.color} claims a draw that is none and does not move"
-            )
+            words = f"{seat.color} claims a draw that is none and does not move"
+            return verdicts.loss(seat, Termination.FALSE_CLAIM, words)
         if engine.late_ns:
-            elapsed = engine.late_ns - self._go_ns
-            return self._flag(seat, elapsed, f"{seat.clock.overrun_ms(elapsed)} ms over, after stop")
-        now = time.monotonic_ns()
-        return self._flag(seat, now - self._go_ns, f"no answer {(now - flag_ns) / 1e9:.1f} s after the flag")
+            return self._flag(seat, engine.late_ns - self._go_ns, "after stop")
+        late = time.monotonic_ns() - flag_ns
+        return self._flag(seat, late + seat.clock.flag_ns(), "", f"no answer {late / 1e9:.1f} s after the flag")
 
-    def _flag(self, seat: Seat, elapsed_ns: int, words: str) -> Verdict:
-        over_ns = elapsed_ns - seat.clock.flag_ns()
-        budget_ns = self._write_ns + self._gap_ns + self._books.waited_now() + self._late_ns
-        cause = f"{seat.color} loses on time, {words}"
-        if seat.clock.tc.stages or seat.clock.tc.movetime_ms is not None:
-            cause += f" (margin {seat.clock.margin_ms} ms)"
+    def _flag(self, seat: Seat, elapsed_ns: int, when: str, words: str = "") -> Verdict:
+        words = words or f"{seat.clock.overrun_ms(elapsed_ns)} ms over, {when}"
         if slept_ns() - self._slept_ns > SLEPT_NS:
-            return verdicts.void(None, "host", f"{cause}; the machine was suspended", Termination.TIME)
-        if over_ns < budget_ns:
-            cause += f"; doubtful: the referee's own share was up to {budget_ns / MS:.1f} ms"
-            if self._task.rules.doubtful_flag == "void":
-                return verdicts.void(None, "host", cause, Termination.TIME)
-        return verdicts.on_time(seat, self._position.board, cause, fatal=bool(seat.engine.spoiled))
+            return verdicts.void(None, "host", f"{seat.color}: {words}; the machine was suspended", Termination.TIME)
+        own_ns = self._write_ns + self._gap_ns + self._books.waited_now() + self._late_ns
+        return verdicts.flag(seat, self._position.board, self._task.rules, elapsed_ns, own_ns, words)
 
     def _crash(self, seat: Seat, other: Seat) -> Verdict:
         """Look for a stop first: a service manager ends engines and us in one go."""
@@ -316,34 +308,12 @@ class Contest:
         )
 
     def _finish(self, verdict: Verdict, absent: tuple[Seat, ...] = ()) -> Game:
-        """Write the books, tell the engines, fence those that still owe an answer, keep or end them."""
-        guilty = absent or ((verdict.culprit,) if verdict.culprit is not None else ())
+        """Write the books, fence what still owes an answer, keep or end the engines."""
         self._books.close()
-        incidents = list(self._books.incidents)
-        if verdict.category:
-            for seat in guilty or (None,):
-                name = seat.name if seat is not None else ""
-                engine = seat.present if seat is not None else None
-                ply = len(self._position.moves)
-                incidents.append(incident(engine, name, verdict.category, verdict.cause, ply))
-        for seat in guilty:
-            if seat.present is not None and (verdict.fatal or seat in absent):
-                seat.present.spoiled = seat.present.spoiled or verdict.cause
-        if not absent:
-            self._part(verdict)
+        incidents = self._books.incidents + told(verdict, self.seats, absent, self._position)
+        part(verdict, self.seats, absent, self._link)
         leave(self.seats, self._shelf)
         self._link.tell("end", {"outcome": verdict.outcome.value, "cause": verdict.cause})
-        return self._record(verdict, tuple(incidents))
-
-    def _part(self, verdict: Verdict) -> None:
-        owing = [seat.engine for seat in self.seats if seat.engine.thinking and not seat.engine.spoiled]
-        converse({engine: engine.settle() for engine in owing}, self._link)
-        for seat in self.seats:
-            words = seat.engine.game_over(verdict.outcome.value, verdict.cause)
-            if words and not seat.engine.spoiled and not seat.engine.dead:
-                seat.engine.process.write(words)
-
-    def _record(self, verdict: Verdict, incidents: tuple[object, ...]) -> Game:
         task, books = self._task, self._books
         return Game(
             pairing=task.pairing,
@@ -362,6 +332,6 @@ class Contest:
             started=self._started,
             ended=time.time(),
             relay_us=books.relay_us(),
-            incidents=incidents,  # type: ignore[arg-type]
+            incidents=tuple(incidents),
             replay=task.replay,
         )

@@ -114,7 +114,8 @@ def _moves(engine: Engine, task: ProbeTask, found: _Findings, link: Link) -> Eng
         if not engine.suits(_short(control)):
             engine.process.end()
             engine = open_engine(task.spec)
-            converse({engine: engine.handshake()}, link)
+            if not _shake_hands(engine, found, link):
+                return engine
         if not _move(engine, control, f"a move under {control}", found, link):
             return engine
     if task.limits:

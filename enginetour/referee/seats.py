@@ -122,8 +122,3 @@ def incident(engine: Engine | None, name: str, category: str, cause: str, ply: i
     if engine is None:
         return Incident(name, category, cause, ply)
     return Incident(name, category, cause, ply, engine.process.traffic(lines), engine.process.stderr(20))
-
-
-def leave(seats: Sequence[Seat], shelf: EngineShelf) -> None:
-    """Engines back to the shelf; those that may not play again are ended, all at the same time."""
-    shelf.give_back(*(seat.present for seat in seats if seat.present is not None))

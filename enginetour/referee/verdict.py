@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import chess
 
 from enginetour.adapters.said import Said, What, printable
 from enginetour.errors import EngineCrashed, EngineFault
 from enginetour.model import Outcome, Termination
+from enginetour.referee.clock import MS
 from enginetour.referee.ends import End
 from enginetour.referee.seats import ILLEGAL_INSTRUCTION, Seat
+from enginetour.task import Rules
 
 ABORTS = 2  # replays after which `*` loses: the third time (reliability 2.5)
 
@@ -55,11 +57,21 @@ def resigns(seat: Seat) -> Verdict:
     return Verdict(outcome, Termination.RESIGN, f"{seat.color} resigns")
 
 
-def on_time(seat: Seat, board: chess.Board, cause: str, *, fatal: bool) -> Verdict:
-    """A flag: the opponent wins, or draws if it cannot mate by any means (FIDE 6.9)."""
-    verdict = loss(seat, Termination.TIME, cause, fatal=fatal)
+def flag(seat: Seat, board: chess.Board, rules: Rules, elapsed_ns: int, own_ns: int, words: str) -> Verdict:
+    """A flag: the opponent wins, or draws if it cannot mate by any means (FIDE 6.9).
+
+    `own_ns` is what the referee itself may have cost; a smaller overrun is doubtful (runner spec 3).
+    """
+    cause = f"{seat.color} loses on time, {words}"
+    if seat.clock.tc.stages or seat.clock.tc.movetime_ms is not None:
+        cause += f" (margin {seat.clock.margin_ms} ms)"
+    if elapsed_ns - seat.clock.flag_ns() < own_ns:
+        cause += f"; doubtful: the referee's own share was up to {own_ns / MS:.1f} ms"
+        if rules.doubtful_flag == "void":
+            return void(None, "host", cause, Termination.TIME)
+    verdict = loss(seat, Termination.TIME, cause, fatal=False)  # fenced: it may play on
     if board.has_insufficient_material(not seat.white):
-        return Verdict(Outcome.DRAW, Termination.TIME, f"{cause}; the opponent cannot mate", seat, "time", fatal)
+        return replace(verdict, outcome=Outcome.DRAW, cause=f"{cause}; the opponent cannot mate")
     return verdict
 
 

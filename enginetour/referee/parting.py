@@ -1,0 +1,45 @@
+"""The end of a game for its engines: fenced, told the result, kept for the next one or ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enginetour.adapters.position import Position
+from enginetour.model import Incident
+from enginetour.referee.converse import converse
+from enginetour.referee.link import Link
+from enginetour.referee.seats import Seat, incident
+from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.verdict import Verdict
+
+
+def told(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], position: Position) -> list[Incident]:
+    """One incident for each engine at fault; where the host is, for the engine whose turn it was."""
+    if not verdict.category:
+        return []
+    guilty = list(absent) or [verdict.culprit or seats[0 if position.board.turn else 1]]
+    ply = len(position.moves)
+    return [incident(seat.present, seat.name, verdict.category, verdict.cause, ply) for seat in guilty]
+
+
+def part(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], link: Link) -> None:
+    """Mark who may not play again, take owed answers, tell the result. Nothing of it for a game that never began."""
+    for seat in absent:
+        if seat.present is not None:
+            seat.present.spoiled = seat.present.spoiled or verdict.cause
+    if absent:
+        return
+    if verdict.fatal:
+        for seat in seats if verdict.culprit is None else (verdict.culprit,):
+            seat.engine.spoiled = seat.engine.spoiled or verdict.cause
+    owing = [seat.engine for seat in seats if seat.engine.thinking and not seat.engine.spoiled]
+    converse({engine: engine.settle() for engine in owing}, link)
+    for seat in seats:
+        words = seat.engine.game_over(verdict.outcome.value, verdict.cause)
+        if words and not seat.engine.spoiled and not seat.engine.dead:
+            seat.engine.process.write(words)
+
+
+def leave(seats: Sequence[Seat], shelf: EngineShelf) -> None:
+    """Engines back to the shelf; those that may not play again are ended, all at the same time."""
+    shelf.give_back(*(seat.present for seat in seats if seat.present is not None))
