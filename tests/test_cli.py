@@ -1,0 +1,143 @@
+"""The command line: quick to start, one line a refusal, help with an example for every command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from enginetour.cli import COMMANDS, cli
+
+HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich")
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(cli, list(words), standalone_mode=True)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """Start-up is guarded by what is loaded, not by a clock."""
+    code = (
+        "import sys; from enginetour.cli import main; sys.argv = ['enginetour', '--help']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert "Exit codes" in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    """Under 80 columns, and something to copy."""
+    done = invoke(command, "--help")
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.output.splitlines())) <= 80
+    assert "Example" in done.output or command == "engines"
+
+
+@pytest.mark.parametrize("command", ["list", "find", "add", "check"])
+def test_every_engines_command_has_help_with_an_example(command: str) -> None:
+    """The drawer's own commands too."""
+    done = invoke("engines", command, "--help")
+    assert done.exit_code == 0
+    assert "Example" in done.output
+
+
+def test_a_near_miss_is_named() -> None:
+    """`standing` means standings; exit code 2."""
+    done = invoke("standing")
+    assert done.exit_code == 2
+    assert "Did you mean 'standings'?" in done.output
+
+
+def test_init_writes_a_configuration_that_runs(tmp_path: Path) -> None:
+    """For every format; a second init of the same file is refused and changes nothing."""
+    from enginetour.config import load
+    from enginetour.formats.base import SYSTEMS
+
+    for system in SYSTEMS:
+        path = tmp_path / f"{system}.toml"
+        assert invoke("init", str(path), "--format", system, "--tc", "5+0.05").exit_code == 0
+        assert load(path).system == system
+    before = path.read_bytes()
+    again = subprocess.run(
+        [sys.executable, "-m", "enginetour", "init", str(path)], capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 2
+    assert again.stderr.count("\n") == 1
+    assert path.read_bytes() == before
+
+
+def test_systems_tell_settings_defaults_and_sources() -> None:
+    """All formats, and one with its settings, as text and JSON."""
+    assert "Muller" in invoke("systems").output
+    told = json.loads(invoke("systems", "bubble", "--json").output)
+    assert {setting["key"]: setting["default"] for setting in told["settings"]} == {
+        "size": 10,
+        "min_matches": 15,
+        "unpark_threshold": 5,
+        "games_per_pairing": 1,
+    }
+
+
+def test_engines_list_has_every_file_we_ship() -> None:
+    """Fourteen Debian pairs and eight Wrens."""
+    rows = json.loads(invoke("engines", "list", "--json").output)
+    assert len(rows) >= 22
+    assert {"stockfish", "gnuchess-cecp", "fairymax", "wren1", "wren8"} <= {row["id"] for row in rows}
+
+
+def test_engines_check_tells_each_step() -> None:
+    """Our own engines are fit in both protocols."""
+    done = invoke("engines", "check", "wren1", "wren2", "--json")
+    assert done.exit_code == 0, done.output
+    for probe in json.loads(done.output):
+        assert probe["fit"]
+        assert len(probe["steps"]) >= 4
+
+
+def test_engines_add_detects_the_protocol(tmp_path: Path) -> None:
+    """A program that speaks both is UCI; one that speaks nothing is refused with exit 4 and no file."""
+    (tmp_path / "engines").mkdir()
+    wren = Path(__file__).parent.parent / "engines" / "wren.py"
+    command = [sys.executable, "-m", "enginetour", "engines", "add"]
+    done = subprocess.run(
+        [*command, "mine", sys.executable, str(wren)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert 'protocol = "uci"' in (tmp_path / "engines" / "mine.toml").read_text()
+    refused = subprocess.run([*command, "cat", "/bin/true"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 4
+    assert refused.stderr.count("\n") == 1
+    assert not (tmp_path / "engines" / "cat.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("status",), 5, "enginetour.db"),
+        (("standings", "-t", "x"), 5, "enginetour.db"),
+        (("simulate", "--case", "nosuch.json"), 3, "nosuch.json"),
+        (("run", "nosuch.toml"), 3, "nosuch.toml"),
+        (("run",), 2, "CONFIG"),
+        (("engines", "check", "nosuch"), 3, "nosuch"),
+        (("systems", "nosuch"), 2, "nosuch"),
+        (("init", "x.toml", "--format", "nosuch"), 2, "nosuch"),
+        (("init", "x.toml", "--tc", "soon"), 2, "soon"),
+        (("withdraw", "X"), 5, "enginetour.db"),
+    ],
+)
+def test_a_refusal_is_told_without_a_traceback(tmp_path: Path, words: tuple[str, ...], code: int, told: str) -> None:
+    """The place, the exit code, and nothing written."""
+    done = subprocess.run(
+        [sys.executable, "-m", "enginetour", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
