@@ -74,7 +74,7 @@ class Uci(Wren):
         limits = Limits(soft, hard, max(0, given.get("nodes", 0)), min(given.get("depth", DEEPEST), DEEPEST))
         move = self.think(limits)
         while "infinite" in words and not self.wire.stopping:
-            self.wire.hear()
+            self.wire.hear(self.wire.read())
         say(f"bestmove {move.uci() if move else '(none)'}")
 
 

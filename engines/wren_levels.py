@@ -20,17 +20,19 @@ class Level(NamedTuple):
     blind: int
     quiet: bool  # follow captures to their end
     squares: bool  # know where pieces stand well
+    sharp: bool = False  # leave out what hardly matters, to see further
+    pace: float = 1.0  # how much of the time it should use it does use
 
 
 LEVELS = (
     Level(1, 1500, 0, quiet=False, squares=False),
-    Level(1, 120, 0, quiet=False, squares=False),
-    Level(1, 60, 30, quiet=True, squares=False),
-    Level(1, 20, 0, quiet=True, squares=True),
-    Level(2, 20, 15, quiet=True, squares=True),
-    Level(2, 8, 0, quiet=True, squares=True),
-    Level(3, 8, 0, quiet=True, squares=True),
-    Level(DEEPEST, 4, 0, quiet=True, squares=True),
+    Level(1, 150, 0, quiet=False, squares=True),
+    Level(1, 60, 40, quiet=True, squares=True),
+    Level(1, 40, 12, quiet=True, squares=True),
+    Level(1, 15, 0, quiet=True, squares=True),
+    Level(2, 40, 6, quiet=True, squares=True),
+    Level(3, 25, 0, quiet=True, squares=True, sharp=True, pace=0.4),
+    Level(DEEPEST, 4, 0, quiet=True, squares=True, sharp=True),
 )
 
 

@@ -18,6 +18,7 @@ from wren_levels import DEEPEST, VALUES, Level, Placement, placement, squares
 MATE = 30_000
 LOST = -MATE - 1
 KILLED, HASHED = 40, 100_000  # move ordering, in centipawns of promise
+CUSHION = 120  # centipawns a quiet ply is trusted not to change
 REMEMBERED = 200_000  # positions, about 100 MB
 
 
@@ -122,7 +123,7 @@ class Search:
         self.nodes += 1
         if self.limits.nodes and self.nodes >= self.limits.nodes:
             raise Halted
-        if not self.nodes & 31 and ((self.limits.hard_ms and self.elapsed_ms() >= self.limits.hard_ms) or self.stop()):
+        if not self.nodes & 15 and ((self.limits.hard_ms and self.elapsed_ms() >= self.limits.hard_ms) or self.stop()):
             raise Halted
 
     def settle(self, alpha: int, beta: int, score: int) -> int:
@@ -162,6 +163,8 @@ class Search:
         check = board.is_check()
         if check and self.level.quiet and ply < 2 * self.depth:
             depth += 1
+        if ply == 1 and depth <= 0 and not any(board.generate_legal_moves()):
+            return ply - MATE if check else 0
         if depth <= 0:
             return self.settle(alpha, beta, score)
         self.count()
@@ -169,7 +172,10 @@ class Search:
         known = self.memory.get(key)
         if known and known[0] >= depth and (known[2] == 0 or (known[1] >= beta if known[2] > 0 else known[1] <= alpha)):
             return known[1]
-        if depth >= 3 and not check and not passed and not self.endgame and score >= beta:
+        sharp = self.level.sharp and not check and abs(beta) < MATE - 4 * DEEPEST
+        if sharp and depth <= 2 and not self.endgame and score - CUSHION * depth >= beta:
+            return score
+        if sharp and depth >= 3 and not passed and not self.endgame and score >= beta:
             board.push(chess.Move.null())
             value = -self.look(depth - 3, -beta, 1 - beta, -score, ply + 1, passed=True)
             board.pop()
@@ -177,15 +183,17 @@ class Search:
                 return beta
         first, killer, floor = known[3] if known else None, self.killers[ply], alpha
         best, chosen, blind = LOST, None, self.level.blind
-        for gain, _, move in self.ordered(first, killer):
-            if blind and best > LOST and self.roll(100) < blind:
+        hopeless = sharp and depth == 1 and score + CUSHION <= alpha
+        for number, (gain, _, move) in enumerate(self.ordered(first, killer)):
+            if best > LOST and ((blind and self.roll(100) < blind) or (hopeless and score + gain + CUSHION <= alpha)):
                 continue
             board.push(move)
             if best == LOST or depth < 2:
                 value = -self.look(depth - 1, -beta, -alpha, -score - gain, ply + 1)
             else:
-                value = -self.look(depth - 1, -alpha - 1, -alpha, -score - gain, ply + 1)
-                if alpha < value < beta:
+                late = 1 if sharp and depth >= 3 and number >= 4 and gain < VALUES[chess.PAWN] // 2 else 0
+                value = -self.look(depth - 1 - late, -alpha - 1, -alpha, -score - gain, ply + 1)
+                if value > alpha and (late or value < beta):
                     value = -self.look(depth - 1, -beta, -alpha, -score - gain, ply + 1)
             board.pop()
             if value > best:
@@ -217,7 +225,8 @@ class Search:
 
     def think(self, limits: Limits, began: float) -> chess.Move | None:
         """Deepen until a limit is met; the move, or None where there is none. `began` is monotonic, in seconds."""
-        self.limits, self.began = limits, began
+        pace = self.level.pace
+        self.limits, self.began = limits._replace(soft_ms=limits.soft_ms * pace, hard_ms=limits.hard_ms * pace), began
         ordered = self.ordered(None, None)
         roots = [(gain + self.roll(self.level.noise + 1), move) for gain, _, move in ordered]
         roots.sort(key=lambda root: -root[0])
@@ -232,7 +241,7 @@ class Search:
                 self.tell(depth, value, self.nodes, int(self.elapsed_ms()), self.line(depth))
                 roots.sort(key=lambda root: root[1] != self.best)
                 alone = len(roots) == 1 and limits.soft_ms > 0
-                late = limits.soft_ms > 0 and self.elapsed_ms() >= limits.soft_ms
+                late = limits.soft_ms > 0 and self.elapsed_ms() >= self.limits.soft_ms
                 if alone or late or abs(value) >= MATE - depth:
                     break
         except Halted:

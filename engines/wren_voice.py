@@ -12,7 +12,7 @@ from wren_search import MATE, Limits, Search
 
 AUTHOR = "the enginetour authors"
 LARGEST_SEED = 2**31 - 1
-RESERVE_MS = 150  # never planned away: a busy machine may keep us waiting as long
+RESERVE_MS = 250  # never planned away: a busy machine may keep us waiting as long
 HORIZON = 28  # moves a game is taken to last still
 # CECP: what ends a search without a move, to be obeyed right after it.
 ABORTING = frozenset({"new", "force", "result", "setboard"})
@@ -27,7 +27,7 @@ def share(rest_ms: float, increment_ms: float, moves_left: int) -> tuple[float, 
     """Milliseconds to aim for and never to pass, so that the reserve stays."""
     spare = rest_ms - RESERVE_MS
     if spare <= 0:
-        hard = max(1.0, rest_ms / 20)
+        hard = max(1.0, rest_ms / 25, min(increment_ms / 2, rest_ms / 10))
         return hard, hard
     due = spare / (min(moves_left, HORIZON) + 1 if moves_left else HORIZON) + 0.7 * increment_ms
     hard = max(1.0, min(2.2 * due, spare / 3))
@@ -69,12 +69,18 @@ class Wire:
     def stop(self) -> bool:
         """Take in what has come while thinking; True when the search is to stop."""
         while self.poll.poll(0):
-            self.hear()
+            self.hear(self.read())
         return self.stopping
 
-    def hear(self) -> None:
+    def start(self) -> None:
+        """A search begins: what came with its command may concern it already."""
+        self.stopping = self.aborted = False
+        lines, self.waiting = self.waiting, []
+        self.hear(lines)
+
+    def hear(self, lines: list[str]) -> None:
         """Answer at once what may be answered in a search, keep the rest for later."""
-        for line in self.read():
+        for line in lines:
             word = line.split()[0]
             if word == "quit":
                 raise SystemExit
@@ -123,7 +129,7 @@ class Wren:
 
     def think(self, limits: Limits) -> chess.Move | None:
         """A move for the side to move; None in a finished position."""
-        self.wire.stopping = self.wire.aborted = False
+        self.wire.start()
         search = Search(
             self.board,
             LEVELS[self.level - 1],
