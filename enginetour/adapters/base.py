@@ -3,23 +3,20 @@
 Nothing here waits. Whatever takes several lines (handshake, new game, fences) is a *script*: a generator that yields
 the absolute deadline up to which it listens and is sent the next thing said, or None when the deadline has passed.
 The referee runs the scripts of both engines side by side over one poll (`referee/converse.py`). Thinking has no
-script: `go` writes and stamps, `pull` reads and stamps, `heard` tells what it meant.
+script: `go` writes and stamps; `pull` reads and stamps, `heard` tells what it meant (`wire.py`).
 """
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections import deque
+from abc import abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from enginetour.adapters.intake import Intake
 from enginetour.adapters.position import Position
-from enginetour.adapters.said import NO_THOUGHT, Said, Thought, What, printable
+from enginetour.adapters.said import NO_THOUGHT, Said, Thought, What
+from enginetour.adapters.wire import Wire
 from enginetour.errors import EngineStalled, StartFailed
-from enginetour.supervise.process import EngineProcess
-from enginetour.task import Declared, EngineSpec
 from enginetour.timecontrol import TimeControl
 
 MS = 1_000_000  # nanoseconds in a millisecond
@@ -29,7 +26,6 @@ PING_NS = (
 )  # for the ping after it, and for the question before an illegal answer is judged (runner spec 5.2, 5.6)
 QUIET_NS = 20 * MS  # after each fence of an engine that answers twice (runner spec 5.7)
 POKE_NS = 500 * MS  # an empty line wakes a reader of single lines; survey: 200 ms later woke it in 5 of 6 tries
-DISCARD_READS = 16  # reads of 64 KiB before a search at most: a flood must not keep the referee from it
 
 Script = Generator[int, Said | None, None]
 Hearing = Generator[int, Said | None, Said | None]
@@ -59,38 +55,8 @@ class Ask:
     opening_plies: int = 0  # told before the first search
 
 
-class Engine(ABC):
+class Engine(Wire):
     """One engine process and what is known of it. Made by `open_engine`; ended by the shelf or by `kill`."""
-
-    def __init__(self, spec: EngineSpec, tag: str = "") -> None:
-        self.spec = spec
-        self.born_ns = time.monotonic_ns()
-        self.process = EngineProcess(spec, tag=tag)
-        self.intake = Intake()
-        self.own_name = ""
-        self.author = ""
-        self.declared: tuple[Declared, ...] = ()
-        self.problems: tuple[str, ...] = ()  # options of the spec that cannot be set, one sentence each
-        self.searches = 0  # times it was set thinking
-        self.answers = 0  # lines that ended a search
-        self.stale = 0  # answers out of turn
-        self.games = 0
-        self.ready = False  # handshake done
-        self.spoiled = ""  # why it may not be used for another game
-        self.fence = spec.quirks.fence
-        self.notes: dict[str, str] = {}  # first warning of each kind
-        self.new_notes: list[tuple[str, str]] = []  # of them, those that nobody has told yet
-        self.late_ns = 0  # stamp of an owed answer that came after `stop`
-        self._last_line_cut = False
-        self.search_text = b""  # raw output of the last search up to its answer
-        self.stamp_ns = 0  # of the last read
-        self._unheard: deque[Said] = deque()
-        self._pings = 0
-        self._pongs = 0
-        self._twice = False  # answers a ping more than once
-        self._last_write_ns = 0
-        self._ended = False
-        self.dead = False  # its output ended and all of it was heard
 
     # What the protocols differ in.
 
@@ -109,15 +75,6 @@ class Engine(ABC):
     @abstractmethod
     def go_lines(self, ask: Ask) -> bytes:
         """The words that set it thinking, in one write."""
-
-    @property
-    def due_ns(self) -> int | None:
-        """When `heard` may have something to tell without any new byte; None: never."""
-        return None
-
-    @abstractmethod
-    def _heard(self) -> Said | None:
-        """The next thing said among what was read."""
 
     @abstractmethod
     def _ping(self) -> bytes:
@@ -144,11 +101,6 @@ class Engine(ABC):
     # The path of every ply.
 
     @property
-    def thinking(self) -> bool:
-        """It owes an answer."""
-        return self.searches == self.answers + 1
-
-    @property
     def needs_approach(self) -> bool:
         """A plain `go` is not enough before a search."""
         return self.fence == "wait" or self.spec.quirks.line_delay_ms > 0
@@ -159,56 +111,6 @@ class Engine(ABC):
         self.search_text = b""
         self._last_write_ns = self.process.write(self.go_lines(ask))
         return self._last_write_ns
-
-    def pull(self) -> None:
-        """One read; `stamp_ns` is the time right after it."""
-        chunk, stamp = self.process.read()
-        if chunk:
-            self.stamp_ns = stamp
-            self.intake.feed(chunk)
-        elif self.process.eof and not self._ended:
-            self._ended = True
-            self.stamp_ns = stamp
-            self._last_line_cut = self.intake.end()
-
-    def heard(self) -> Said | None:
-        """The next thing said among what was read and not yet heard, or None."""
-        if self._unheard:
-            return self._unheard.popleft()
-        said = self._heard()
-        if said is None:
-            self.dead = self._ended and self.due_ns is None
-            return None
-        if self._last_line_cut and not len(self.intake):
-            said = said._replace(cut=True)
-        if said.what is What.STALE:
-            self.stale += 1
-            self.fence = "wait"  # runner spec 5.5: for the rest of its life
-            self.note("out-of-turn", f"answered {printable(said.text)!r} when it was not asked; dropped")
-        return said
-
-    def search_over(self) -> None:
-        """It ended its search by something else than a move: a resignation, a result."""
-        self.answers = self.searches
-
-    def discard(self) -> tuple[Said, ...]:
-        """Read what waits before a search; what matters out of turn is returned, answers are stale."""
-        mattering = []
-        for _ in range(DISCARD_READS):
-            before = self.stamp_ns
-            self.pull()
-            while (said := self.heard()) is not None:
-                if said.what not in (What.LINE, What.STALE, What.PONG, What.FEATURE):
-                    mattering.append(said)
-            if self.stamp_ns == before or self._ended:
-                break
-        return tuple(mattering)
-
-    def note(self, kind: str, words: str) -> None:
-        """A warning: only the first of each kind is kept."""
-        if kind not in self.notes:
-            self.notes[kind] = words
-            self.new_notes.append((kind, words))
 
     # Pieces of scripts.
 
@@ -283,7 +185,7 @@ class Engine(ABC):
         while (said := (yield from self.hear(until))) is not None:
             self.aside(said)
 
-    def aside(self, said: Said) -> None:  # noqa: B027 - most of what is said between games means nothing
+    def aside(self, said: Said) -> None:
         """Something said inside a script that the script does not wait for; raises Unsupported where it must."""
 
     def stall_words(self, limit_ns: int) -> str:

@@ -6,7 +6,7 @@ import time
 
 from enginetour.adapters import cecp_lines, options
 from enginetour.adapters.base import MS, Ask, Engine, Script, Setup
-from enginetour.adapters.cecp_setup import UNLIMITED_MS, edit_lines, start_board, time_lines
+from enginetour.adapters.cecp_setup import UNLIMITED_MS, edit_lines, feature_wishes, start_board, time_lines
 from enginetour.adapters.features import Features
 from enginetour.adapters.intake import KEPT
 from enginetour.adapters.said import Said, Thought, What, printable
@@ -17,11 +17,8 @@ from enginetour.timecontrol import TimeControl
 
 SILENT_NS = 2_000 * MS  # without a feature line: protocol 1 (runner spec 7)
 HELD_NS = 200 * MS  # a numbered move may be an echo: held back so long (runner spec 7)
-# Wishes in an engine file that mean a feature where no option of that name is declared.
-_FEATURE_WISHES = {"memory": "memory", "hash": "memory", "cores": "smp", "threads": "smp"}
 # Sent to every engine and missed by none that does not know them.
 _COURTESIES = frozenset({"computer", "easy", "post", "result"})
-_COMMANDS = {"memory": "memory", "smp": "cores"}
 
 
 class CecpEngine(Engine):
@@ -63,13 +60,12 @@ class CecpEngine(Engine):
         self.ready = True
 
     def _set_options(self) -> Script:
-        wanted, feature_lines = self._feature_wishes()
+        wanted, lines, self.problems = feature_wishes(self.spec, self.features)
         chosen = (*options.standard(self.declared, wanted), *wanted)
         settings, problems = options.check(self.declared, chosen)
         self.problems = (*self.problems, *problems)
         if self.problems:
             raise StartFailed("; ".join(self.problems), category="bad-option")
-        lines = feature_lines
         for option, text in settings:
             value = {"true": "1", "false": "0"}[text] if option.kind == "check" else self.process.expand(text)
             pressed = option.kind in options.PRESSED
@@ -83,25 +79,6 @@ class CecpEngine(Engine):
     def _take_features(self) -> None:
         self.declared = tuple(self.features.options.values())
         self.own_name = printable(self.features.values.get("myname", ""))
-
-    def _feature_wishes(self) -> tuple[tuple[tuple[str, str], ...], list[bytes]]:
-        """The spec's options without those that `memory` and `cores` serve, and these commands."""
-        wanted, lines, problems = [], [], []
-        for name, value in self.spec.options:
-            feature = _FEATURE_WISHES.get(name.casefold())
-            if feature is None or name.casefold() in self.features.options:
-                wanted.append((name, value))
-            elif feature == "smp" and self.spec.quirks.no_cores:
-                continue
-            elif not self.features.on(feature):
-                if not (feature == "smp" and value == "1"):
-                    problems.append(f"unknown option {name!r}: it declares neither such an option nor {feature}=1")
-            elif not (value.isascii() and value.isdigit() and int(value) > 0):
-                problems.append(f"option {name!r} is a whole number above 0, found {value!r}")
-            else:
-                lines.append(f"{_COMMANDS[feature]} {value}".encode("ascii"))
-        self.problems = tuple(problems)
-        return tuple(wanted), lines
 
     # A game.
 

@@ -1,16 +1,45 @@
-"""What a CECP engine is told before a game: time controls and positions (protocol spec, "level", "st", "edit")."""
+"""What a CECP engine is told before a game: memory, time controls, positions (protocol spec: "level", "st", "edit")."""
 
 from __future__ import annotations
 
 import chess
 
+from enginetour.adapters.features import Features
 from enginetour.adapters.position import Position
 from enginetour.errors import Unsupported
-from enginetour.task import Quirks
+from enginetour.task import EngineSpec, Quirks
 from enginetour.timecontrol import Stage, TimeControl, seconds_text
 
 UNLIMITED_MIN = 60  # minutes told when only a depth is asked: more than the hang limit, so the depth decides
 UNLIMITED_MS = UNLIMITED_MIN * 60_000
+# Wishes in an engine file that mean a feature where no option of that name is declared.
+_WISHES = {"memory": "memory", "hash": "memory", "cores": "smp", "threads": "smp"}
+_COMMANDS = {"memory": "memory", "smp": "cores"}
+
+
+def feature_wishes(
+    spec: EngineSpec, features: Features
+) -> tuple[tuple[tuple[str, str], ...], list[bytes], tuple[str, ...]]:
+    """The spec's options without those that `memory` and `cores` serve, these commands, and what is wrong.
+
+    One core is what every engine has: it is told only to those that declare smp and survive hearing it.
+    """
+    wanted: list[tuple[str, str]] = []
+    lines: list[bytes] = []
+    problems: list[str] = []
+    for name, value in spec.options:
+        feature = _WISHES.get(name.casefold())
+        if feature is None or name.casefold() in features.options:
+            wanted.append((name, value))
+        elif not (value.isascii() and value.isdigit() and int(value) > 0):
+            problems.append(f"option {name!r} is a whole number above 0, found {value!r}")
+        elif feature == "smp" and (spec.quirks.no_cores or (value == "1" and not features.on("smp"))):
+            continue
+        elif not features.on(feature):
+            problems.append(f"unknown option {name!r}: it declares neither such an option nor {feature}=1")
+        else:
+            lines.append(f"{_COMMANDS[feature]} {int(value)}".encode("ascii"))
+    return tuple(wanted), lines, tuple(problems)
 
 
 def time_lines(tc: TimeControl, quirks: Quirks, *, nps: bool) -> list[bytes]:

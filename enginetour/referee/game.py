@@ -19,7 +19,7 @@ from enginetour.referee.converse import converse, ended, heed
 from enginetour.referee.ends import Ends
 from enginetour.referee.link import Link
 from enginetour.referee.parting import leave, part, told
-from enginetour.referee.seats import Seat, sit_down
+from enginetour.referee.seats import Seat, question, sit_down
 from enginetour.referee.shelf import EngineShelf
 from enginetour.referee.verdict import Verdict
 from enginetour.supervise.waiting import wait
@@ -96,7 +96,7 @@ class Contest:
     def _ply(self) -> Verdict | None:
         white_to_move = self._position.board.turn == chess.WHITE
         seat, other = (self._white, self._black) if white_to_move else (self._black, self._white)
-        ask = self._ask(seat, other)
+        ask = question(self._position, seat, other, len(self._task.opening.moves))
         verdict = self._approach(seat, other, ask)
         if verdict is not None:
             return verdict
@@ -112,20 +112,6 @@ class Contest:
             return self._crash(seat, other)
         said = self._await(seat, other)
         return said if isinstance(said, Verdict) else self._answered(seat, said)
-
-    def _ask(self, seat: Seat, other: Seat) -> Ask:
-        own, theirs = seat.clock, other.clock
-        return Ask(
-            self._position,
-            seat.white,
-            own.tc,
-            own.shown_ms(),
-            theirs.shown_ms(),
-            own.increment_ms,
-            theirs.increment_ms,
-            own.moves_to_go,
-            len(self._task.opening.moves),
-        )
 
     def _approach(self, seat: Seat, other: Seat, ask: Ask) -> Verdict | None:
         """Everything that stands before `go`, on nobody's clock."""

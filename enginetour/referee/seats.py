@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from enginetour.adapters.base import Engine, Script, Setup
+from enginetour.adapters.base import Ask, Engine, Script, Setup
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Thought
 from enginetour.adapters.start import open_engine
@@ -115,6 +115,22 @@ def start_fault(fault: EngineFault) -> EngineFault:
     if isinstance(fault, EngineStalled):
         return StartFailed(fault.detail, category="start-timeout")
     return fault
+
+
+def question(position: Position, seat: Seat, other: Seat, opening_plies: int) -> Ask:
+    """What the side to move is asked, with both clocks as they stand."""
+    own, theirs = seat.clock, other.clock
+    return Ask(
+        position,
+        seat.white,
+        own.tc,
+        own.shown_ms(),
+        theirs.shown_ms(),
+        own.increment_ms,
+        theirs.increment_ms,
+        own.moves_to_go,
+        opening_plies,
+    )
 
 
 def incident(engine: Engine | None, name: str, category: str, cause: str, ply: int, lines: int = 50) -> Incident:

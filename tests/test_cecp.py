@@ -1,0 +1,207 @@
+"""CECP: features, lines, setups."""
+
+from __future__ import annotations
+
+import chess
+import pytest
+
+from enginetour.adapters import cecp_lines
+from enginetour.adapters.cecp_setup import edit_lines, feature_wishes, time_lines
+from enginetour.adapters.features import Features
+from enginetour.adapters.features import read_option as read_feature_option
+from enginetour.adapters.said import Thought
+from enginetour.errors import Unsupported
+from enginetour.task import Declared, EngineSpec, Quirks
+from enginetour.timecontrol import TimeControl
+from tests.playing import game, scripted, sound
+
+
+def test_features_are_read_leniently() -> None:
+    """Several a line, quoted or not, unquoted text, unknown names apart."""
+    features = Features()
+    read = features.read('ping=1 setboard = 0 myname="Two Words" variants="normal,losers" wheel=3 ping=1 done=1')
+    assert read == (["ping", "setboard", "myname", "variants", "done"], ["wheel"])
+    assert features.on("ping")
+    assert not features.on("setboard", default=True)
+    assert features.on("time", default=True)
+    assert features.values["myname"] == "Two Words"
+    assert Features().read("myname=Fairy-Stockfish")[0] == ["myname"]
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("Hash -spin 16 1 1024", Declared("Hash", "spin", "16", 1, 1024)),
+        ("Use -own book -check 1", Declared("Use -own book", "check", "1")),
+        ("Level -combo Easy /// *Hard", Declared("Level", "combo", "Hard", None, None, ("Easy", "Hard"))),
+        ("Wipe -button", Declared("Wipe", "button")),
+        ("Book -file book.bin", Declared("Book", "file", "book.bin")),
+        ("Odd -wheel 3", None),
+        ("Odd -spin x 1 2", None),
+        ("-spin 1 1 1", None),
+    ],
+)
+def test_options_of_features(text: str, option: Declared | None) -> None:
+    """The kind is the last known word with a dash."""
+    assert read_feature_option(text) == option
+
+
+@pytest.mark.parametrize(
+    ("line", "thought"),
+    [
+        ("12 +0 100 1370000 Nc3 Nc6 Nf3", Thought(0, 12, 1370000, "Nc3 Nc6 Nf3")),
+        ("5     15        4      16532 d2d4 d7d5", Thought(15, 5, 16532, "d2d4 d7d5")),
+        ("2 13 0 97 (-) 3. e4 e5 4. Bxa6 bxa6", Thought(13, 2, 97, "(-) 3. e4 e5 4. Bxa6 bxa6")),
+        ("8     7     95     93346  3.  d4 Nf6 4. Nf3  d6", Thought(7, 8, 93346, "3. d4 Nf6 4. Nf3 d6")),
+        ("17 +33 99 206671 e4 c5", Thought(33, 17, 206671, "e4 c5")),
+        ("13 71 100 116297 20 115718 0\t e2e3 e7e6", Thought(71, 13, 116297, "e2e3 e7e6")),
+        ("0 0 0 0 (book) e4", Thought(0, 0, 0, "(book) e4")),
+        ("9. -100003 5 7 Qh4", Thought(-31_997, 9, 7, "Qh4")),
+        ("9& 100003? 5 7 Qh4", Thought(31_997, 9, 7, "Qh4")),
+        ("3. ... e7e5", None),
+        ("move e2e4", None),
+    ],
+)
+def test_thinking_lines_of_all_kinds(line: str, thought: Thought | None) -> None:
+    """As the surveyed engines print them: signs, bounds, columns, TAB, mates."""
+    assert cecp_lines.read_thinking(line) == thought
+
+
+@pytest.mark.parametrize(
+    ("line", "move"),
+    [
+        ("move e2e4", ("e2e4", False)),
+        ("My move is : d7d5", ("d7d5", False)),
+        ("My move is: O-O", ("O-O", False)),
+        ("1. ... d7d5", ("d7d5", True)),
+        ("1. e2e4", ("e2e4", True)),
+        ("12. ...", None),
+        ("moves are fun", None),
+    ],
+)
+def test_lines_that_announce_a_move(line: str, move: tuple[str, bool] | None) -> None:
+    """Numbered lines are marked: they may be echoes."""
+    assert cecp_lines.read_move(line) == move
+
+
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        ("1-0 {White mates}", "1-0"),
+        ("0-1", "0-1"),
+        ("1/2-1/2{Draw}", "1/2-1/2"),
+        ("* {aborted}", "*"),
+        ("*", "*"),
+        ("** debug **", ""),
+        ("1-0-0", ""),
+    ],
+)
+def test_result_lines(line: str, result: str) -> None:
+    """The score is read, the comment is text."""
+    assert cecp_lines.read_result(line) == result
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("Illegal move: e2e5", "e2e5"),
+        ("Illegal move:e2e5", "e2e5"),
+        ("Illegal move (game over): e2e5", "e2e5"),
+        ("Invalid move: sd 3", "sd 3"),
+        ("Error (unkown command): nopost", "nopost"),
+        ("Error (Illegal move or unknown command): e2e5", "e2e5"),
+        ("tellics hello", None),
+    ],
+)
+def test_error_lines(line: str, text: str | None) -> None:
+    """What is complained about, in every wording surveyed."""
+    assert cecp_lines.read_refusal(line) == text
+
+
+@pytest.mark.parametrize(
+    ("tc", "lines"),
+    [
+        ("60+0.05", ["level 0 1 0.05"]),
+        ("40/90", ["level 40 1:30 0"]),
+        ("0.5+0.1", ["level 0 0:01 0.1"]),
+        ("3605", ["level 0 60:05 0"]),
+        ("movetime=2", ["st 2"]),
+        ("depth=4", ["level 0 60 0", "sd 4"]),
+        ("10,depth=4", ["level 0 0:10 0", "sd 4"]),
+    ],
+)
+def test_time_controls_in_words(tc: str, lines: list[str]) -> None:
+    """Bases below a second are told as one, the first of several stages is the one told."""
+    assert [line.decode() for line in time_lines(TimeControl.parse(tc), Quirks(), nps=False)] == lines
+
+
+def test_fractions_of_a_second_only_where_they_are_safe() -> None:
+    """One surveyed engine exits on `st 0.1`."""
+    tc = TimeControl.parse("movetime=0.2")
+    with pytest.raises(Unsupported, match="whole seconds"):
+        time_lines(tc, Quirks(), nps=False)
+    assert time_lines(tc, Quirks(st_fraction=True), nps=False) == [b"st 0.2"]
+    assert time_lines(tc, Quirks(movetime="level"), nps=False) == [b"level 0 0:01 0.2"]
+
+
+def test_nodes_need_nps() -> None:
+    """N nodes are a second at N nodes a second."""
+    tc = TimeControl.parse("nodes=500")
+    assert time_lines(tc, Quirks(), nps=True) == [b"nps 500", b"st 1"]
+    with pytest.raises(Unsupported):
+        time_lines(tc, Quirks(), nps=False)
+
+
+def test_a_position_by_edit() -> None:
+    """With Black to move a White move goes first, for `edit` keeps the turn."""
+    lines = [line.decode() for line in edit_lines(chess.Board("4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"))]
+    assert lines == ["a2a3", "edit", "#", "Ke1", "Pe2", "c", "Ke8", "."]
+
+
+@pytest.mark.parametrize(
+    "fen",
+    [
+        "r3k2r/8/8/8/8/8/8/R3K2R w KQ - 0 1",
+        "rnbqkbnr/ppp1pppp/8/8/3pP3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 3",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - 7 20",
+    ],
+)
+def test_what_edit_cannot_say(fen: str) -> None:
+    """Other castling rights than the squares give, en passant, counters."""
+    with pytest.raises(Unsupported):
+        edit_lines(chess.Board(fen))
+
+
+def wishes(options: tuple[tuple[str, str], ...], features: str, **quirks: bool) -> tuple[object, ...]:
+    declared = Features()
+    declared.read(features)
+    return feature_wishes(EngineSpec("e", ("/e",), "cecp", options=options, quirks=Quirks(**quirks)), declared)  # type: ignore[arg-type]
+
+
+def test_memory_and_cores_stand_for_options() -> None:
+    """Only where they are declared, and cores not where hearing it kills the engine."""
+    both = (("Hash", "64"), ("Threads", "1"), ("Style", "x"))
+    assert wishes(both, "memory=1 smp=1") == ((("Style", "x"),), [b"memory 64", b"cores 1"], ())
+    assert wishes(both, "memory=1 smp=1", no_cores=True) == ((("Style", "x"),), [b"memory 64"], ())
+    assert wishes((("Threads", "1"),), "memory=1") == ((), [], ())
+    _, lines, problems = wishes((("memory", "64"), ("cores", "4")), "")
+    assert lines == []
+    assert isinstance(problems, tuple)
+    assert len(problems) == 2
+    assert wishes((("Hash", "x"),), "memory=1")[2] == ("option 'Hash' is a whole number above 0, found 'x'",)
+    assert wishes((("Hash", "8"),), 'memory=1 option="Hash -spin 1 1 9"') == ((("Hash", "8"),), [], ())
+
+
+def test_what_a_cecp_engine_hears() -> None:
+    """One `go` a game, clocks before every move, memory and options before the first `new`."""
+    options = (("memory", "8"), ("Depth", "4"), ("Book", "false"), ("level", "easy"), ("Wipe", ""))
+    short = game(scripted("cecp", "illegal", at=2, options=options), sound("cecp"), white_tc="40/60+1")
+    sent = [line.split(" > ", 1)[1] for line in short.incidents[-1].traffic if " > " in line]
+    assert sent[:2] == ["xboard", "protover 2"]
+    after = [line for line in sent[2:] if not line.startswith(("accepted", "ping"))]
+    assert after[:5] == ["memory 8", "option Depth=4", "option Book=0", "option Level=Easy", "option Wipe"]
+    assert after[5:11] == ["new", "force", "level 40 1 1", "post", "easy", "computer"]
+    assert after[11:14] == ["time 6100", "otim 6000", "go"]
+    assert [line.split()[0] for line in after[14:]] == ["time", "otim", "usermove"]
+    pings = [int(line.split()[1]) for line in sent if line.startswith("ping")]
+    assert pings == sorted(set(pings))

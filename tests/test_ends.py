@@ -1,0 +1,92 @@
+"""Rule ends, against python-chess's own count."""
+
+from __future__ import annotations
+
+import random
+
+import chess
+import pytest
+
+from enginetour.adapters.position import Position
+from enginetour.model import Outcome, Termination
+from enginetour.referee.ends import Ends
+from enginetour.task import Rules
+
+
+def play(fen: str | None, moves: str, **rules: int) -> tuple[Outcome, Termination] | None:
+    """How a game ends by these moves; the end must come with the last one."""
+    ends = Ends(Position(fen), Rules(**rules))  # type: ignore[arg-type]
+    end = None
+    for text in moves.split():
+        assert end is None
+        end = ends.push(chess.Move.from_uci(text))
+    return None if end is None else end[:2]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_repetitions_as_python_chess_counts_them(seed: int) -> None:
+    """In random games of few pieces the game ends exactly where python-chess sees the third occurrence."""
+    dice = random.Random(seed)
+    starts = [None, "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "4k3/pp6/8/8/8/8/PP6/4K3 w - - 0 1"]
+    for start in starts:
+        position = Position(start)
+        ends = Ends(position, Rules(fifty=75))
+        for _ in range(200):
+            board = position.board
+            moves = list(board.legal_moves)
+            back = [move for move in moves if board.move_stack[-2:-1] == [chess.Move(move.to_square, move.from_square)]]
+            end = ends.push(dice.choice(back or moves))
+            assert (end is not None and end[1] is Termination.REPETITION) == (
+                board.is_repetition(3) and not board.is_insufficient_material()
+            )
+            if end is not None:
+                break
+
+
+def test_lost_castling_rights_make_another_position() -> None:
+    """The king went and came back: the placement repeats, the position does not (FIDE 9.2.3)."""
+    shuffle = "e1e2 e8e7 e2e1 e7e8 "
+    kings = "4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1"
+    assert play(kings, shuffle * 2 + "e1e2") is None
+    assert play(kings, shuffle * 2 + "e1e2 e8e7") == (Outcome.DRAW, Termination.REPETITION)
+
+
+def test_en_passant_counts_only_when_it_is_legal() -> None:
+    """A pawn that could be taken in passing makes a position of its own, one that could not does not."""
+    shuffle = "g8f6 g1f3 f6g8 f3g1 "
+    assert play(None, "e2e4 " + shuffle * 2) == (Outcome.DRAW, Termination.REPETITION)
+    taking = "rnbqkbnr/ppp1pppp/8/8/3p4/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+    assert play(taking, "e2e4 " + shuffle * 2) is None
+
+
+@pytest.mark.parametrize(
+    ("fen", "moves", "expected"),
+    [
+        (None, "f2f3 e7e5 g2g4 d8h4", (Outcome.BLACK, Termination.MATE)),
+        ("7k/8/6K1/8/8/8/8/1Q6 w - - 99 80", "b1b8", (Outcome.WHITE, Termination.MATE)),
+        ("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", "f1f7", (Outcome.DRAW, Termination.STALEMATE)),
+        ("4k3/8/8/8/8/8/3p4/4K3 w - - 0 1", "e1d2", (Outcome.DRAW, Termination.MATERIAL)),
+        ("4k3/8/8/8/8/8/8/R3K3 w - - 99 80", "a1a2", (Outcome.DRAW, Termination.FIFTY)),
+        ("4k3/8/8/8/8/8/8/R3K3 w - - 98 80", "a1a2", None),
+    ],
+)
+def test_each_end(fen: str | None, moves: str, expected: tuple[Outcome, Termination] | None) -> None:
+    """Mate on the move that completes the fifty wins; bare kings are a draw at once."""
+    assert play(fen, moves) == expected
+
+
+def test_length_is_counted_with_the_opening() -> None:
+    """`max_moves` of both sides, or an engine's own limit of plies."""
+    assert play(None, "a2a3 a7a6 b2b3 b7b6", max_moves=2) == (Outcome.DRAW, Termination.ADJUDICATION_LENGTH)
+    ends = Ends(Position(), Rules(), max_plies=1)
+    end = ends.push(chess.Move.from_uci("e2e4"))
+    assert end is not None
+    assert end[1] is Termination.ADJUDICATION_LENGTH
+
+
+def test_a_claim_is_true_at_the_third_time_whatever_the_referee_waits_for() -> None:
+    """With `repetition = 5` a player may claim from the third occurrence on."""
+    ends = Ends(Position(), Rules(repetition=5))
+    for number, text in enumerate(("g1f3 g8f6 f3g1 f6g8 " * 2).split()):
+        assert ends.push(chess.Move.from_uci(text)) is None
+        assert ends.drawn() == (number == 7)

@@ -1,0 +1,71 @@
+"""Bytes in, lines out, whatever comes."""
+
+from __future__ import annotations
+
+import re
+
+from enginetour.adapters.intake import KEPT, LINE_CAP, Intake
+
+
+def test_an_answer_is_found_at_a_line_start_only() -> None:
+    """A word inside another line is no answer; blanks before it mean nothing."""
+    intake = Intake()
+    intake.feed(b"info string bestmove e2e4\n \tbestmove d2d4 ponder d7d5\nbestmove a2a3\n")
+    assert intake.answer(b"bestmove") == (b"info string bestmove e2e4\n", b" \tbestmove d2d4 ponder d7d5")
+    assert intake.line() == b"bestmove a2a3"
+
+
+def test_an_answer_byte_by_byte() -> None:
+    """It is whole only with its line end."""
+    intake = Intake()
+    for byte in b"info depth 1\nbestmove e2e4":
+        intake.feed(bytes([byte]))
+        assert intake.answer(b"bestmove") is None
+    intake.feed(b"\n")
+    assert intake.answer(b"bestmove") == (b"info depth 1\n", b"bestmove e2e4")
+    assert len(intake) == 0
+
+
+def test_memory_stays_bounded_and_the_last_score_survives() -> None:
+    """Old lines go first, but for the last one with a score; an endless line is cut."""
+    intake = Intake()
+    intake.feed(b"info depth 9 score cp 3\n")
+    for _ in range(40):
+        intake.feed(b"info string noise of an engine\n" * 2000)
+        assert len(intake) <= KEPT + 64
+    intake.feed(b"bestmove e2e4\n")
+    found = intake.answer(b"bestmove")
+    assert found is not None
+    assert found[0].startswith(b"info depth 9 score cp 3\n")
+
+
+def test_an_endless_line_is_cut_and_the_next_one_read() -> None:
+    """The rest of the line is thrown away as it streams in."""
+    intake = Intake()
+    for _ in range(10):
+        intake.feed(b"x" * 65536)
+        assert len(intake) <= LINE_CAP
+    assert intake.overlong
+    intake.feed(b"yy\nbestmove e2e4\n")
+    assert intake.answer(b"bestmove") == (b"x" * LINE_CAP + b"\n", b"bestmove e2e4")
+
+
+def test_the_last_line_may_lack_its_end() -> None:
+    """At end of file an unfinished line is closed, and that is told."""
+    intake = Intake()
+    intake.feed(b"a\nbestmove e2e4")
+    assert intake.end()
+    assert intake.answer(b"bestmove") == (b"a\n", b"bestmove e2e4")
+    assert not intake.end()
+
+
+def test_a_pattern_takes_its_line_and_what_came_before() -> None:
+    """Unfinished lines wait."""
+    intake = Intake()
+    pattern = re.compile(rb"^[ ]*move [^\n]*", re.MULTILINE)
+    intake.feed(b"5 3 1 9 move it\n move e2e4\nmove e7")
+    assert intake.match(pattern) == (b"5 3 1 9 move it\n", b" move e2e4")
+    assert intake.match(pattern) is None
+    intake.feed(b"e5\n")
+    assert intake.match(pattern) == (b"", b"move e7e5")
+    assert not intake.has(b"move")

@@ -1,0 +1,87 @@
+"""Options: the user's wishes against what an engine declares."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginetour.adapters.options import check, standard
+from enginetour.task import Declared
+
+DECLARED = (
+    Declared("Hash", "spin", "16", 1, 1024),
+    Declared("Ponder", "check", "true"),
+    Declared("Style", "combo", "Solid", None, None, ("Solid", "Very Risky")),
+    Declared("Clear Hash", "button"),
+    Declared("Log", "string", "<empty>"),
+    Declared("OwnBook", "spin", "1", 1, 2),
+    Declared("Odd", "wheel"),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sent"),
+    [
+        ("hash", "64", ("Hash", "64")),
+        ("HASH", "+1", ("Hash", "1")),
+        ("ponder", "True", ("Ponder", "true")),
+        ("Ponder", "off", ("Ponder", "false")),
+        ("style", "very risky", ("Style", "Very Risky")),
+        ("Clear Hash", "", ("Clear Hash", "")),
+        ("Clear Hash", "true", ("Clear Hash", "")),
+        ("Log", "/tmp/a b", ("Log", "/tmp/a b")),
+        ("Log", "", ("Log", "")),
+    ],
+)
+def test_what_fits_is_sent_in_the_declared_spelling(name: str, value: str, sent: tuple[str, str]) -> None:
+    """Names and values are found whatever their case."""
+    settings, problems = check(DECLARED, ((name, value),))
+    assert [(option.name, text) for option, text in settings] == [sent]
+    assert not problems
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("Hash", "abc", "a whole number from 1 to 1024, found 'abc'"),
+        ("Hash", "0", "from 1 to 1024"),
+        ("Hash", "1025", "from 1 to 1024"),
+        ("Hash", "1e3", "from 1 to 1024"),
+        ("Hash", "9" * 40, "from 1 to 1024"),
+        ("Ponder", "maybe", "true or false, found 'maybe'"),
+        ("Style", "Wild", "one of Solid, Very Risky; found 'Wild'"),
+        ("Clear Hash", "7", "a button without a value"),
+        ("Log", "a\nb", "one line of printable ASCII"),
+        ("Log", "caf\u00e9", "one line of printable ASCII"),
+        ("Hush", "1", "unknown option 'Hush'; nearest: 'Hash'"),
+        ("Contempt", "1", "it has Hash, Ponder"),
+        ("Odd", "1", "unknown kind 'wheel'"),
+    ],
+)
+def test_what_does_not_fit_is_named(name: str, value: str, words: str) -> None:
+    """Nothing wrong is ever sent; the sentence tells what is allowed."""
+    settings, problems = check(DECLARED, ((name, value),))
+    assert not settings
+    assert len(problems) == 1
+    assert words in problems[0]
+
+
+def test_an_engine_without_options() -> None:
+    """Its message does not list nothing."""
+    assert "declares no options" in check((), (("Hash", "1"),))[1][0]
+
+
+def test_a_button_set_to_false_is_not_pressed() -> None:
+    """No press, no problem."""
+    assert check(DECLARED, (("Clear Hash", "false"),)) == ((), ())
+
+
+def test_the_last_wish_for_an_option_counts() -> None:
+    """The same option twice is sent once."""
+    settings, _ = check(DECLARED, (("Hash", "1"), ("hash", "2")))
+    assert [text for _, text in settings] == ["2"]
+
+
+def test_the_standard_settings() -> None:
+    """Ponder goes off where it is declared and takes a false; what the user decides stays his."""
+    assert standard(DECLARED, ()) == (("Ponder", "false"),)
+    assert standard(DECLARED, (("ponder", "true"),)) == ()

@@ -1,0 +1,58 @@
+"""The position as engines are told it."""
+
+from __future__ import annotations
+
+import random
+
+import chess
+
+from enginetour.adapters.position import MAX_LINE, Position
+
+
+def told(line: bytes) -> chess.Board:
+    """The board that an engine builds from a position line."""
+    words = line.decode().split()
+    at = words.index("moves") if "moves" in words else len(words)
+    board = chess.Board() if words[1] == "startpos" else chess.Board(" ".join(words[2:at]))
+    for text in words[at + 1 :]:
+        board.push_uci(text)
+    return board
+
+
+def test_the_line_is_extended_move_by_move() -> None:
+    """The same bytes, with one word more a ply."""
+    position = Position()
+    assert position.line == b"position startpos"
+    position.push(chess.Move.from_uci("e2e4"))
+    before = position.line
+    position.push(chess.Move.from_uci("e7e5"))
+    assert position.line == before + b" e7e5" == b"position startpos moves e2e4 e7e5"
+
+
+def test_a_start_position_of_its_own() -> None:
+    """Castling rights without king and rook at home are not told: engines die on them."""
+    position = Position("4k3/8/8/8/8/8/4P3/4K3 w KQkq - 0 1")
+    assert position.line == b"position fen 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+
+
+def test_a_long_game_begins_anew_after_an_irreversible_move() -> None:
+    """The line never grows beyond what the shyest engine reads, and always leads to the same position."""
+    dice = random.Random(3)
+    position = Position()
+    for _ in range(900):
+        moves = [move for move in position.board.legal_moves]
+        if not moves:
+            break
+        quiet = [move for move in moves if not position.board.is_zeroing(move)] or moves
+        position.push(dice.choice(moves if len(position.moves) % 40 == 0 else quiet))
+        assert len(position.line) <= MAX_LINE
+        assert told(position.line).fen() == position.board.fen()
+    assert len(position.moves) > 300
+
+
+def test_san_is_kept_for_those_who_want_it() -> None:
+    """The last move in SAN, as it was before it was played."""
+    position = Position()
+    position.with_san = True
+    position.push(chess.Move.from_uci("g1f3"))
+    assert position.last_san == "Nf3"

@@ -1,0 +1,119 @@
+"""Probes: what is told of an engine before it plays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from enginetour.referee.link import Link
+from enginetour.referee.probe import probe
+from enginetour.supervise.ending import living
+from enginetour.task import EngineSpec, Probe, ProbeTask
+from enginetour.timecontrol import TimeControl
+from tests.playing import Protocol, scripted, sound
+
+BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
+
+
+def tried(spec: EngineSpec, *limits: str) -> Probe:
+    """A probe; nothing of the engine is alive afterwards."""
+    found = probe(ProbeTask(spec, tuple(TimeControl.parse(text) for text in limits)), Link())
+    assert not living
+    return found
+
+
+@BOTH
+def test_a_sound_engine_passes(protocol: Protocol) -> None:
+    """Handshake, options, a move under each limit, a second game, quit."""
+    found = tried(sound(protocol), "10+0.1", "depth=2")
+    assert not found.problems
+    assert not found.category
+    assert [step[0] for step in found.steps if step[0] != "handshake" and step[0] != "options"] == [
+        "a move under 10+0.1",
+        "a move under depth=2",
+        "a second game",
+        "quit",
+    ]
+    assert all(good for _, good, _ in found.steps)
+    assert found.own_name == "Scripted"
+    assert found.options
+
+
+@BOTH
+def test_without_limits_nothing_is_searched(protocol: Protocol) -> None:
+    """The quick probe is a handshake and a fence."""
+    found = tried(sound(protocol))
+    assert [what for what, _, _ in found.steps] == ["handshake", "options", "quit"]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("fault", "category", "words"),
+    [
+        ("exit-at-start", "start-failure", "exit 7; stderr: no net found"),
+        ("silent", "start-timeout", "does it flush stdout"),
+        ("crash", "unsupported", "it ended: exit 3; stderr: assertion failed"),
+        ("illegal", "unsupported", "not a legal move: 'e2e5'"),
+        ("hang", "unsupported", "no move within"),
+    ],
+)
+def test_what_is_wrong_is_told(protocol: Protocol, fault: str, category: str, words: str) -> None:
+    """Problems are sentences; the category says what kind."""
+    if (protocol, fault) == ("cecp", "silent"):
+        category, words = "", ""  # silence is protocol 1 until a move is asked
+    found = tried(scripted(protocol, fault, at=1, handshake_timeout=3.0 if fault == "silent" else 20.0), "0.1")
+    if category:
+        assert (found.category, len(found.problems)) == (category, 1)
+        assert words in found.problems[0]
+    else:
+        assert found.problems
+
+
+@BOTH
+def test_all_wrong_options_are_told_at_once(protocol: Protocol) -> None:
+    """One sentence each, and nothing was sent."""
+    found = tried(scripted(protocol, options=(("Hush", "1"), ("Nonsense", "2"))))
+    assert found.category == "bad-option"
+    assert len(found.problems) == 2
+    assert found.options
+
+
+def test_a_program_that_is_no_engine() -> None:
+    """`cat` shakes no hands."""
+    found = tried(EngineSpec("cat", ("/bin/cat",), "uci", quirks=scripted(handshake_timeout=0.5).quirks))
+    assert found.category == "start-timeout"
+    assert found.problems
+
+
+def test_a_missing_program() -> None:
+    """It says so, and nothing was started."""
+    found = tried(EngineSpec("gone", ("/nonexistent/engine",), "uci"))
+    assert found.category == "start-failure"
+
+
+REAL = [
+    ("stockfish", "uci"),
+    ("ethereal-chess", "uci"),
+    ("toga2", "uci"),
+    ("glaurung", "uci"),
+    ("fairy-stockfish", "uci"),
+    ("sjaakii", "uci"),
+    ("fairymax", "cecp"),
+    ("phalanx", "cecp"),
+    ("hoichess", "cecp"),
+    ("sjaakii", "cecp"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol"), [pytest.param(*pair, marks=pytest.mark.engine(pair[0]), id="-".join(pair)) for pair in REAL]
+)
+def test_real_engines_pass(name: str, protocol: Protocol) -> None:
+    """Engines of the survey shake hands and move under a clock, in two games of one process."""
+    program = shutil.which(name, path="/usr/games:/usr/local/games:" + os.environ.get("PATH", ""))
+    assert program
+    found = tried(EngineSpec(name, (program,), protocol, dir="scratch"), "1+0.1")
+    assert not found.problems
+    assert found.own_name

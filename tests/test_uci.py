@@ -1,0 +1,164 @@
+"""UCI: lines read, words sent, options pressed."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginetour.adapters.base import Ask
+from enginetour.adapters.position import Position
+from enginetour.adapters.said import Thought
+from enginetour.adapters.start import open_engine
+from enginetour.adapters.uci import UciEngine, go_words
+from enginetour.adapters.uci_lines import last_thought, plain, read_option
+from enginetour.errors import StartFailed
+from enginetour.referee.converse import converse
+from enginetour.referee.link import Link
+from enginetour.task import Declared
+from enginetour.timecontrol import TimeControl
+from tests.playing import scripted
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ("option name Hash type spin default 16 min 1 max 33554432", Declared("Hash", "spin", "16", 1, 33554432)),
+        ("option name Clear Hash type button", Declared("Clear Hash", "button")),
+        ("option name Ponder type check default false", Declared("Ponder", "check", "false")),
+        ("option name SyzygyPath type string default <empty>", Declared("SyzygyPath", "string", "<empty>")),
+        (
+            "option name NullMove Pruning type combo default Always var Always var Fail High var Never",
+            Declared("NullMove Pruning", "combo", "Always", None, None, ("Always", "Fail High", "Never")),
+        ),
+        (
+            "option name a name of type default type check default true",
+            Declared("a name of type default", "check", "true"),
+        ),
+        ("option name Big type spin default 0 min -9 max " + "9" * 25, Declared("Big", "spin", "0", -9, 2**63 - 1)),
+    ],
+)
+def test_options_as_declared(line: str, option: Declared) -> None:
+    """Names with blanks and protocol words, combos with several words, numbers beyond 64 bits."""
+    assert read_option(line) == option
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "option",
+        "option name",
+        "option name X",
+        "option name X type wheel",
+        "option name X type spin default 1 min a max 2",
+    ],
+)
+def test_options_that_cannot_be_used(line: str) -> None:
+    """Unknown types and spins without numbers are no options."""
+    assert read_option(line) is None
+
+
+def test_escapes_and_blanks_are_stripped() -> None:
+    """Coloured boards and titles leave their text, bad UTF-8 leaves marks."""
+    assert plain(b"\x1b[1;31mid\x1b[0m  name \t X\x1b]0;title\x07 \r") == "id name X"
+    assert plain(b"\xff ok") == "\ufffd ok"
+
+
+@pytest.mark.parametrize(
+    ("text", "thought"),
+    [
+        (b"info depth 12 seldepth 20 score cp -31 nodes 99 pv e2e4 e7e5\n", Thought(-31, 12, 99, "e2e4 e7e5")),
+        (b"info depth 3 score mate 2 nodes 5\n", Thought(31_998, 3, 5)),
+        (b"info depth 3 score mate -2 lowerbound nodes 5\n", Thought(-31_998, 3, 5)),
+        (b"info depth 0 score mate 0\n", Thought(-32_000, 0)),
+        (b"info depth 1 score cp 5\ninfo depth 2 currmove e2e4\ninfo string score cp 9\n", Thought(5, 1)),
+        (
+            b"info depth 1 score cp 5 multipv 1 pv a2a3\ninfo depth 1 multipv 2 score cp 1\n",
+            Thought(5, 1, None, "a2a3"),
+        ),
+        (b"info score cp 7 upperbound depth 4\n", Thought(7, 4)),
+        (b"info depth 1 score cp 5\ninfo depth 2 score cp nan nodes 3\n", Thought(5, 1)),
+        (b"info depth 1 score cp\n", Thought()),
+        (b"info depth 1 score\nx score y\n", Thought()),
+        (b"", Thought()),
+    ],
+)
+def test_the_last_scored_line(text: bytes, thought: Thought) -> None:
+    """Mates as +-(32000 - n); other variations, strings and lines without a score change nothing."""
+    assert last_thought(text) == thought
+
+
+def ask(tc: str, **kept: object) -> Ask:
+    return Ask(Position(), white=False, tc=TimeControl.parse(tc), **kept)  # type: ignore[arg-type]
+
+
+def test_go_tells_the_clocks_by_colour() -> None:
+    """wtime is White's, whoever asks; moves to go where the stage has an end."""
+    clocks = {"own_ms": 900, "other_ms": 1200, "own_increment_ms": 10, "other_increment_ms": 20}
+    assert go_words(ask("1+0.01", **clocks)) == "go wtime 1200 btime 900 winc 20 binc 10"
+    assert go_words(ask("5/1", own_ms=900, moves_to_go=4)) == "go wtime 900 btime 900 winc 0 binc 0 movestogo 4"
+
+
+def test_go_tells_limits() -> None:
+    """Fixed time, nodes, depth; beside a clock where configured."""
+    assert go_words(ask("movetime=0.1")) == "go movetime 100"
+    assert go_words(ask("nodes=1000")) == "go nodes 1000"
+    assert go_words(ask("1,depth=8", own_ms=1000)) == "go wtime 1000 btime 1000 winc 0 binc 0 depth 8"
+
+
+def shaken(fault: str = "", options: tuple[tuple[str, str], ...] = (), **quirks: object) -> tuple[UciEngine, object]:
+    """An engine after its handshake, and how that ended; the engine is dead."""
+    engine = open_engine(scripted("uci", fault, options=options, **quirks))
+    assert isinstance(engine, UciEngine)
+    end = converse({engine: engine.handshake()}, Link())[engine]
+    engine.kill()
+    return engine, end
+
+
+def test_what_a_handshake_leaves() -> None:
+    """Names, options, and what was sent: the standard settings and the user's."""
+    engine, end = shaken(options=(("hash", "32"), ("Clear Hash", ""), ("style", "very risky"), ("Log", "{scratch}/x")))
+    assert end is None
+    assert (engine.own_name, engine.author) == ("Scripted", "the tests")
+    assert [option.name for option in engine.declared] == ["Hash", "Ponder", "Clear Hash", "OwnBook", "Style", "Log"]
+    sent = [line.split(" > ", 1)[1] for line in engine.process.traffic() if " > " in line]
+    assert sent == [
+        "uci",
+        "isready",
+        "setoption name Ponder value false",
+        "setoption name OwnBook value false",
+        "setoption name Hash value 32",
+        "setoption name Clear Hash",
+        "setoption name Style value Very Risky",
+        f"setoption name Log value {engine.process.scratch}/x",
+        "isready",
+    ]
+
+
+def test_odd_options_are_one_warning_a_kind() -> None:
+    """Duplicates, unknown types and spins without numbers do not stop a handshake."""
+    engine, end = shaken("odd-options")
+    assert end is None
+    assert sorted(engine.notes) == ["double-option", "odd-option"]
+    assert "a name type type" in [option.name for option in engine.declared]
+
+
+def test_a_wrong_option_is_never_sent() -> None:
+    """The handshake fails with what is allowed."""
+    engine, end = shaken(options=(("Hash", "abc"),))
+    assert isinstance(end, StartFailed)
+    assert end.category == "bad-option"
+    assert engine.problems == ("option 'Hash' is a whole number from 1 to 1024, found 'abc'",)
+    assert not any("setoption" in line for line in engine.process.traffic())
+
+
+def test_a_silent_engine_gets_a_hint() -> None:
+    """No output at all: perhaps its output waits in a buffer."""
+    _, end = shaken("silent", handshake_timeout=0.3)
+    assert isinstance(end, StartFailed)
+    assert end.category == "start-timeout"
+    assert "does it flush stdout" in end.detail
+
+
+def test_the_words_of_a_stall_name_the_line_delay() -> None:
+    """An engine that loses the second of two lines is told apart by a hint."""
+    engine, _ = shaken()
+    assert "line_delay_ms" in engine.stall_words(10**9)
