@@ -24,6 +24,7 @@ from enginetour.registry import load as load_registry
 from enginetour.shipped import shipped
 from enginetour.task import EngineSpec, GameTask, Probe, ProbeTask, Rules, Side
 from enginetour.timecontrol import TimeControl
+from enginetour.tomlplace import near
 
 # Margins in ms for a clock and for a fixed time a move (runner spec 3).
 CLOCK_MARGIN_MS = 50
@@ -111,6 +112,10 @@ def prepare(path: Path, db: Path | None) -> Plan:
             entrants.append(entrant)
             sides[entrant.name] = plan.side(spec, section)
     _refuse_seeds(config, sides)
+    for name in config.ratings.anchor:
+        if name not in sides:
+            what = f"anchor {name!r} is no entrant{near(name, sides)}"
+            raise InputRefused(what, place=config.at("ratings", "anchor", name))
     return replace(plan, entrants=tuple(entrants), sides=sides)
 
 

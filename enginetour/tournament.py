@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 from enginetour.changes import Desk, desk_of
-from enginetour.errors import InputRefused, StoreRefused, UsageRefused
+from enginetour.errors import InputRefused, StorageFailed, StoreRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.model import Entrant, Note, Pairing
 from enginetour.places import LocalPlace, end_leftovers
@@ -89,6 +91,7 @@ def opened(plan: Plan, *, new: bool, accept_change: bool, tell: Callable[[str], 
     name = plan.config.tournament.name
     with ExitStack() as stack:
         exists = plan.database.exists()
+        _refuse_unwritable(plan.database)
         if exists:
             # An existing database is looked at, and its tournament locked, before any engine starts.
             stack.enter_context(TournamentLock(plan.database, slug_of(name)))
@@ -227,6 +230,13 @@ def _refuse_unfinished(store: Store, name: str) -> None:
     if format_.offers(state):
         step = "run without --new goes on with it; withdraw what cannot be played"
         raise UsageRefused(f"{log.title} has not ended", place="--new", step=step)
+
+
+def _refuse_unwritable(database: Path) -> None:
+    """StorageFailed before the first engine starts, when the store could not be written anyway."""
+    place = database if database.exists() else next(folder for folder in database.parents if folder.exists())
+    if not os.access(place, os.W_OK):
+        raise StorageFailed("cannot be written", place=str(place), step="check its rights, or choose another --db")
 
 
 def _refuse_few(plan: Plan) -> None:

@@ -82,8 +82,8 @@ def cli() -> None:
     same command resumes it after any stop.
 
     Exit codes: 0 all played, 1 our failure, 2 usage, 3 input refused, 4 engine
-    refused, 5 store busy or unusable, 7 storage full, 8 stopped as asked, 129,
-    130, 143 stopped by a signal.
+    refused, 5 store busy or unusable, 6 incidents (--fail-on), 7 storage full,
+    8 stopped as asked, 129, 130, 143 stopped by a signal.
     """
 
 
@@ -115,6 +115,18 @@ def main() -> None:
         if os.environ.get("ENGINETOUR_DEBUG"):
             raise
         click.echo(f"enginetour: our own failure, {type(error).__name__}: {error}", err=True)
-        click.echo("ENGINETOUR_DEBUG=1 shows where; please report it", err=True)
+        click.echo(f"where it happened: {_kept_traceback()}; please report it", err=True)
         code = 1
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _kept_traceback() -> str:
+    """Write the traceback being handled to a file of its own; its path."""
+    import tempfile
+    import traceback
+
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="enginetour-failure-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as sink:
+        traceback.print_exc(file=sink)
+    return sink.name

@@ -46,7 +46,9 @@ def ratings(
         title = "all tournaments" if log is None else log.title
         if system == "ml":
             found = (
-                rating_list(counted_pairs(store), anchors=fixed) if log is None else tell.tournament_list(log, fixed)
+                rating_list(counted_pairs(store), anchors=fixed)
+                if log is None
+                else tell.tournament_list(log, fixed or log.config["ratings"]["anchor"])
             )
             sheet = sheets.likelihood(f"ratings · {title}", found)
             show(sheet, as_json=as_json, as_csv=as_csv, value=found.to_json())

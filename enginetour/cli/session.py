@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ from enginetour.store.slugs import slug_of
 
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
+INCIDENTS_CODE = 6
 # Signals after which games in the air are dropped at once; SIGINT first lets them end.
 HARD = (signal.SIGTERM, signal.SIGHUP)
 
@@ -44,10 +46,20 @@ class Run:
         self.resume_new = resume_new  # the demo: an unfinished one is resumed, a finished one starts anew
         self.plan = prepare(config, db)
         self.signals: list[int] = []
+        self.until: float | None = None
         self._on_signal: Callable[[], None] = lambda: None  # replaced by one that wakes the loop
 
-    def go(self, *, slots: int | None, force: bool, most_games: int | None) -> int:
-        """Play until the end or a stop; the exit code."""
+    def go(
+        self,
+        *,
+        slots: int | None = None,
+        force: bool = False,
+        most_games: int | None = None,
+        until: float | None = None,
+        strict: bool = False,
+    ) -> int:
+        """Play until the end or a stop, start no game after `until` seconds; the exit code, `strict` on incidents."""
+        self.until = until
         count = slots or self.plan.config.play.slots
         cores = len(os.sched_getaffinity(0))
         if count > cores and not force:
@@ -57,7 +69,9 @@ class Run:
         with self._handlers():
             new = self.new and not (self.resume_new and self._unfinished())
             with tournament.opened(self.plan, new=new, accept_change=self.accept_change, tell=click.echo) as session:
-                return self._play(session, count, most_games)
+                code = self._play(session, count, most_games)
+                wrong = any(not incident.is_warning for _, incident in session.log.incidents())
+                return INCIDENTS_CODE if strict and wrong and code in (0, ENOUGH_CODE) else code
 
     def _unfinished(self) -> bool:
         from enginetour.store.tournaments import Store
@@ -86,6 +100,10 @@ class Run:
             if self.signals:
                 self._on_signal()
             inbox = _Inbox(scheduler, desk, self, picture)
+            if self.until is not None:
+                timer = threading.Timer(self.until, lambda: scheduler.inbox.put(lambda: scheduler.stop(now=False)))
+                timer.daemon = True
+                timer.start()
             return [ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)]
 
         try:
