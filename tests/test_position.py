@@ -40,7 +40,7 @@ def test_a_long_game_begins_anew_after_an_irreversible_move() -> None:
     dice = random.Random(3)
     position = Position()
     for _ in range(900):
-        moves = [move for move in position.board.legal_moves]
+        moves = list(position.board.legal_moves)
         if not moves:
             break
         quiet = [move for move in moves if not position.board.is_zeroing(move)] or moves

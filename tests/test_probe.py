@@ -27,7 +27,7 @@ def tried(spec: EngineSpec, *limits: str) -> Probe:
 @BOTH
 def test_a_sound_engine_passes(protocol: Protocol) -> None:
     """Handshake, options, a move under each limit, a second game, quit."""
-    found = tried(sound(protocol), "10+0.1", "depth=2")
+    found = tried(sound(protocol, moves="g1f3"), "10+0.1", "depth=2")
     assert not found.problems
     assert not found.category
     assert [step[0] for step in found.steps if step[0] != "handshake" and step[0] != "options"] == [

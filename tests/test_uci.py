@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from enginetour.adapters.base import Ask
@@ -104,7 +106,7 @@ def test_go_tells_limits() -> None:
     assert go_words(ask("1,depth=8", own_ms=1000)) == "go wtime 1000 btime 1000 winc 0 binc 0 depth 8"
 
 
-def shaken(fault: str = "", options: tuple[tuple[str, str], ...] = (), **quirks: object) -> tuple[UciEngine, object]:
+def shaken(fault: str = "", options: tuple[tuple[str, str], ...] = (), **quirks: Any) -> tuple[UciEngine, object]:
     """An engine after its handshake, and how that ended; the engine is dead."""
     engine = open_engine(scripted("uci", fault, options=options, **quirks))
     assert isinstance(engine, UciEngine)

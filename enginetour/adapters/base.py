@@ -110,6 +110,8 @@ class Engine(Wire):
         self.searches += 1
         self.search_text = b""
         self._last_write_ns = self.process.write(self.go_lines(ask))
+        if self.spec.quirks.line_delay_ms:
+            self._poke_ns = self._last_write_ns + POKE_NS
         return self._last_write_ns
 
     # Pieces of scripts.

@@ -147,7 +147,9 @@ class CecpEngine(Engine):
 
     def _turn_lines(self, ask: Ask) -> list[bytes]:
         lines = []
-        if self.features.on("time", default=True):
+        # Two surveyed engines take `time` for a clock and forget `st`, so a fixed time stands alone.
+        by_st = ask.tc.movetime_ms is not None and self.spec.quirks.movetime == "st"
+        if self.features.on("time", default=True) and not by_st:
             own, other = self._told_ms(ask)
             lines += [f"time {max(1, own // 10)}".encode("ascii"), f"otim {max(1, other // 10)}".encode("ascii")]
         position = ask.position
@@ -197,7 +199,7 @@ class CecpEngine(Engine):
     @property
     def due_ns(self) -> int | None:
         """When a held numbered move becomes the answer."""
-        return self._held_until if self._held is not None else None
+        return self._held_until if self._held is not None else super().due_ns
 
     def thought(self, text: bytes, *, white: bool) -> Thought:
         """Scores are from the engine's side, unless `whitepov` says otherwise."""

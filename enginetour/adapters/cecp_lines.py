@@ -28,7 +28,7 @@ def read_move(line: str) -> tuple[str, bool] | None:
     if found is not None:
         return found[1], False
     found = _NUMBERED.fullmatch(line)
-    return None if found is None or found[1] == "..." else (found[1], True)
+    return None if found is None or not found[1].strip(".") else (found[1], True)
 
 
 def read_result(line: str) -> str:

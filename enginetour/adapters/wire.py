@@ -42,6 +42,7 @@ class Wire(ABC):
         self._unheard: deque[Said] = deque()
         self._pings = 0
         self._pongs = 0
+        self._poke_ns = 0  # when a silent reader of single lines gets an empty one
         self._twice = False  # answers a ping more than once
         self._last_write_ns = 0
         self._ended = False
@@ -49,8 +50,8 @@ class Wire(ABC):
 
     @property
     def due_ns(self) -> int | None:
-        """When `heard` may have something to tell without any new byte; None: never."""
-        return None
+        """When `heard` is worth calling without any new byte; None: never."""
+        return self._poke_ns or None
 
     @abstractmethod
     def _heard(self) -> Said | None:
@@ -64,6 +65,8 @@ class Wire(ABC):
     def pull(self) -> None:
         """One read; `stamp_ns` is the time right after it."""
         chunk, stamp = self.process.read()
+        if chunk or self.process.eof:
+            self._poke_ns = 0
         if chunk:
             self.stamp_ns = stamp
             self.intake.feed(chunk)
@@ -76,6 +79,9 @@ class Wire(ABC):
         """The next thing said among what was read and not yet heard, or None."""
         if self._unheard:
             return self._unheard.popleft()
+        if self._poke_ns and time.monotonic_ns() >= self._poke_ns:
+            self._poke_ns = 0
+            self.process.write(b"\n")
         said = self._heard()
         if said is None:
             self.dead = self._ended and self.due_ns is None
