@@ -1,0 +1,59 @@
+"""``python -m tests.bench``: figures with ratios to a baseline measured in the same run. Nothing is asserted.
+
+A ratio says more than a time: it holds on another machine. The medians are over rounds in which subject and baseline
+take turns; in brackets the fastest and the slowest round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.bench import free
+from tests.bench.folding import folding
+from tests.bench.matches import matches
+from tests.bench.measure import Settings
+from tests.bench.rating import rating
+from tests.bench.starting import starting
+from tests.bench.storing import storing
+
+PARTS = ("fold", "store", "rate", "start", "match")
+
+
+def main() -> None:
+    """Print one line per measure."""
+    words = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    words.add_argument("parts", nargs="*", metavar="PART", help=f"which, default all: {', '.join(PARTS)}")
+    words.add_argument("--rounds", type=int, default=5, help="rounds of every measure (default %(default)s)")
+    words.add_argument("--games", type=int, default=10_000, help="games folded and stored (default %(default)s)")
+    words.add_argument("--engines", type=int, default=100, help="engines of the bubble (default %(default)s)")
+    words.add_argument("--rated", type=int, nargs=2, default=(1000, 100_000), metavar=("ENGINES", "GAMES"))
+    words.add_argument("--commits", type=int, default=100, help="commits a round (default %(default)s)")
+    words.add_argument("--match", type=int, default=20, help="games of the free engines, even (default %(default)s)")
+    words.add_argument("--folder", type=Path, help="where databases are measured (default: the temporary folder)")
+    given = words.parse_args()
+    if unknown := sorted(set(given.parts) - set(PARTS)):
+        words.error(f"unknown part {unknown[0]}; there are {', '.join(PARTS)}")
+    if given.match % 2 or given.match <= 2:
+        words.error("--match is an even number above 2")
+    with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
+        engines, games = given.rated
+        settings = Settings(
+            given.rounds, given.games, given.engines, (engines, games), given.commits, given.match, Path(folder)
+        )
+        program = free.build(settings.folder)
+        parts: dict[str, Callable[[], Iterator[str]]] = {
+            "fold": lambda: folding(settings),
+            "store": lambda: storing(settings),
+            "rate": lambda: rating(settings),
+            "start": lambda: starting(settings, program),
+            "match": lambda: matches(settings, program),
+        }
+        for name in given.parts or PARTS:
+            for said in parts[name]():
+                print(said, flush=True)
+
+
+main()
