@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from typing import Literal
+
 import pytest
 
+from enginetour.errors import MachineFailure
 from enginetour.model import Game, Opening, Outcome, Termination
+from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
 from enginetour.supervise.ending import living
 from tests.playing import Eavesdropper, Protocol, game, scripted, sound
@@ -79,7 +84,8 @@ def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
 @pytest.mark.parametrize("fault", ["answer-die", "closes-input", "half"])
 def test_an_answer_before_the_end_counts(protocol: Protocol, fault: str) -> None:
     """A move that came before the death is played; the death is judged at that engine's next turn."""
-    played = lost(game(scripted(protocol, fault), sound(protocol)), fault, Termination.CRASH)
+    slow = scripted(protocol, "late", at=2, seconds=0.3)  # time to die in
+    played = lost(game(scripted(protocol, fault), slow), fault, Termination.CRASH)
     assert played.plies == 4
 
 
@@ -104,12 +110,11 @@ def test_output_extends_no_deadline(fault: str) -> None:
     lost(game(scripted("uci", fault, at=1), sound(), white_tc="0.2"), fault, Termination.TIME)
 
 
-@BOTH
-@pytest.mark.parametrize("control", ["depth=3", "nodes=100", "movetime=0.2"])
+@pytest.mark.parametrize(
+    ("protocol", "control"), [("uci", "depth=3"), ("uci", "nodes=100"), ("uci", "movetime=0.2"), ("cecp", "depth=3")]
+)
 def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str) -> None:
     """Depth and nodes games know a hang limit, fixed times their own."""
-    if protocol == "cecp" and control != "depth=3":
-        pytest.skip("the scripted CECP engine is told only a depth")
     lost(game(scripted(protocol, "hang", at=1), sound(), white_tc=control, hang_limit=0.3), "hang", Termination.TIME)
 
 
@@ -376,6 +381,69 @@ def test_an_opening_that_ends_the_game_is_ours_to_refuse() -> None:
     """Such an opening is no engine's failure."""
     with pytest.raises(ValueError, match="ends the game"):
         game(sound(), sound(), opening=Opening("mate", 1, None, ("f2f3", "e7e5", "g2g4", "d8h4")))
+
+
+class Stopping(Link):
+    """A link over which the word comes to drop the game at once, as soon as a move was played."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+        self.control_fd = self._read
+
+    def stopping(self) -> Literal["", "finish", "now"]:
+        os.read(self._read, 1)
+        return "now"
+
+    def tell(self, name: str, payload: object) -> None:
+        if name == "move":
+            os.write(self._write, b"x")
+
+    def close(self) -> None:
+        os.close(self._read)
+        os.close(self._write)
+
+
+def test_a_stop_leaves_no_game_and_no_engine() -> None:
+    """Told to stop now, the game does not exist, and both engines are dead."""
+    link = Stopping()
+    with pytest.raises(MachineFailure):
+        game(sound(), scripted("uci", "hang", at=2), link=link)
+    link.close()
+
+
+def test_engines_live_on_between_games() -> None:
+    """The second game is played by the same processes, whatever their colours."""
+    shelf = EngineShelf()
+    one, two = sound(fence="inline"), sound("cecp")
+    drawn(game(one, two, shelf=shelf))
+    pids = sorted(process.pid for process in living)
+    drawn(game(two, one, shelf=shelf))
+    assert sorted(process.pid for process in living) == pids
+    assert len(pids) == 2
+    shelf.close_all()
+
+
+def test_what_may_not_play_again_is_ended() -> None:
+    """Who broke a rule or declares reuse=0 leaves after the game; another pair sends all others off."""
+    shelf = EngineShelf()
+    lost(
+        game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), shelf=shelf), "illegal", Termination.ILLEGAL_MOVE
+    )
+    assert not living
+    drawn(game(sound(), sound("cecp"), shelf=shelf))
+    drawn(game(sound(fence="wait"), sound("cecp", fence="wait"), shelf=shelf))
+    assert len(living) == 2
+    shelf.close_all()
+
+
+def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
+    """Depths and fixed times outlive `new` in surveyed engines."""
+    shelf = EngineShelf()
+    drawn(game(sound("cecp"), sound(), shelf=shelf, white_tc="depth=2"))
+    before = {process.pid for process in living}
+    drawn(game(sound("cecp"), sound(), shelf=shelf))
+    assert len(before & {process.pid for process in living}) == 1
+    shelf.close_all()
 
 
 def test_what_the_live_page_hears() -> None:

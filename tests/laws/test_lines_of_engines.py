@@ -1,0 +1,59 @@
+"""Whatever an engine prints is data: no line raises, nothing grows without bound."""
+
+from __future__ import annotations
+
+import chess
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.adapters import cecp_lines, uci_lines
+from enginetour.adapters.features import Features
+from enginetour.adapters.intake import KEPT, LINE_CAP, Intake
+from enginetour.adapters.moves import read_move
+from enginetour.adapters.said import LONGEST_PV, Thought, printable
+
+VOCABULARY = """info score cp mate depth nodes pv multipv string option name type spin default min max var check combo
+feature done=1 option= -spin /// move 1. ... 1-0 * 1/2-1/2 Illegal Error ( ) : e2e4 +3 -100003 " = 9"""
+WORDS = st.sampled_from([*VOCABULARY.split(), "\t", "\x00", "\xff", ""])
+LINES = st.lists(st.one_of(WORDS, st.text(max_size=8)), max_size=14).map(" ".join)
+
+
+def fits(thought: Thought) -> bool:
+    numbers = [number for number in (thought.score, thought.depth, thought.nodes) if number is not None]
+    return all(-(2**63) <= number < 2**63 for number in numbers) and len(thought.pv) <= LONGEST_PV
+
+
+@given(LINES)
+def test_no_line_raises(line: str) -> None:
+    """Every reader takes every line; what it makes of it is bounded."""
+    raw = line.encode("utf-8", "replace")
+    assert fits(uci_lines.last_thought(b"info " + raw + b" score " + raw))
+    assert fits(cecp_lines.last_thought(raw + b"\n" + raw))
+    text = uci_lines.plain(raw)
+    uci_lines.read_option("option name " + text)
+    cecp_lines.read_move(text)
+    cecp_lines.read_result(text)
+    cecp_lines.read_refusal(text)
+    Features().read(text)
+    assert printable(line).isprintable()
+
+
+@given(LINES)
+def test_a_move_that_is_read_is_legal(text: str) -> None:
+    """Nothing but legal moves comes out of any text."""
+    board = chess.Board()
+    move, _ = read_move(board, text, lenient_promotion=True)
+    assert move is None or board.is_legal(move)
+
+
+@given(st.lists(st.binary(max_size=400), max_size=30))
+def test_chunks_do_not_matter(chunks: list[bytes]) -> None:
+    """An answer is found at the same place however the stream is cut."""
+    whole, pieces = Intake(), Intake()
+    whole.feed(b"".join(chunks) + b"\nbestmove x\n")
+    found = None
+    for chunk in [*chunks, b"\nbestmove x\n"]:
+        pieces.feed(chunk)
+        found = found or pieces.answer(b"bestmove")
+        assert len(pieces) <= KEPT + LINE_CAP
+    assert found == whole.answer(b"bestmove")

@@ -1,0 +1,58 @@
+"""Verdicts that no scripted engine can bring about."""
+
+from __future__ import annotations
+
+import chess
+import pytest
+
+from enginetour.model import Outcome, Termination
+from enginetour.referee import verdict
+from enginetour.referee.clock import MS
+from enginetour.referee.seats import Seat
+from enginetour.task import EngineSpec, Rules, Side
+from enginetour.timecontrol import TimeControl
+
+
+def black() -> Seat:
+    return Seat(Side(EngineSpec("b", ("/b",), "uci"), TimeControl.parse("1"), 50), Rules(), white=False)
+
+
+def flag(over_ms: int, own_ms: int, rules: Rules, fen: str = chess.STARTING_FEN) -> verdict.Verdict:
+    seat = black()
+    return verdict.flag(seat, chess.Board(fen), rules, seat.clock.flag_ns() + over_ms * MS, own_ms * MS, "late")
+
+
+def test_a_flag_beyond_the_referees_own_share_is_a_loss() -> None:
+    """Nothing is doubtful when the overrun is larger than all the referee can have cost."""
+    told = flag(5, 4, Rules())
+    assert (told.outcome, told.termination, told.category) == (Outcome.WHITE, Termination.TIME, "time")
+    assert "doubtful" not in told.cause
+    assert "margin 50 ms" in told.cause
+
+
+def test_a_doubtful_flag_is_void_and_the_hosts() -> None:
+    """A smaller overrun voids the game; nobody is to blame."""
+    told = flag(4, 5, Rules())
+    assert (told.outcome, told.category, told.culprit) == (Outcome.VOID, "host", None)
+    assert "up to 5.0 ms" in told.cause
+
+
+def test_a_doubtful_flag_may_be_kept_as_a_loss() -> None:
+    """With the figures beside it."""
+    told = flag(4, 5, Rules(doubtful_flag="loss"))
+    assert told.outcome is Outcome.WHITE
+    assert "doubtful" in told.cause
+
+
+@pytest.mark.parametrize(
+    ("fen", "outcome"),
+    [
+        ("4k3/8/8/8/8/8/8/q3K3 b - - 0 1", Outcome.DRAW),
+        ("4k3/8/8/8/8/8/8/q3KB2 b - - 0 1", Outcome.DRAW),
+        ("4k3/8/8/8/8/8/8/b3KN2 b - - 0 1", Outcome.WHITE),
+        ("4k3/8/8/8/8/8/P7/q3K3 b - - 0 1", Outcome.WHITE),
+    ],
+)
+def test_who_cannot_mate_cannot_win_by_a_flag(fen: str, outcome: Outcome) -> None:
+    """Decided by material alone (FIDE 6.9)."""
+    assert flag(5, 0, Rules(), fen).outcome is outcome
