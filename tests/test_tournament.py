@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sqlite3
 import subprocess
@@ -12,24 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import chess.pgn
 import pytest
 
-from enginetour import tournament
 from enginetour.store.tournaments import Store
-
-CONFIG = """\
-[tournament]
-name = "trial"
-seed = 4
-[format]
-system = "{system}"
-{settings}
-[play]
-tc = "depth=1"
-{entrants}
-"""
-BUBBLE = "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 2"
+from tests.touring import BUBBLE, FOUR, audit, config, left_running, pgn_games, read, running, tour, typed
 
 
 @pytest.fixture
@@ -38,54 +23,10 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def config(
-    folder: Path, engines: tuple[str, ...], system: str = "bubble", settings: str = BUBBLE, more: str = ""
-) -> Path:
-    entrants = "\n".join(f'[[entrants]]\nengine = "{engine}"' for engine in engines) + more
-    path = folder / "trial.toml"
-    path.write_text(CONFIG.format(system=system, settings=settings, entrants=entrants), "utf-8")
-    return path
-
-
-def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:
-    """The command line as a tester types it, in the workspace."""
-    done = subprocess.run(
-        [sys.executable, "-m", "enginetour", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    if expect is not None:
-        assert done.returncode == expect, done.stdout + done.stderr
-    return done
-
-
-def read(folder: Path, *words: str) -> Any:
-    return json.loads(tour(folder, *words, "--json").stdout)
-
-
-def audit(folder: Path, name: str = "trial") -> int:
-    """No game lost or doubled: the log replays to the decisions that were noted; the number of games."""
-    with Store.open(folder / "results" / "enginetour.db", create=False) as store:
-        log = store.tournament(name)
-        tournament.audit(log)
-        lines = log.games()
-        assert [line.number for line in lines] == list(range(1, len(lines) + 1))
-        keys = [(*sorted((line.white, line.black)), line.meeting, line.leg, line.replay) for line in lines]
-        assert len(set(keys)) == len(keys)
-        return len(lines)
-
-
-FOUR = ("wren1", "wren2", "wren3", "wren4")
-
-
 def test_a_bubble_ends_with_ladder_list_and_pgn(workspace: Path) -> None:
     """Both protocols play; the ladder gives reasons, the list rates all, the PGN holds every game."""
     path = config(workspace, FOUR)
-    done = tour(workspace, "run", str(path))
+    done = typed(workspace, "run", str(path))
     assert "drop-out order" in done.stdout
     assert "wins the edition" in done.stdout
     assert "Finished game 1 (" in done.stdout
@@ -93,9 +34,7 @@ def test_a_bubble_ends_with_ladder_list_and_pgn(workspace: Path) -> None:
     assert done.stdout.count("Finished game ") == games
     listed = read(workspace, "ratings")["list"]
     assert sorted(row["name"] for row in listed) == ["Wren 1", "Wren 2", "Wren 3", "Wren 4"]
-    with (workspace / "results" / "trial.pgn").open() as source:
-        read_back = sum(1 for _ in iter(lambda: chess.pgn.read_game(source), None))
-    assert read_back == games
+    assert pgn_games(workspace / "results" / "trial.pgn") == games
     again = tour(workspace, "run", str(path))
     assert "Finished game" not in again.stdout
     assert audit(workspace) == games
@@ -148,32 +87,18 @@ def _killed_after(folder: Path, path: Path, games: int) -> int:
 def test_ctrl_c_stops_tidily(workspace: Path) -> None:
     """SIGINT: the running game may end, the exit code is 130, the message says how to go on."""
     path = config(workspace, FOUR)
-    command = [sys.executable, "-u", "-m", "enginetour", "run", str(path)]
-    with subprocess.Popen(
-        command, cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_default_signals
-    ) as running:
-        assert running.stdout is not None
-        next(line for line in running.stdout if line.startswith("Finished game"))
-        running.send_signal(signal.SIGINT)
-        _, told = running.communicate(timeout=60)
-    assert running.returncode == 130, told
+    with running(workspace, path, stderr=subprocess.PIPE) as process:
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
     assert f"enginetour run {path} goes on" in told
     audit(workspace)
 
 
-def _default_signals() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def test_a_second_run_is_refused_at_once(workspace: Path) -> None:
     """One run per tournament: the second says who has it and exits with 5; status asks the first."""
-    path = config(workspace, FOUR, settings=BUBBLE.replace("games_per_pairing = 2", "games_per_pairing = 8"))
-    command = [sys.executable, "-u", "-m", "enginetour", "run", str(path)]
-    with subprocess.Popen(
-        command, cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as first:
-        assert first.stdout is not None
-        next(line for line in first.stdout if line.startswith("Finished game"))
+    path = config(workspace, FOUR, settings=BUBBLE.replace("games_per_pairing = 2", "games_per_pairing = 200"))
+    with running(workspace, path) as first:
         second = tour(workspace, "run", str(path), expect=5)
         assert "already running" in second.stderr
         assert str(first.pid) in second.stderr
@@ -322,12 +247,6 @@ def read_plain(folder: Path, *words: str) -> Any:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left_running(tmp_path: Path) -> Iterator[None]:
-    """Whatever a test killed: no engine or slot whose command names this folder is alive afterwards."""
+    """Whatever a test killed: no engine or slot of this folder is alive afterwards."""
     yield
-    mine = os.getpid()
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        assert str(tmp_path).encode() not in line or folder.name == str(mine), line
+    assert left_running(tmp_path) == []
