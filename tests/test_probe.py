@@ -117,3 +117,10 @@ def test_real_engines_pass(name: str, protocol: Protocol) -> None:
     found = tried(EngineSpec(name, (program,), protocol, dir="scratch"), "1+0.1")
     assert not found.problems
     assert found.own_name
+
+
+def test_a_silent_program_is_no_engine() -> None:
+    """Protocol 1 has no handshake, so a program that only listens is found out by asking it for a move."""
+    found = tried(EngineSpec("cat", (shutil.which("cat") or "/bin/cat",), "cecp"))
+    assert found.problems
+    assert found.category == "unsupported"

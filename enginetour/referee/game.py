@@ -287,6 +287,7 @@ class Contest:
                 "white": pairing.white,
                 "black": pairing.black,
                 "number": self._task.number,
+                "opening": self._task.opening.name,
                 "fen": self._task.opening.fen,
                 "moves": list(self._position.moves),
                 "clocks": [seat.clock.rest_ms for seat in self.seats],

@@ -83,7 +83,7 @@ def _shake_hands(engine: Engine, found: _Findings, link: Link) -> bool:
     found.good("handshake", f"{engine.own_name or 'no name'}, {found.handshake_ms} ms")
     if "no-features" in engine.notes:
         found.good("features", engine.notes["no-features"])
-        if _wakes(engine, link):
+        if not engine.spec.quirks.line_delay_ms and _wakes(engine, link):
             problem = "its features came only after an empty line: it reads one line at a time; set line_delay_ms = 100"
             found.bad("features", problem, "unsupported")
             return False
@@ -110,7 +110,11 @@ def _with_stderr(engine: Engine, detail: str) -> str:
 
 def _moves(engine: Engine, task: ProbeTask, found: _Findings, link: Link) -> Engine:
     """A move under each limit; the engine as it is then, a new process where the old one could not change limits."""
-    for control in task.limits:
+    controls = task.limits
+    if not controls and "no-features" in engine.notes:
+        # Silence is what protocol 1 looks like, and `cat` too: only a move tells them apart.
+        controls = (TimeControl(movetime_ms=SHORT_MS),)
+    for control in controls:
         if not engine.suits(_short(control)):
             engine.process.end()
             engine = open_engine(task.spec)
