@@ -1,0 +1,146 @@
+"""A night in which somebody ends the tournament again and again, in every way, at any moment."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.night.lives import KILLS, SEED, Tour, everybody, send
+from tests.touring import config, left_running
+
+pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
+
+ALL_OF_IT = 0.3  # share of kills that hit scheduler, slots and engines at once
+WRENS = ("wren1", "wren2", "wren3", "wren4", "wren5", "wren6")
+BUBBLE = "size = 4\nmin_matches = 3\nunpark_threshold = 2\ngames_per_pairing = 2"
+BUSY_S = 2.0  # room for a busy machine on top of what is promised
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Path]:
+    """With a results folder; at the end nothing of it runs."""
+    (tmp_path / "results").mkdir()
+    yield tmp_path
+    left = left_running(tmp_path)
+    send(everybody(tmp_path), signal.SIGKILL)
+    assert left == []
+
+
+def tours(folder: Path, dice: random.Random, slots: int = 1) -> Iterator[Tour]:
+    """One bubble after the other in the same database, each to be gone on with until it has ended."""
+    for number in count(1):
+        path = config(folder, WRENS, settings=BUBBLE, name=f"night-{number}")
+        yield Tour(folder, path, dice, slots)
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_sigkill_at_any_moment_loses_and_doubles_nothing(
+    workspace: Path, slots: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After every SIGKILL the same command goes on; in the end the tournament is what it would have been unbroken."""
+    dice = random.Random(SEED + slots)
+    kills = games = lives = 0
+    for tour in tours(workspace, dice, slots):
+        while kills < KILLS:
+            life = tour.begin()
+            if tour.wait_for_a_moment(life):
+                whole = dice.random() < ALL_OF_IT
+                send(everybody(workspace) if whole else [life.process.pid], signal.SIGKILL)
+                kills += 1
+            tour.after(life, life.end())
+            if tour.finished():
+                break
+        games += tour.finish()
+        lives += tour.lives
+        if kills >= KILLS:
+            break
+    with capsys.disabled():
+        print(f"\n{slots} slots: {kills} kills in {lives} lives, {games} games, none lost, none doubled")
+
+
+@pytest.mark.parametrize(
+    ("number", "times", "whole", "code", "within"),
+    [
+        (signal.SIGTERM, 1, False, 143, 5.0),
+        (signal.SIGTERM, 1, True, 143, 5.0),
+        (signal.SIGHUP, 1, False, 129, 5.0),
+        (signal.SIGINT, 2, False, 130, 3.0),
+    ],
+    ids=["term", "term-everybody", "hup", "int-twice"],
+)
+def test_a_stop_at_any_moment_is_tidy(
+    workspace: Path,
+    number: signal.Signals,
+    times: int,
+    whole: bool,
+    code: int,
+    within: float,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The right exit code in time, no process left, nobody blamed, and the same command goes on."""
+    dice = random.Random(SEED + number + whole)
+    stops = games = 0
+    longest = 0.0
+    wanted = max(4, KILLS // 4)
+    for tour in tours(workspace, dice):
+        while stops < wanted:
+            life = tour.begin()
+            if tour.wait_for_a_moment(life):
+                begun = "database " in life.said()  # said right before its handlers are there
+                for turn in range(times):
+                    if turn:
+                        life.listen(dice.uniform(0.0, 0.3))
+                    send(everybody(workspace) if whole else [life.process.pid], number)
+                sent = time.monotonic()
+                ended = life.end()
+                longest = max(longest, time.monotonic() - sent)
+                assert time.monotonic() - sent < within + BUSY_S
+                stops += 1
+                tour.after(life, ended)
+                # As a shell sees it: dead by the signal before the handlers are there, or after they went, is the same.
+                shell = ended if ended >= 0 else 128 - ended
+                assert shell == code or (shell == 0 and tour.finished()), life.said()
+                if begun and not tour.finished():
+                    assert f"enginetour run {tour.path} goes on" in life.said()
+            else:
+                tour.after(life, life.end())
+            if tour.finished():
+                break
+        games += tour.finish()
+        if stops >= wanted:
+            break
+    with capsys.disabled():
+        print(f"\n{number.name}: {stops} stops, {games} games, the slowest stop took {longest:.2f} s")
+
+
+@pytest.mark.engine("stockfish")
+@pytest.mark.engine("fairymax")
+def test_real_engines_survive_kills(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """UCI and CECP with real clocks: killed, gone on with, as unbroken."""
+    dice = random.Random(SEED)
+    more = '\n[[entrants]]\nengine = "stockfish"\nname = "Stockfish B"\n'
+    path = config(
+        workspace,
+        ("stockfish", "fairymax"),
+        settings="size = 3\nmin_matches = 2\nunpark_threshold = 1\ngames_per_pairing = 4",
+        more=more,
+        name="real",
+        tc="0.2+0.02",
+    )
+    tour = Tour(workspace, path, dice)
+    kills = 0
+    while kills < max(4, KILLS // 5) and not tour.finished():
+        life = tour.begin()
+        if tour.wait_for_a_moment(life):
+            send(everybody(workspace) if dice.random() < ALL_OF_IT else [life.process.pid], signal.SIGKILL)
+            kills += 1
+        tour.after(life, life.end())
+    games = tour.finish()
+    with capsys.disabled():
+        print(f"\nstockfish and fairymax: {kills} kills in {tour.lives} lives, {games} games")
