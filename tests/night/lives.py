@@ -112,10 +112,11 @@ class Tour:
         return Life(process, errors)
 
     def wait_for_a_moment(self, life: Life) -> bool:
-        """Anything from the first instruction to a little after a game; False if it has ended before."""
+        """Anything from the first instruction to a game, the instant it is announced too; False if it ended before."""
         if self.dice.random() < 0.4:
             return life.listen(self.dice.uniform(0.0, 2.0))
-        return life.listen(STUCK_S, self.dice.randint(1, 4)) and life.listen(self.dice.uniform(0.0, 0.3))
+        later = self.dice.choice((0.0, self.dice.uniform(0.0, 0.3)))
+        return life.listen(STUCK_S, self.dice.randint(1, 4)) and life.listen(later)
 
     def after(self, life: Life, code: int) -> None:
         """What must hold when a life is over: no process, no announced game lost, none announced twice."""
