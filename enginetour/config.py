@@ -14,7 +14,7 @@ from enginetour.openings import OpeningSettings
 from enginetour.timecontrol import TimeControl
 from enginetour.tomlplace import near, read_toml, refusal, toml_place
 
-_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 
 
@@ -53,6 +53,13 @@ class PlaySection(BaseModel):
     grace: Annotated[float, Field(ge=0, le=86_400)] = 60.0
     openings: OpeningSettings = OpeningSettings()
     _tc = field_validator("tc")(_control)
+
+    @field_validator("openings", mode="before")
+    @classmethod
+    def _suite(cls, value: object) -> object:
+        if isinstance(value, str):
+            raise ValueError(f'write openings = {{ file = "{value}" }}')
+        return value
 
 
 class RatingsSection(BaseModel):
@@ -105,6 +112,8 @@ class EntrantSection(BaseModel):
         given = [key for key in ("engine", "command", "glob") if getattr(self, key)]
         if len(given) != 1:
             raise ValueError(f"give one of engine, command, glob; found {' and '.join(given) or 'none'}")
+        if self.command and not self.command[0].strip():
+            raise ValueError("command begins with a program")
         if self.command and not (self.name and self.protocol):
             raise ValueError("an entrant with a command needs name and protocol (uci or cecp)")
         if not self.command and self.protocol:
@@ -182,6 +191,7 @@ def load(path: Path) -> Config:
                 f"unknown key {key!r}; known: tournament, format, play, ratings, entrants",
                 place=_at(path, text, (key,)),
             )
+    _refuse_bare(path, text, table)
     options = _format_options(path, text, table.get("format"))
     try:
         config = Config.model_validate({**table, "path": path, "text": text, "format_options": options})
@@ -189,6 +199,17 @@ def load(path: Path) -> Config:
         raise refusal(error, path, text, Config) from None
     _refuse_impossible(config)
     return config
+
+
+def _refuse_bare(path: Path, text: str, table: dict[str, Any]) -> None:
+    """Whole sections that are not there, or are written as something else."""
+    if "tournament" not in table and any(key in table for key in ("format", "play", "entrants")):
+        raise InputRefused('[tournament] with name = "..." is missing', place=str(path))
+    if "format" in table and not table.get("entrants"):
+        step = 'add [[entrants]] with engine = "..." for each, best first; enginetour engines list tells which'
+        raise InputRefused("no entrants", place=_at(path, text, ("entrants",)), step=step)
+    if isinstance(table.get("entrants"), dict):
+        raise InputRefused("entrants is a list: write [[entrants]] for each", place=_at(path, text, ("entrants",)))
 
 
 def _format_options(path: Path, text: str, table: object) -> Any:

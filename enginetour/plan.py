@@ -31,6 +31,8 @@ CLOCK_MARGIN_MS = 50
 MOVETIME_MARGIN_MS = 100
 # Moves of a long game between engines; CCRL's games last 60 to 70 on average.
 LONG_GAME = 80
+QUICK = "2+0.05"  # a clock for one move of an engine that has said nothing of itself
+FEWEST = 2  # a game has two sides
 # Engines started at once (runner spec 14).
 START_PARALLEL = 4
 
@@ -97,7 +99,7 @@ def prepare(path: Path, db: Path | None) -> Plan:
     workspace = workspace_of(folder)
     registry = registry_of(workspace)
     games = getattr(config.format_options, "games_per_pairing", 1)
-    suite = openings.load(config.play.openings, seed=config.tournament.seed, legs=min(2, games), folder=folder)
+    suite = _suite(config, games, folder)
     play = config.play
     rules = Rules(play.repetition, play.fifty, play.max_moves, play.hang_limit, play.doubtful_flag)
     plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, suite, rules)
@@ -117,6 +119,16 @@ def prepare(path: Path, db: Path | None) -> Plan:
             what = f"anchor {name!r} is no entrant{near(name, sides)}"
             raise InputRefused(what, place=config.at("ratings", "anchor", name))
     return replace(plan, entrants=tuple(entrants), sides=sides)
+
+
+def _suite(config: Config, games: int, folder: Path) -> openings.OpeningSuite:
+    """The openings; a refusal of their file also tells where the configuration names it."""
+    try:
+        return openings.load(config.play.openings, seed=config.tournament.seed, legs=min(2, games), folder=folder)
+    except InputRefused as error:
+        named = f"named in {config.at('play', 'openings', 'file')}"
+        error.step = f"{error.step}; {named}" if error.step else named
+        raise
 
 
 def resolve(
@@ -157,12 +169,30 @@ def probe_all(
     """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given."""
     place = LocalPlace(min(START_PARALLEL, os.cpu_count() or 1))
     try:
-        futures = {
-            name: place.submit(ProbeTask(side.spec, (limits or {}).get(name, ()))) for name, side in sides.items()
-        }
-        return {name: cast("Probe", future.result()) for name, future in futures.items()}
+        tried = limits or {}
+        futures = {name: place.submit(ProbeTask(side.spec, tried.get(name, ()))) for name, side in sides.items()}
+        found = {name: cast("Probe", future.result()) for name, future in futures.items()}
+        silent = {name: side for name, side in sides.items() if not tried.get(name) and _is_silent(side, found[name])}
+        again = {name: place.submit(ProbeTask(side.spec, _shown_by(side))) for name, side in silent.items()}
+        return found | {name: cast("Probe", future.result()) for name, future in again.items()}
     finally:
         place.close()
+
+
+def _is_silent(side: Side, probe: Probe) -> bool:
+    """It passed by saying nothing, as the first version of CECP has it, and so does `cat`: only a move tells."""
+    return side.spec.protocol == "cecp" and not probe.features and not probe.problems
+
+
+def _shown_by(side: Side) -> tuple[TimeControl, ...]:
+    return (TimeControl.parse(QUICK) if "clock" in side.spec.limits else side.tc,)
+
+
+def refuse_few(plan: Plan) -> None:
+    """InputRefused when there is nobody to play against."""
+    if len(plan.entrants) < FEWEST:
+        what = f"{len(plan.entrants)} entrant, a tournament needs two"
+        raise InputRefused(what, place=plan.config.at("entrants"), step="add another")
 
 
 def refuse_unfit(found: Mapping[str, Probe]) -> None:
@@ -218,9 +248,11 @@ def _refuse_seeds(config: Config, sides: Mapping[str, Side]) -> None:
     if isinstance(seeds, tuple | list):
         unknown = [name for name in seeds if name not in sides]
         doubled = [name for name, times in Counter(seeds).items() if times > 1]
+        if set(seeds) >= set(sides):
+            raise InputRefused("seeds: all entrants leave nobody to play against", place=config.at("format", "seeds"))
         for name, words in [(n, "is no entrant") for n in unknown] + [(n, "is there twice") for n in doubled]:
             allowed = ", ".join(sides)
             raise InputRefused(f"seed {name!r} {words}; entrants: {allowed}", place=config.at("format", "seeds"))
     elif isinstance(seeds, int) and seeds >= len(sides):
-        what = f"seeds: {seeds} of {len(sides)} entrants leaves nobody to play against"
+        what = f"seeds: {seeds} of {len(sides)} entrants leave nobody to play against"
         raise InputRefused(what, place=config.at("format", "seeds"))

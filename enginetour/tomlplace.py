@@ -34,7 +34,7 @@ def read_toml(path: Path, what: str, *, step: str = "") -> tuple[dict[str, Any],
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise InputRefused(f"{what} of more than {LARGEST_FILE:,} bytes", place=str(path))
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")  # some editors put a byte order mark first
         return tomllib.loads(text), text
     except FileNotFoundError:
         raise InputRefused(f"no such file, expected {what}", place=str(path), step=step) from None

@@ -16,7 +16,7 @@ from enginetour.errors import InputRefused, StorageFailed, StoreRefused, UsageRe
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.model import Entrant, Note, Pairing
 from enginetour.places import LocalPlace, end_leftovers
-from enginetour.plan import Plan, probe_all, refuse_unfit
+from enginetour.plan import Plan, probe_all, refuse_few, refuse_unfit
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.store.lists import prior_ratings, refresh
 from enginetour.store.lock import TournamentLock
@@ -25,7 +25,6 @@ from enginetour.store.slugs import slug_of
 from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec, GameTask, Side
 
-FEWEST = 2  # a game has two sides
 Ready = Callable[[Scheduler, Desk], Sequence[AbstractContextManager[Any]]]
 
 
@@ -90,18 +89,19 @@ def opened(plan: Plan, *, new: bool, accept_change: bool, tell: Callable[[str], 
     """Lock, probe what must be probed, create or resume; nothing is written before all engines are known to be fit."""
     name = plan.config.tournament.name
     with ExitStack() as stack:
-        exists = plan.database.exists()
+        exists = plan.database.exists() and plan.database.stat().st_size > 0  # `mktemp` leaves an empty file
         _refuse_unwritable(plan.database)
         if exists:
-            # An existing database is looked at, and its tournament locked, before any engine starts.
-            stack.enter_context(TournamentLock(plan.database, slug_of(name)))
+            # An existing database is looked at, and its tournament locked, before any engine starts: in this order,
+            # or a database from elsewhere would get a lock of ours beside it.
             store = stack.enter_context(Store.open(plan.database, create=False))
+            stack.enter_context(TournamentLock(plan.database, slug_of(name)))
             if store.has(name) and not new:
                 yield _resume(plan, store, tell, accept_change=accept_change)
                 return
             _refuse_unfinished(store, name)
             plan = _ordered(plan, store)
-        _refuse_few(plan)
+        refuse_few(plan)
         refuse_unfit(probe_all(plan.sides))
         if not exists:
             store = stack.enter_context(Store.open(plan.database, create=True))
@@ -237,15 +237,6 @@ def _refuse_unwritable(database: Path) -> None:
     place = database if database.exists() else next(folder for folder in database.parents if folder.exists())
     if not os.access(place, os.W_OK):
         raise StorageFailed("cannot be written", place=str(place), step="check its rights, or choose another --db")
-
-
-def _refuse_few(plan: Plan) -> None:
-    if len(plan.entrants) < FEWEST:
-        raise InputRefused(
-            f"{len(plan.entrants)} entrant, a tournament needs two",
-            place=plan.config.at("entrants"),
-            step="add another",
-        )
 
 
 def _ordered(plan: Plan, store: Store) -> Plan:

@@ -65,10 +65,10 @@ class Run:
         if count > cores and not force:
             step = "lower slots, or say --force"
             raise UsageRefused(f"{count} slots on {cores} processors would steal time from the engines", step=step)
-        click.echo(f"database {self.plan.database}", err=True)
         with self._handlers():
             new = self.new and not (self.resume_new and self._unfinished())
             with tournament.opened(self.plan, new=new, accept_change=self.accept_change, tell=click.echo) as session:
+                click.echo(f"database {self.plan.database}", err=True)  # after what may be refused in one line
                 code = self._play(session, count, most_games)
                 wrong = any(not incident.is_warning for _, incident in session.log.incidents())
                 return INCIDENTS_CODE if strict and wrong and code in (0, ENOUGH_CODE) else code

@@ -143,6 +143,7 @@ def check(config: Path, db: Path | None, as_json: bool) -> int:
     from enginetour.reports import text
 
     plan = plans.prepare(config, db)
+    plans.refuse_few(plan)
     found = plans.probe_all(plan.sides)
     sheet = text.probes(found)
     told = plans.foretold(plan)

@@ -1,0 +1,100 @@
+"""What a tester may get wrong: one line on stderr, the right exit code, nothing written."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.touring import config, tour
+
+THREE = ("wren1", "wren2", "wren3")
+
+
+def refused(folder: Path, *words: str, code: int = 3) -> str:
+    """The one line of a refusal; the folder is as it was."""
+    before = sorted(folder.rglob("*"))
+    done = tour(folder, *words, expect=code)
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert sorted(folder.rglob("*")) == before
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('tc = "depth=1"', 'tc = "depth=1"\nopenings = "suite.epd"', '{ file = "suite.epd" }'),
+        ('tc = "depth=1"', 'tc = "depth=1"\nopenings = { file = "no.epd" }', "named in trial.toml:"),
+        ('tc = "depth=1"', 'tc = "depth=1"\n[ratings]\nanchor = { "Wren 1" = nan }', "finite"),
+        ('tc = "depth=1"', 'tc = "depth=1"\nhang_limit = inf', "hang_limit"),
+        ('[tournament]\nname = "trial"\nseed = 4\n', "", '[tournament] with name = "..."'),
+        ("[[entrants]]", "[entrants]", "[[entrants]]"),
+        ('engine = "wren1"', 'name = "X"\ncommand = [""]\nprotocol = "uci"', "command"),
+        ('engine = "wren1"', 'engine = "wren1"\nrating = nan', "finite"),
+    ],
+)
+def test_a_configuration_with_one_mistake(tmp_path: Path, old: str, new: str, told: str) -> None:
+    """The line, and what to write instead."""
+    entrants = ("wren1",) if old == "[[entrants]]" else THREE
+    path = config(tmp_path, entrants)
+    path.write_text(path.read_text().replace(old, new, 1))
+    line = refused(tmp_path, "run", path.name)
+    assert line.startswith("enginetour: ")
+    assert told in line
+
+
+def test_no_entrants_at_all(tmp_path: Path) -> None:
+    """What is to be added is told."""
+    assert "[[entrants]]" in refused(tmp_path, "run", config(tmp_path, ()).name)
+
+
+def test_one_entrant(tmp_path: Path) -> None:
+    """`check` refuses it as `run` does, both before any engine starts."""
+    path = config(tmp_path, ("wren1",))
+    for command in ("run", "check"):
+        assert "a tournament needs two" in refused(tmp_path, command, path.name)
+
+
+def test_seeds_that_leave_nobody(tmp_path: Path) -> None:
+    """A list of all entrants is refused as their number is."""
+    path = config(tmp_path, ("wren1", "wren2"), "gauntlet", 'seeds = ["Wren 1", "Wren 2"]')
+    assert "leave" in refused(tmp_path, "run", path.name)
+
+
+def test_a_mark_at_the_start_of_the_file_is_no_mistake(tmp_path: Path) -> None:
+    """Editors of some systems put a byte order mark there."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    tour(tmp_path, "run", path.name)
+
+
+def test_a_program_that_says_nothing_is_no_engine(tmp_path: Path) -> None:
+    """The first version of CECP greets nobody, so a move is asked for; `cat` has none."""
+    entrant = '\n[[entrants]]\nname = "X"\ncommand = ["/bin/cat"]\nprotocol = "cecp"'
+    path = config(tmp_path, ("wren1",), "roundrobin", "", entrant, tc="1+0.1")
+    assert "engine X: " in refused(tmp_path, "run", path.name, code=4)
+
+
+@pytest.mark.parametrize("kind", ["garbage", "folder", "foreign"])
+def test_a_database_from_elsewhere(tmp_path: Path, kind: str) -> None:
+    """It is told before anything is written beside it, a lock among it."""
+    path, base = config(tmp_path, ("wren1", "wren2"), "roundrobin", ""), tmp_path / "x.db"
+    if kind == "garbage":
+        base.write_bytes(b"garbage" * 1000)
+    elif kind == "folder":
+        base.mkdir()
+    else:
+        other = sqlite3.connect(base)
+        other.execute("create table t (a)")
+        other.close()
+    assert "x.db: is " in refused(tmp_path, "run", path.name, "--db", "x.db", code=5)
+
+
+def test_an_empty_file_becomes_the_database(tmp_path: Path) -> None:
+    """As `mktemp` leaves one."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    (tmp_path / "x.db").touch()
+    tour(tmp_path, "run", path.name, "--db", "x.db")
+    tour(tmp_path, "status", "--db", "x.db")
