@@ -164,7 +164,9 @@ class Tour:
         with self.log() as (log, _):
             self._as_unbroken(log)
             games = audited(log)
-            assert pgn_games(self.folder / "results" / f"{self.name}.pgn") == len(log.games(counting=True))
+            pgn = self.folder / "results" / f"{self.name}.pgn"
+            assert pgn_games(pgn) == len(log.games(counting=True))
+            assert pgn.read_text("utf-8") == tour(self.folder, "export", "pgn", "-t", self.name).stdout
             blamed = [incident for _, incident in log.incidents() if not incident.is_warning]
             assert [incident for incident in blamed if incident.category in ("crash", "host")] == [], blamed
             return games
