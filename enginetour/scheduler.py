@@ -6,6 +6,7 @@ on the future (the same game is offered again), and our own is any other excepti
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,8 +26,13 @@ from enginetour.task import GameTask
 MOST_REPLAYS = 2
 START_FAILURES = 3
 HOST_FAILURES = 3
-PAUSE_S = (5.0, 60.0)
+PAUSE_S, END_OF_PAUSES = 5.0, 60.0
 RETRY_S = (1.0, 5.0)  # waits after the first and the second failed start
+AGAIN_S = 600  # a suspended engine is tried again every 10 minutes, and when nothing else is left to play
+# Reliability spec 3: 1 MiB, and for each game in the air what it may need; 600 moves with full lines take 200 KiB.
+MIN_FREE = 1 << 20
+GAME_BYTES = 200 << 10
+LOOK_S = 5.0  # between two looks at a disk that is nearly full
 START_CATEGORIES = frozenset({"start-failure", "start-timeout", "bad-option"})
 
 
@@ -90,6 +96,7 @@ class Scheduler:
     watcher: Watcher = field(default_factory=Watcher)
     inbox: SimpleQueue[Callable[[], None]] = field(default_factory=SimpleQueue)
     clock: Callable[[], float] = time.monotonic
+    free_bytes: Callable[[], float] = lambda: math.inf  # on the disk of the log
 
     def __post_init__(self) -> None:
         """Fold what is in the log: starting and resuming are the same act."""
@@ -104,12 +111,16 @@ class Scheduler:
         self.suspended: dict[str, str] = {}  # entrant -> why
         self.retry_at: dict[str, float] = {}
         self.host_failures = 0
+        self.failed: Counter[GameKey] = Counter()  # times the machine failed a game: the others go first
         self._not_before = 0.0
         self._held_until: float | None = None
+        self._cramped = False
+        self._last_tries: set[str] = set()  # suspended engines tried since nothing else was left
 
     def run(self) -> End:
         """Play until nothing is left to play, a stop, or `most_games`."""
         while True:
+            self._act()  # first: after a stop no new game begins
             self._submit()
             if not self.flying:
                 end = self._verdict()
@@ -154,6 +165,8 @@ class Scheduler:
     def _submit(self) -> None:
         if self.stopping or self.clock() < self._not_before:
             return
+        for name in [name for name in self.suspended if self.clock() >= self.retry_at[name]]:
+            self._try_again(name)
         room = self.slots - len(self.flying)
         if self.most_games is not None:
             room = min(room, self.most_games - self.played - len(self.flying))
@@ -161,7 +174,7 @@ class Scheduler:
             return
         busy = {pairing.key for pairing, _ in self.flying.values()}
         running = Counter(name for pairing, _ in self.flying.values() for name in (pairing.white, pairing.black))
-        for pairing in self.format.offers(self.state):
+        for pairing in sorted(self.format.offers(self.state), key=lambda pairing: self.failed[pairing.key]):
             if room <= 0:
                 return
             names = (pairing.white, pairing.black)
@@ -169,6 +182,8 @@ class Scheduler:
             resting = any(self.clock() < self.retry_at.get(name, 0.0) for name in names)
             if pairing.key in busy or self.is_open(pairing) or full or resting:
                 continue
+            if self._is_cramped():
+                return
             future = self.place.submit(self.task_for(pairing, self.log.replays(pairing.key)))
             future.add_done_callback(lambda _: self.inbox.put(_nothing))
             self.flying[future] = (pairing, self.clock())
@@ -184,7 +199,33 @@ class Scheduler:
             return End.FINISHED
         if self.most_games is not None and self.played >= self.most_games:
             return End.ENOUGH
-        return End.BLOCKED if all(self.is_open(pairing) for pairing in offers) else None
+        if not all(self.is_open(pairing) for pairing in offers):
+            return None
+        untried = {name for name in self.suspended if any(name in pairing.pair for pairing in offers)}
+        untried -= self._last_tries
+        for name in untried:
+            self._last_tries.add(name)
+            self._try_again(name)
+        return None if untried else End.BLOCKED
+
+    def _try_again(self, name: str) -> None:
+        """Its next game is the probe; one more failed start sets it aside again."""
+        del self.suspended[name], self.retry_at[name]
+        self.start_failures[name] = START_FAILURES - 1
+
+    def _is_cramped(self) -> bool:
+        """The disk has no room for one more game: said once, looked at again after a while."""
+        needed = MIN_FREE + GAME_BYTES * (len(self.flying) + 1)
+        free = self.free_bytes()
+        if free >= needed:
+            self._cramped = False
+            return False
+        self._not_before = self.clock() + LOOK_S
+        if not self._cramped:
+            self._cramped = True
+            room = f"{free / MIN_FREE:.1f} MiB free, {needed / MIN_FREE:.1f} needed"
+            self.watcher.trouble(f"no new games until the disk has room again: {room}")
+        return True
 
     def is_open(self, pairing: Pairing) -> bool:
         """The pairing stays open: an engine that does not start, or that cannot play it."""
@@ -194,19 +235,26 @@ class Scheduler:
     def _wait(self) -> None:
         """Sleep until a game ends, somebody asks for something, or a second has passed."""
         try:
-            act = self.inbox.get(timeout=1.0)
-            while True:
-                act()
-                act = self.inbox.get_nowait()
+            self.inbox.get(timeout=1.0)()
         except Empty:
             return
+        self._act()
+
+    def _act(self) -> None:
+        """Do what was asked for since."""
+        while True:
+            try:
+                act = self.inbox.get_nowait()
+            except Empty:
+                return
+            act()
 
     def _settle(self, future: Future[Any], pairing: Pairing, since: float) -> None:
         try:
             game: Game = future.result()
         except MachineFailure as failure:
             if not self.stopping:
-                self._host_failed(f"{pairing.white} - {pairing.black} is played again: {failure}")
+                self._host_failed(pairing, f"{pairing.white} - {pairing.black} is played again: {failure}")
             return
         before_notes = len(self.format.notes(self.state))
         after = self.format.step(self.state, GameFinished(pairing, game.outcome))
@@ -220,6 +268,7 @@ class Scheduler:
         else:
             self.host_failures = 0
             self.played += 1
+            self._last_tries.clear()
             self.spent += self.clock() - since
             for name in (game.pairing.white, game.pairing.black):
                 self.start_failures[name] = 0
@@ -228,13 +277,14 @@ class Scheduler:
     def _void(self, game: Game) -> None:
         key, who = game.pairing.key, game.culprit
         if not who:
-            self._host_failed(f"game void: {game.cause}")
+            self._host_failed(game.pairing, f"game void: {game.cause}")
             return
         if game.category in START_CATEGORIES:
             self.start_failures[who] += 1
             failures = self.start_failures[who]
             if failures >= START_FAILURES:
                 self.suspended[who] = game.cause
+                self.retry_at[who] = self.clock() + AGAIN_S
                 self.watcher.trouble(f"{who} is suspended after {failures} failed starts in a row: {game.cause}")
             else:
                 self.retry_at[who] = self.clock() + RETRY_S[failures - 1]
@@ -245,11 +295,13 @@ class Scheduler:
             names = f"{game.pairing.white} - {game.pairing.black}"
             self.watcher.trouble(f"{names} stays open, {who} cannot play it: {game.cause}")
 
-    def _host_failed(self, text: str) -> None:
+    def _host_failed(self, pairing: Pairing, text: str) -> None:
         self.host_failures += 1
+        self.failed[pairing.key] += 1
         self.watcher.trouble(text)
         if self.host_failures >= HOST_FAILURES:
-            pause = min(PAUSE_S[0] * 2 ** (self.host_failures - HOST_FAILURES), PAUSE_S[1])
+            longer = min(self.host_failures - HOST_FAILURES, 10)  # a weekend of failures has no power of two
+            pause = min(PAUSE_S * 2**longer, END_OF_PAUSES)
             self._not_before = self.clock() + pause
             self.watcher.trouble(f"{self.host_failures} failures of the machine in a row: waiting {pause:.0f} s")
 

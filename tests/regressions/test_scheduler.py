@@ -1,0 +1,119 @@
+"""What once broke in the loop."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from enginetour.errors import MachineFailure
+from enginetour.formats.base import make_format, options_model
+from enginetour.model import Game, Outcome
+from enginetour.scheduler import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE, End, Scheduler
+from enginetour.task import GameTask
+from tests.test_scheduler import ENTRANTS, Inline, MemoryLog, ended, heard, scheduler, task_for
+
+
+def test_a_weekend_of_machine_failures_is_waited_out() -> None:
+    """The pause doubles to its end and stays there: two thousand failures in a row are no overflow."""
+    failures = iter([True] * 2000)
+
+    def verdict(task: GameTask) -> Game:
+        if next(failures, False):
+            raise MachineFailure("no disk")
+        return ended(task)
+
+    loop = scheduler(verdict)
+    loop._wait = lambda: None  # type: ignore[method-assign]
+    assert loop.run() is End.FINISHED
+    assert any(words.endswith(f"waiting {END_OF_PAUSES:.0f} s") for words in heard(loop).words)
+
+
+def test_a_stop_that_is_waiting_comes_before_the_first_game() -> None:
+    """Ctrl-C during the preparations: no game is begun after it."""
+    loop = scheduler(ended)
+    loop.inbox.put(lambda: loop.stop(now=False, grace=60))
+    assert loop.run() is End.STOPPED
+    assert isinstance(loop.place, Inline)
+    assert loop.place.tasks == []
+
+
+def test_a_game_the_machine_cannot_play_lets_the_others_go_first() -> None:
+    """Whatever kills the slot each time, all other games are played; then it is tried as long as it takes."""
+    tries: Counter[tuple[str, str]] = Counter()
+
+    def verdict(task: GameTask) -> Game:
+        tries[task.pairing.pair] += 1
+        if task.pairing.pair == ("Ada", "Dot") and (tries.total() < 9):
+            raise MachineFailure("slot died")
+        return ended(task)
+
+    loop = scheduler(verdict)
+    loop._wait = lambda: None  # type: ignore[method-assign]
+    assert loop.run() is End.FINISHED
+    log = loop.log
+    assert isinstance(log, MemoryLog)
+    assert [game.pairing.pair for game in log.games.values()][-1] == ("Ada", "Dot")
+    assert all(count == 1 for pair, count in tries.items() if pair != ("Ada", "Dot"))
+
+
+def test_a_full_disk_pauses_with_one_line() -> None:
+    """Looked at before each game; one line when it is full; the games go on when there is room again."""
+    free = iter([math.inf, *[float(MIN_FREE)] * 5])
+    loop = scheduler(ended, free_bytes=lambda: next(free, float(MIN_FREE + GAME_BYTES)))
+    loop._wait = lambda: None  # type: ignore[method-assign]
+    assert loop.run() is End.FINISHED
+    assert heard(loop).words == ["no new games until the disk has room again: 1.0 MiB free, 1.2 needed"]
+    assert len(heard(loop).numbers) == 6
+
+
+def test_a_stop_ends_the_pause_of_a_full_disk() -> None:
+    """A run that waits for room can be stopped."""
+    loop = scheduler(ended, free_bytes=lambda: 0.0)
+    loop._wait = lambda: loop.stop(now=False)  # type: ignore[method-assign]
+    assert loop.run() is End.STOPPED
+    assert heard(loop).numbers == []
+
+
+def void(task: GameTask, **more: Any) -> Game:
+    return ended(task, Outcome.VOID, culprit="Dot", category="start-failure", cause="exit 1", **more)
+
+
+@pytest.mark.parametrize("mended_after", [3, 4])
+def test_a_suspended_engine_is_tried_when_nothing_else_is_left(mended_after: int) -> None:
+    """Three failed starts set it aside, the others play on, and before the end it has one more try."""
+    starts = iter(range(mended_after))
+
+    def verdict(task: GameTask) -> Game:
+        if "Dot" in task.pairing.pair and next(starts, None) is not None:
+            return void(task)
+        return ended(task)
+
+    seconds = iter(range(AGAIN_S))  # they run dry before the ten minutes are over
+    now = [0]
+    loop = scheduler(verdict, clock=lambda: float(now[0]))
+    loop._wait = lambda: now.__setitem__(0, next(seconds))  # type: ignore[method-assign]
+    assert loop.run() is (End.FINISHED if mended_after == 3 else End.BLOCKED)
+    assert loop.played == (6 if mended_after == 3 else 3)
+
+
+def test_a_suspended_engine_is_tried_every_ten_minutes() -> None:
+    """It does not wait for the end of all other games."""
+    starts = iter(range(3))
+    now = [0]
+    told: list[str] = []
+
+    def verdict(task: GameTask) -> Game:
+        told.append("Dot" if "Dot" in task.pairing.pair else "others")
+        if told[-1] == "Dot" and next(starts, None) is not None:
+            return void(task)
+        now[0] += 0 if told[-1] == "Dot" else 60
+        return ended(task)
+
+    long = make_format("roundrobin", options_model("roundrobin")(cycles=6))
+    loop = Scheduler(MemoryLog(), long, ENTRANTS, Inline(verdict), task_for, clock=lambda: float(now[0]))
+    loop._wait = lambda: now.__setitem__(0, now[0] + 1)  # type: ignore[method-assign]
+    assert loop.run() is End.FINISHED
+    assert told[-1] == "others"
