@@ -16,46 +16,15 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.engine import ExceptionContext
 
-from enginetour.errors import StorageFailed, StoreRefused, TourError
+from enginetour.errors import StorageFailed, StoreRefused
 from enginetour.store.filesystem import check_folder
+from enginetour.store.sqlite_errors import StoreBusy, told, translated
 from enginetour.store.tables import APPLICATION_ID, SCHEMA_VERSION, Row
 
 MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
 BUSY_TIMEOUT_MS = 5000  # other commands write in short transactions (reliability spec 3)
+PATIENCE_S = 60.0  # for a finished game: another command that holds the file longer must not cost it
 OPEN_TIMEOUT_S = 5.0  # two runs may create one database at the same moment; the same patience
-
-_STORAGE = frozenset(
-    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
-)
-_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-
-
-def translated(error: BaseException, path: Path) -> TourError | None:
-    """What the user reads for an error of SQLite; None for those that are our own mistakes."""
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None:
-        return None
-    kind = code & 0xFF  # the low byte is the primary code (SQLite result codes, section 2)
-    if kind == sqlite3.SQLITE_FULL:
-        return StorageFailed("the disk is full", place=str(path), step="make room and run again")
-    if kind in _STORAGE:
-        return StorageFailed(
-            f"cannot be read or written ({error})", place=str(path), step="check the disk and the rights of its folder"
-        )
-    if kind in _BUSY:
-        return StoreRefused("is locked by another program", place=str(path), step="try again when it has finished")
-    if kind in _DAMAGED:
-        return StoreRefused(f"is damaged ({error})", place=str(path), step="put a backup in its place")
-    return None
-
-
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise translated(error, path) or error from error
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -86,6 +55,11 @@ def _is_unborn(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(len(MAGIC))
     return head == b"" or (not head.strip(b"\x00") and _holds_bytes(_beside(path, "-journal")))
+
+
+def is_made(path: Path) -> bool:
+    """There is something in that place, ours or not; False for a file that is yet to be made or to be filled."""
+    return path.exists() and not (path.is_file() and _is_unborn(path))
 
 
 def _check_header(path: Path) -> None:
@@ -129,7 +103,7 @@ def _check_ours(path: Path) -> None:
     if _holds_bytes(_beside(path, "-journal")):
         return  # killed while it was created: SQLite rolls back when we write, then the schema is looked at
     mode = "mode=ro" if _holds_bytes(_beside(path, "-wal")) else "mode=ro&immutable=1"
-    with _told(path):
+    with told(path):
         connection = _connect(path, mode)
         try:
             _check_schema(connection, path)
@@ -148,6 +122,7 @@ class Database:
             "sqlite://", creator=lambda: _connect(path, mode), poolclass=QueuePool, pool_size=2, max_overflow=8
         )
         event.listen(self.engine, "handle_error", self._translate)
+        self._file: tuple[int, int] | None = None  # device and inode of what we hold open
 
     @classmethod
     def open(cls, path: Path | str, *, create: bool = True, readonly: bool = False) -> Database:
@@ -190,11 +165,15 @@ class Database:
         self.close()
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """One transaction that nobody else can write beside; rolled back by any exception, durable on return."""
+    def writing(self, *, patience: float = 0.0) -> Iterator[Connection]:
+        """One transaction that nobody else can write beside; rolled back by any exception, durable on return.
+
+        Waits `patience` seconds for a file that is busy, beyond the usual five.
+        """
         with self.engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            self._begin(connection, time.monotonic() + patience)
             try:
+                self._require_file()
                 yield connection
             except BaseException:
                 connection.rollback()
@@ -219,10 +198,26 @@ class Database:
             *(f"{row[0]} row {row[1]} refers to nothing" for row in lost),
         )
 
+    def _begin(self, connection: Connection, deadline: float) -> None:
+        while True:
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            except StoreBusy:
+                if time.monotonic() >= deadline:
+                    raise
+            else:
+                return
+
+    def _require_file(self) -> None:
+        """What we write still lies under its name: an open file outlives its removal, the games in it would not."""
+        if self._file is not None and _identity(self.path) != self._file:
+            what = "was removed or replaced while it was in use"
+            raise StorageFailed(what, place=str(self.path), step="put it back and run again")
+
     def _translate(self, context: ExceptionContext) -> None:
-        told = translated(context.original_exception, self.path)
-        if told is not None:
-            raise told from context.original_exception
+        refused = translated(context.original_exception, self.path)
+        if refused is not None:
+            raise refused from context.original_exception
 
     def _make_ready(self, *, create: bool) -> None:
         """Schema and journal mode; proves that it can be written before anything starts."""
@@ -236,9 +231,10 @@ class Database:
         with self.engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert isinstance(raw, sqlite3.Connection)
-            with _told(self.path):
+            with told(self.path):
                 _check_schema(raw, self.path)
                 found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]  # about 3 ms a thousand games
+            self._file = _identity(self.path)
             if found != "ok":
                 step = "put a backup in its place"
                 raise StoreRefused(f"is damaged ({found})", place=str(self.path), step=step)
@@ -247,6 +243,14 @@ class Database:
                     step = "put the database on a local disk"
                     raise StorageFailed("the file system cannot share memory (WAL)", place=str(self.path), step=step)
                 time.sleep(0.02)  # another process is creating it: its exclusive lock lasts a few milliseconds
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _journal_mode(connection: sqlite3.Connection, path: Path) -> str:
@@ -262,7 +266,7 @@ def _journal_mode(connection: sqlite3.Connection, path: Path) -> str:
 def _reading_mode(path: Path) -> str:
     """Read-only; without any side file where the folder does not let us make one and nobody writes."""
     try:
-        with _told(path):
+        with told(path):
             connection = _connect(path, "mode=ro")
             try:
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from pathlib import Path
 
@@ -26,6 +28,15 @@ def file_system(folder: Path, mounts: str) -> str:
         if parts[: len(point)] == point and len(point) >= best:  # of equal ones the later mount lies on top
             best, found = len(point), after.split()[0]
     return found
+
+
+def free_bytes(folder: Path) -> float:
+    """Room left on the disk of a folder; infinite where the file system does not tell."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return math.inf  # a folder that is gone is told by the next write
+    return found.f_bavail * found.f_frsize if found.f_blocks else math.inf
 
 
 def check_folder(folder: Path, mounts: str | None = None) -> tuple[str, ...]:

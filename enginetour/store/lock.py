@@ -50,6 +50,10 @@ class TournamentLock:
             os.close(fd)
             step = "put the database on a local disk"
             raise StorageFailed(f"cannot be locked ({error.strerror})", place=str(self.path), step=step) from error
+        if not _is_there(fd, self.path):  # somebody removed it in this moment: a lock on no name keeps nobody out
+            os.close(fd)
+            self.acquire()
+            return
         self._fd = fd
         now = datetime.now(UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
         text = f"pid {os.getpid()} on {socket.gethostname()} since {now} UTC\n"
@@ -71,6 +75,13 @@ class TournamentLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+def _is_there(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def _shown(text: bytes) -> str:

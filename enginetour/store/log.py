@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from enginetour.errors import UsageRefused
+from enginetour.errors import StoreRefused, UsageRefused
 from enginetour.model import (
     Added,
     Entrant,
@@ -30,7 +31,7 @@ from enginetour.model import (
     Withdrawn,
 )
 from enginetour.store import queries, records
-from enginetour.store.database import Database
+from enginetour.store.database import PATIENCE_S, Database
 from enginetour.store.entrants import add_entrant, made_id
 from enginetour.store.queries import GameLine, Stored
 from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
@@ -80,6 +81,7 @@ class TournamentLog:
         self.config: dict[str, Any] = json.loads(row.config)
         self.seed: int = row.seed
         self.created: float = row.created
+        self._newest: int | None = None  # position of the last event written through this object
 
     @property
     def title(self) -> str:
@@ -118,7 +120,7 @@ class TournamentLog:
         blob = records.moves_blob(game.moves)
         key = {f"k_{name}": columns[name] for name in ("a", "b", "meeting", "leg", "replay")}
         pairing = game.pairing
-        with self.database.writing() as connection:
+        with self._writing(patience=PATIENCE_S) as (connection, position):
             if connection.execute(_KNOWN, {"k_tournament": self.id, **key}).first() is not None:
                 return None
             here = {"t": self.id}
@@ -129,7 +131,7 @@ class TournamentLog:
             columns |= {"tournament": self.id, "number": number, "white_engine": white, "black_engine": black}
             made = made_id(connection.execute(_GAME, columns))
             connection.execute(_MOVES, {"game": made, "moves": blob})
-            position = self._write_event(connection, "finished", game=made)
+            self._write_event(connection, position, "finished", game=made)
             write_notes(connection, self.id, position, notes)
             incidents = [
                 {"game": made, "ordinal": n, **records.incident_columns(incident)}
@@ -152,24 +154,24 @@ class TournamentLog:
 
         UsageRefused if there is no such game to void, no such entrant, or one of that name already.
         """
-        with self.database.writing() as connection:
+        with self._writing() as (connection, position):
             match event:
                 case GameVoided():
-                    position = self._void(connection, event, why or event.why)
+                    self._void(connection, position, event, why or event.why)
                 case Withdrawn(name):
                     self._require(connection, name)
-                    position = self._write_event(connection, "withdrawn", payload={"name": name, "why": why})
+                    self._write_event(connection, position, "withdrawn", payload={"name": name, "why": why})
                 case Added(entrant):
                     self._require_new(connection, entrant.name)
                     payload = {"entrant": records.entrant_payload(entrant), "why": why}
-                    position = self._write_event(connection, "added", payload=payload)
+                    self._write_event(connection, position, "added", payload=payload)
                     self._join(connection, entrant, spec, position, self._last_place(connection) + 1)
                 case Replaced(old, entrant):
                     place = self._require(connection, old)
                     if entrant.name != old:
                         self._require_new(connection, entrant.name)
                     payload = {"old": old, "entrant": records.entrant_payload(entrant), "why": why}
-                    position = self._write_event(connection, "replaced", payload=payload)
+                    self._write_event(connection, position, "replaced", payload=payload)
                     self._join(connection, entrant, spec, position, place)
                 case GameFinished():
                     raise TypeError("a finished game is recorded whole, by record_game")
@@ -202,17 +204,28 @@ class TournamentLog:
 
     def game(self, number: int) -> Stored:
         """One game with its moves; UsageRefused for a number that is not there."""
-        for stored in queries.full_games(self.database, self.id, first=number, last=number):
-            return stored
+        if 0 < number <= records.LARGEST_NUMBER:
+            for stored in queries.full_games(self.database, self.id, first=number, last=number):
+                return stored
         raise UsageRefused(f"there is no game {number} in {self.title}", step="enginetour games lists them")
 
     def full_games(self, first: int = 1) -> Iterator[Stored]:
         """Games with their moves from number `first` on, a few at a time."""
         return queries.full_games(self.database, self.id, first=first)
 
+    @property
+    def gone(self) -> set[str]:
+        """Who withdrew or was replaced."""
+        with self.database.reading() as connection:
+            return queries.gone(connection, self.id)
+
     def replays(self, key: GameKey) -> int:
         """How many games of that key do not count: the replay number of the next one."""
         return queries.replays(self.database, self.id, key)
+
+    def aborts(self, key: GameKey) -> int:
+        """How many games of that key an engine gave up by ``*``."""
+        return queries.aborts(self.database, self.id, key)
 
     def pair_counts(self) -> dict[tuple[str, str], tuple[int, int, int]]:
         """Wins, draws, losses of White for each (white, black) that met."""
@@ -230,27 +243,43 @@ class TournamentLog:
         with self.database.reading() as connection:
             return connection.execute(statement.order_by(order)).fetchall()
 
+    @contextmanager
+    def _writing(self, *, patience: float = 0.0) -> Iterator[tuple[Connection, int]]:
+        """A transaction and the position of its event; StoreRefused if somebody else has written since our last."""
+        with self.database.writing(patience=patience) as connection:
+            position = int(connection.execute(_NEXT_POSITION, {"t": self.id}).scalar_one())
+            if self._newest not in (None, position - 1):
+                step = "let one run end, then start it again; leave lock files alone"
+                raise StoreRefused("somebody else writes this tournament", place=self.title, step=step)
+            yield connection, position
+            written = int(connection.execute(_NEXT_POSITION, {"t": self.id}).scalar_one()) - 1
+        self._newest = written
+
     def _write_event(
-        self, connection: Connection, kind: str, *, game: int | None = None, payload: dict[str, Any] | None = None
-    ) -> int:
-        position = int(connection.execute(_NEXT_POSITION, {"t": self.id}).scalar_one())
+        self,
+        connection: Connection,
+        position: int,
+        kind: str,
+        *,
+        game: int | None = None,
+        payload: dict[str, Any] | None = None,
+    ) -> None:
         text = records.packed(payload) if payload else ""
         row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": text}
         connection.execute(_EVENT, {**row, "at": time.time()})
-        return position
 
     def _count(self, connection: Connection, white: int, black: int, outcome: Outcome, times: int) -> None:
         wins, draws, losses = (times * count for count in _COUNTED[outcome])
         pair = {"tournament": self.id, "white": white, "black": black}
         connection.execute(_COUNTS, {**pair, "wins": wins, "draws": draws, "losses": losses})
 
-    def _void(self, connection: Connection, event: GameVoided, why: str) -> int:
+    def _void(self, connection: Connection, position: int, event: GameVoided, why: str) -> None:
         row = queries.standing_game(connection, self.id, event.pairing.key)
         if row is None or row.outcome != event.outcome.value or row.white != event.pairing.white:
             who = f"{event.pairing.white} - {event.pairing.black}"
             raise UsageRefused(f"there is no game {who} {event.outcome} to void", step="enginetour games lists them")
         self._count(connection, row.white_engine, row.black_engine, event.outcome, -1)
-        return self._write_event(connection, "voided", game=row.id, payload={"why": why})
+        self._write_event(connection, position, "voided", game=row.id, payload={"why": why})
 
     def _require(self, connection: Connection, name: str) -> int:
         """Place of an entrant that is in the tournament; UsageRefused for another name."""

@@ -198,6 +198,14 @@ def replays(database: Database, tournament: int, key: GameKey) -> int:
         return int(connection.execute(rows).scalar_one())
 
 
+def aborts(database: Database, tournament: int, key: GameKey) -> int:
+    """How many games of the key an engine gave up."""
+    given_up = (GAMES.c.outcome == Outcome.VOID.value, GAMES.c.category == "engine-abort")
+    with database.reading() as connection:
+        rows = select(func.count()).select_from(GAMES).where(*_of_key(tournament, key), *given_up)
+        return int(connection.execute(rows).scalar_one())
+
+
 def standing_game(connection: Connection, tournament: int, key: GameKey) -> Any | None:
     """The row of the key's game whose result stands, if there is one."""
     stands = (GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)

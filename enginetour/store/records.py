@@ -26,6 +26,7 @@ from enginetour.model import (
 from enginetour.task import EngineSpec, Quirks
 
 LARGEST_MOVES = 64 << 20  # bytes once unpacked: 1200 plies with a 50 KB line each; a bound against made-up files
+LARGEST_NUMBER = (1 << 63) - 1  # what a column holds: SQLite file format 2.1
 _NO_OPENING = "[]"
 _SIDE = tuple(field.name for field in fields(SideRecord))
 

@@ -1,0 +1,125 @@
+"""What once broke between the log and its file."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sqlite3
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from enginetour.errors import StorageFailed, StoreRefused, UsageRefused
+from enginetour.model import Outcome, Withdrawn
+from enginetour.store.database import is_made
+from enginetour.store.filesystem import free_bytes
+from enginetour.store.lock import TournamentLock
+from enginetour.store.tournaments import Store
+from tests.storing import game, open_log
+
+
+def test_a_removed_database_takes_no_more_games(tmp_path: Path) -> None:
+    """A file that is open outlives its removal, the games written to it would not: the first one is refused."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        log.record_game(game())
+        (tmp_path / "x.db").rename(tmp_path / "kept.db")
+        with pytest.raises(StorageFailed, match="removed or replaced"):
+            log.record_game(game(meeting=2))
+        shutil.copy(tmp_path / "kept.db", tmp_path / "x.db")
+        with pytest.raises(StorageFailed, match="removed or replaced"):
+            log.record_event(Withdrawn("Fruit"))
+
+
+def test_two_writers_are_noticed(tmp_path: Path) -> None:
+    """Somebody deleted the lock file and started a second run: the first stops instead of playing games for ever."""
+    store, log = open_log(tmp_path / "x.db")
+    with store, Store.open(tmp_path / "x.db") as other_store:
+        log.record_game(game())
+        other_store.tournament("autumn").record_game(game(meeting=2))
+        for late in (game(meeting=2), game(meeting=3)):
+            with pytest.raises(StoreRefused, match="somebody else writes"):
+                log.record_game(late)
+        assert len(log.games()) == 2
+
+
+def test_a_refused_event_is_no_second_writer(tmp_path: Path) -> None:
+    """What was rolled back, and a game that came twice, leave the log as it was and writable."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        log.record_game(game())
+        with pytest.raises(UsageRefused):
+            log.record_event(Withdrawn("Nobody"))
+        assert log.record_game(game()) is None
+        assert log.record_game(game(meeting=2)) == 2
+
+
+def test_a_finished_game_waits_for_a_busy_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another command that holds the file longer than usual does not cost the game that has just ended."""
+    monkeypatch.setattr("enginetour.store.database.BUSY_TIMEOUT_MS", 10)
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        other = sqlite3.connect(tmp_path / "x.db", isolation_level=None, check_same_thread=False)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreRefused, match="locked"):
+            log.record_event(Withdrawn("Fruit"))
+        timer = threading.Timer(0.2, lambda: other.execute("ROLLBACK"))
+        timer.start()
+        assert log.record_game(game()) == 1
+        timer.join()
+        other.close()
+
+
+def test_a_game_number_beyond_all_games(tmp_path: Path) -> None:
+    """A slip of the finger is answered, and never reaches SQLite as a number it cannot hold."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        for number in (10**30, 1 << 63, 2, 0, -1):
+            with pytest.raises(UsageRefused, match=f"there is no game {number} "):
+                log.game(number)
+
+
+def test_a_lock_on_a_removed_file_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is removed between opening and locking it: the lock is taken on the file that bears the name."""
+    lock = TournamentLock(tmp_path / "x.db", "autumn")
+    flock = fcntl.flock
+
+    def removing(fd: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        lock.path.unlink()
+        flock(fd, operation)
+
+    monkeypatch.setattr(fcntl, "flock", removing)
+    with lock, pytest.raises(StoreRefused, match=f"already running: pid {os.getpid()}"):
+        TournamentLock(tmp_path / "x.db", "autumn").acquire()
+
+
+def test_only_a_game_given_up_counts_as_an_abort(tmp_path: Path) -> None:
+    """Voids by the host or by hand are replays too, and are not held against the engine that gives up once."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        for number, category in enumerate(("host", "engine-abort", "start-failure")):
+            log.record_game(replace(game(outcome=Outcome.VOID, replay=number), category=category))
+        key = game().pairing.key
+        assert (log.replays(key), log.aborts(key)) == (3, 1)
+
+
+def test_an_empty_file_is_yet_to_be_made(tmp_path: Path) -> None:
+    """As `mktemp` or a kill in the very first moment leaves it; a folder or any content is something."""
+    path = tmp_path / "x.db"
+    assert not is_made(path)
+    path.touch()
+    assert not is_made(path)
+    path.write_bytes(b"theirs")
+    assert is_made(path)
+    assert is_made(tmp_path)
+
+
+def test_room_on_a_disk_is_told_in_bytes(tmp_path: Path) -> None:
+    """Where nobody can tell there is room: the write itself will say."""
+    found = os.statvfs(tmp_path)
+    assert 0 < free_bytes(tmp_path) <= found.f_blocks * found.f_frsize
+    assert free_bytes(tmp_path / "gone") == float("inf")
