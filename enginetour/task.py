@@ -82,6 +82,7 @@ class GameTask:
     rules: Rules = field(default_factory=Rules)
     replay: int = 0
     number: int = 0  # for messages only; the log gives the final number
+    aborts: int = 0  # earlier games of this key that an engine gave up by ``*``; other replays do not count against it
 
 
 @dataclass(frozen=True, slots=True)

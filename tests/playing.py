@@ -72,6 +72,7 @@ def game(
     shelf: EngineShelf | None = None,
     link: Link | None = None,
     replay: int = 0,
+    aborts: int = 0,
     **rules: Any,
 ) -> Game:
     """Play one game; every engine is ended afterwards unless a shelf keeps it. Five repetitions: room for faults."""
@@ -83,6 +84,7 @@ def game(
         opening or Opening(),
         Rules(**rules),
         replay,
+        aborts=aborts,
     )
     own = EngineShelf()
     try:

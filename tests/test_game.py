@@ -310,7 +310,7 @@ def test_a_true_draw_claim_ends_the_game(fault: str) -> None:
 
 def test_an_abort_is_void_twice_and_then_a_loss() -> None:
     """`*` voids the game; the third time the engine that aborts loses."""
-    first, third = (game(scripted("cecp", "abort"), sound(), replay=replay) for replay in (0, 2))
+    first, third = (game(scripted("cecp", "abort"), sound(), aborts=aborts) for aborts in (0, 2))
     assert (first.outcome, first.category, first.culprit) == (Outcome.VOID, "engine-abort", "abort")
     assert (third.outcome, third.termination, third.culprit) == (Outcome.BLACK, Termination.ABORTED, "abort")
 

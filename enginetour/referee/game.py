@@ -175,7 +175,7 @@ class Contest:
         return None
 
     def _talk(self, seat: Seat, said: Said, *, thinking: bool) -> Verdict | None:
-        verdict = verdicts.of_talk(seat, said, thinking=thinking, replay=self._task.replay)
+        verdict = verdicts.of_talk(seat, said, thinking=thinking, aborts=self._task.aborts)
         if verdict is not None:
             if thinking:
                 seat.engine.search_over()

@@ -14,7 +14,7 @@ from enginetour.referee.ends import End
 from enginetour.referee.seats import ILLEGAL_INSTRUCTION, Seat
 from enginetour.task import Rules
 
-ABORTS = 2  # replays after which `*` loses: the third time (reliability 2.5)
+ABORTS = 2  # games given up after which `*` loses: the third time (reliability 2.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +100,13 @@ def at_start(faults: dict[Seat, EngineFault]) -> Verdict:
     return void(seat, faults[seat].category, cause)
 
 
-def of_talk(seat: Seat, said: Said, *, thinking: bool, replay: int) -> Verdict | None:
+def of_talk(seat: Seat, said: Said, *, thinking: bool, aborts: int) -> Verdict | None:
     """What a CECP line other than a move does to the game (runner spec 7, table); None: nothing, or not yet."""
     if said.what is What.RESIGN:
         return resigns(seat)
     if said.what is What.ABORT:
         words = f"{seat.color} gives the game up: {printable(said.text)}"
-        if replay >= ABORTS:
+        if aborts >= ABORTS:
             return loss(seat, Termination.ABORTED, words, category="engine-abort")
         return void(seat, "engine-abort", words)
     if said.what is What.REFUSED_MOVE:
