@@ -130,7 +130,7 @@ class Scheduler:
             for future in [future for future in self.flying if future.done()]:
                 self._settle(future, *self.flying.pop(future))
             if self.stopping and not self.flying:
-                return End.STOPPED
+                return self._verdict() or End.STOPPED
             if self._held_until is not None and self.clock() >= self._held_until:
                 self.stop(now=True)
             self.watcher.progress(self)
@@ -192,11 +192,11 @@ class Scheduler:
 
     def _verdict(self) -> End | None:
         """What it means that nothing is in the air; None while a pause after host failures lasts."""
-        if self.stopping:
-            return End.STOPPED
         offers = self.format.offers(self.state)
         if not offers:
-            return End.FINISHED
+            return End.FINISHED  # a stop too, when the game it let end was the last
+        if self.stopping:
+            return End.STOPPED
         if self.most_games is not None and self.played >= self.most_games:
             return End.ENOUGH
         if not all(self.is_open(pairing) for pairing in offers):

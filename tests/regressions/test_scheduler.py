@@ -40,6 +40,23 @@ def test_a_stop_that_is_waiting_comes_before_the_first_game() -> None:
     assert loop.place.tasks == []
 
 
+def test_a_stop_during_the_last_game_lets_the_tournament_end() -> None:
+    """Ctrl-C, and the running game decides it all: finished, nothing goes on."""
+    left = [3]
+
+    def verdict(task: GameTask) -> Game:
+        left[0] -= 1
+        if not left[0]:
+            loop.stop(now=False, grace=60)
+        return ended(task)
+
+    loop = scheduler(verdict)
+    loop.entrants = loop.entrants[:3]
+    loop.__post_init__()
+    assert loop.run() is End.FINISHED
+    assert loop.format.offers(loop.state) == ()
+
+
 def test_a_game_the_machine_cannot_play_lets_the_others_go_first() -> None:
     """Whatever kills the slot each time, all other games are played; then it is tried as long as it takes."""
     tries: Counter[tuple[str, str]] = Counter()
