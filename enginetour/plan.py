@@ -6,6 +6,7 @@ Nothing here writes. Everything a tester could have got wrong is found before th
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -31,7 +32,6 @@ CLOCK_MARGIN_MS = 50
 MOVETIME_MARGIN_MS = 100
 # Moves of a long game between engines; CCRL's games last 60 to 70 on average.
 LONG_GAME = 80
-QUICK = "2+0.05"  # a clock for one move of an engine that has said nothing of itself
 FEWEST = 2  # a game has two sides
 # Engines started at once (runner spec 14).
 START_PARALLEL = 4
@@ -169,23 +169,12 @@ def probe_all(
     """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given."""
     place = LocalPlace(min(START_PARALLEL, os.cpu_count() or 1))
     try:
-        tried = limits or {}
-        futures = {name: place.submit(ProbeTask(side.spec, tried.get(name, ()))) for name, side in sides.items()}
-        found = {name: cast("Probe", future.result()) for name, future in futures.items()}
-        silent = {name: side for name, side in sides.items() if not tried.get(name) and _is_silent(side, found[name])}
-        again = {name: place.submit(ProbeTask(side.spec, _shown_by(side))) for name, side in silent.items()}
-        return found | {name: cast("Probe", future.result()) for name, future in again.items()}
+        futures = {
+            name: place.submit(ProbeTask(side.spec, (limits or {}).get(name, ()))) for name, side in sides.items()
+        }
+        return {name: cast("Probe", future.result()) for name, future in futures.items()}
     finally:
         place.close()
-
-
-def _is_silent(side: Side, probe: Probe) -> bool:
-    """It passed by saying nothing, as the first version of CECP has it, and so does `cat`: only a move tells."""
-    return side.spec.protocol == "cecp" and not probe.features and not probe.problems
-
-
-def _shown_by(side: Side) -> tuple[TimeControl, ...]:
-    return (TimeControl.parse(QUICK) if "clock" in side.spec.limits else side.tc,)
 
 
 def refuse_few(plan: Plan) -> None:
@@ -195,7 +184,7 @@ def refuse_few(plan: Plan) -> None:
         raise InputRefused(what, place=plan.config.at("entrants"), step="add another")
 
 
-def refuse_unfit(found: Mapping[str, Probe]) -> None:
+def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
     """EngineRefused naming the first engine that cannot play; a wrong option is the configuration's fault."""
     unfit = {name: probe for name, probe in found.items() if probe.problems}
     for name, probe in unfit.items():
@@ -205,7 +194,7 @@ def refuse_unfit(found: Mapping[str, Probe]) -> None:
         raise EngineRefused(
             f"{probe.problems[0]}{more}",
             place=f"engine {name}",
-            step=f'try it alone: enginetour engines check "{name}"',
+            step=f"does it speak {sides[name].spec.protocol}? try it by hand: {shlex.join(sides[name].spec.command)}",
         )
 
 

@@ -102,7 +102,7 @@ def opened(plan: Plan, *, new: bool, accept_change: bool, tell: Callable[[str], 
             _refuse_unfinished(store, name)
             plan = _ordered(plan, store)
         refuse_few(plan)
-        refuse_unfit(probe_all(plan.sides))
+        refuse_unfit(probe_all(plan.sides), plan.sides)
         if not exists:
             store = stack.enter_context(Store.open(plan.database, create=True))
             stack.enter_context(TournamentLock(plan.database, slug_of(name)))
@@ -173,7 +173,7 @@ def _resume(plan: Plan, store: Store, tell: Callable[[str], None], *, accept_cha
     session = Session(plan, store, log, sides, resumed=True)
     newcomers = [entrant for entrant in plan.entrants if entrant.name not in log.specs]
     if newcomers:
-        refuse_unfit(probe_all({entrant.name: plan.sides[entrant.name] for entrant in newcomers}))
+        refuse_unfit(probe_all({entrant.name: plan.sides[entrant.name] for entrant in newcomers}), plan.sides)
         desk = desk_of(log, *fold(log))
         for entrant in newcomers:
             side = plan.sides[entrant.name]
@@ -217,7 +217,7 @@ def _same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool) -> dic
         step = "put it back, go on with run --accept-change, or enginetour replace OLD NEW"
         raise InputRefused(what, place=log.title, step=step)
     if changed:
-        refuse_unfit(probe_all({name: sides[name] for name in changed}))
+        refuse_unfit(probe_all({name: sides[name] for name in changed}), sides)
         log.accept_change(changed)
     return sides
 

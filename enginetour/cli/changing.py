@@ -125,5 +125,6 @@ def _newcomer(engine: str, new_name: str | None, db: Path | None) -> dict[str, A
     section = EntrantSection(engine=engine, name=new_name, new=True)
     found = list(resolve(section, registry_of(workspace_of(start)), Path.cwd(), f"engine {engine}"))
     entrant, spec = found[0]
-    refuse_unfit(probe_all({entrant.name: Side(spec, TimeControl.parse("1+0"))}))
+    sides = {entrant.name: Side(spec, TimeControl.parse("1+0"))}
+    refuse_unfit(probe_all(sides), sides)
     return {"entrant": entrant_payload(entrant), "spec": spec_text(spec)}

@@ -148,7 +148,7 @@ def check(config: Path, db: Path | None, as_json: bool) -> int:
     sheet = text.probes(found)
     told = plans.foretold(plan)
     show(sheet, as_json=as_json, as_csv=False, value={"engines": [dict(row) for row in sheet.rows], **told})
-    plans.refuse_unfit(found)
+    plans.refuse_unfit(found, plan.sides)
     if not as_json:
         click.echo(f"games: {told['fewest']} to {told['most']}, likely {told['likely']}")
         hours = told["longest_hours"]

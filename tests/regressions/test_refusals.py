@@ -74,7 +74,9 @@ def test_a_program_that_says_nothing_is_no_engine(tmp_path: Path) -> None:
     """The first version of CECP greets nobody, so a move is asked for; `cat` has none."""
     entrant = '\n[[entrants]]\nname = "X"\ncommand = ["/bin/cat"]\nprotocol = "cecp"'
     path = config(tmp_path, ("wren1",), "roundrobin", "", entrant, tc="1+0.1")
-    assert "engine X: " in refused(tmp_path, "run", path.name, code=4)
+    line = refused(tmp_path, "run", path.name, code=4)
+    assert "engine X: " in line
+    assert line.endswith("does it speak cecp? try it by hand: /bin/cat\n")
 
 
 @pytest.mark.parametrize("kind", ["garbage", "folder", "foreign"])
