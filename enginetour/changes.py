@@ -47,18 +47,18 @@ class Desk:
             return {"ok": False, "error": f"cannot {request['do']}: {error}", "exit": UsageRefused.exit_code}
 
     def _write(self, event: Event, why: str, spec: EngineSpec | None = None) -> str:
-        """Step first (a refusal writes nothing), log, then take the state; the new decisions as a sentence."""
+        """Step first (a refusal writes nothing), log, then take the state; the new decisions as sentences."""
         before = self.state()
         after = self.format.step(before, event)
         notes = self.format.notes(after)[len(self.format.notes(before)) :]
         self.log.record_event(event, notes, why=why, spec=spec)
         self.take(after)
-        return " ".join(note.text for note in notes)
+        return " ".join(f"{note.text}." for note in notes)
 
     def _withdraw(self, request: dict[str, Any]) -> str:
         name = str(request["engine"])
         self._known(name)
-        return f"{name} is withdrawn. {self._write(Withdrawn(name), str(request.get('why', '')))}".strip()
+        return self._write(Withdrawn(name), str(request.get("why", ""))) or f"{name} is withdrawn."
 
     def _void(self, request: dict[str, Any]) -> str:
         number, why = int(request["game"]), str(request.get("why", ""))
@@ -74,9 +74,10 @@ class Desk:
 
     def add(self, entrant: Entrant, spec: EngineSpec, why: str) -> str:
         """Let an engine join; UsageRefused or ValueError when the format has no room for it any more."""
+        self._refuse_namesake(entrant.name)
         said = self._write(Added(entrant), why, spec)
         self.joined(entrant, spec)
-        return f"{entrant.name} joins. {said}".strip()
+        return said or f"{entrant.name} joins."
 
     def _add(self, request: dict[str, Any]) -> str:
         return self.add(*_newcomer(request), str(request.get("why", "")))
@@ -85,9 +86,16 @@ class Desk:
         entrant, spec = _newcomer(request)
         old = str(request["engine"])
         self._known(old)
+        if entrant.name != old:
+            self._refuse_namesake(entrant.name)
         said = self._write(Replaced(old, entrant), str(request.get("why", "")), spec)
         self.joined(entrant, spec)
         return f"{entrant.name} takes the place of {old}. {said}".strip()
+
+    def _refuse_namesake(self, name: str) -> None:
+        if name in {line.name for line in self.format.standings(self.state())}:
+            what = f"{name} is in {self.log.title} already, or was"
+            raise UsageRefused(what, step="give the newcomer another name with --name")
 
     def _known(self, name: str) -> None:
         names = [line.name for line in self.format.standings(self.state())]

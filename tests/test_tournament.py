@@ -104,7 +104,7 @@ def test_a_second_run_is_refused_at_once(workspace: Path) -> None:
         assert str(first.pid) in second.stderr
         assert read(workspace, "status")["state"] == "running"
         told = tour(workspace, "withdraw", "Wren 4", "--why", "trial")
-        assert "Wren 4 is withdrawn" in told.stdout
+        assert "Wren 4 withdraws" in told.stdout
         first.terminate()
         first.communicate(timeout=60)
     assert first.returncode == 143
@@ -178,7 +178,7 @@ DUMB = "import sys\nfor line in sys.stdin: print('what?', flush=True)\n"
             '\n[[entrants]]\nname = "X"\ncommand = ["{python}", "{here}/dumb.py"]\nprotocol = "uci"\n'
             "quirks = { handshake_timeout = 0.5 }",
             4,
-            ("X", "engines check"),
+            ("X", "does it speak uci?"),
         ),
         ('\n[[entrants]]\nengine = "wren5"\noptions = { Sede = 1 }', 3, ("Wren 5", "Seed")),
         ('\n[[entrants]]\nengine = "wren5"\noptions = { Seed = "many" }', 3, ("Wren 5", "Seed")),

@@ -85,8 +85,12 @@ def games_sheet(title: str, lines: list[GameLine]) -> Sheet:
         Column("cause", "how", left=True, flexible=True),
         Column("incident", "", left=True),
     )
-    shown = tuple({"incident": "!" if line.incidents else ""} for line in lines)
+    shown = tuple({"incident": "!" if line.incidents else "", "cause": _how(line)} for line in lines)
     return Sheet(title, columns, tuple(game_rows(lines)), shown)
+
+
+def _how(line: GameLine) -> str:
+    return f"struck out, was {line.outcome}: {line.cause}" if line.voided else line.cause
 
 
 def _told(stored: Stored, title: str) -> str:
