@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from enginetour.model import Placed
-from enginetour.reports.progress import Progress, headline, now_line, table
+from enginetour.reports.progress import Progress, headline, now_line, of_games, table
 from enginetour.reports.sheet import render
 
 
@@ -46,6 +48,25 @@ def test_live_events_tell_what_is_played() -> None:
     assert now_line(made) == "now: A - B, opening E029, move 34, +0.8"
     made.event(0, "end", {})
     assert now_line(made) == "now: between games"
+
+
+def test_a_score_is_the_view_of_white() -> None:
+    """The mover's score changes its sign with every ply, this one does not; mates are told as mates."""
+    made = picture()
+    made.event(0, "start", {"white": "A", "black": "B"})
+    made.event(0, "move", {"ply": 68, "score": 83})
+    assert now_line(made) == "now: A - B, move 34, -0.8"
+    made.event(0, "move", {"ply": 69, "score": 31990})
+    assert now_line(made) == "now: A - B, move 35, +M10"
+
+
+def test_an_uncertain_end_has_its_spread() -> None:
+    """From the fewest to the most games; when both are the same, in how long."""
+    made = picture()
+    made.spread = (1200.0, 7200.0)
+    assert re.search(r"ends \w+ \d\d:\d\d \(\d\d:\d\d-\d\d:\d\d\)$", headline(made))
+    assert of_games(57, (33, 84)) == "57 of 90-141 games"
+    assert of_games(12, (0, 0)) == "12 of 12 games"
 
 
 def test_an_event_of_a_game_that_is_not_known_changes_nothing() -> None:

@@ -34,6 +34,16 @@ def test_half_points_are_written_as_testers_do() -> None:
     assert [points(half) for half in (19, 16, 1, 0)] == ["9½", "8", "½", "0"]
 
 
+def test_a_wide_table_goes_on_below() -> None:
+    """Columns that may continue are dealt out to blocks; rank and name stand before each of them."""
+    columns = (*COLUMNS[:2], *(Column(f"vs{n}", str(n), continues=True) for n in range(1, 21)))
+    row = {"rank": 1, "name": "Bartholomew the Great", **{f"vs{n}": "1=" for n in range(1, 21)}}
+    lines = render(Sheet("", columns, (row,)), 60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert [line.split()[0] for line in lines if line] == ["#", "1"] * 3
+    assert [number for line in lines for number in line.split() if number == "20"] == ["20"]
+
+
 @given(st.text(max_size=100))
 def test_no_name_moves_the_cursor_or_turns_the_line(name: str) -> None:
     """Each row stays one line without controls or bidirectional marks."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from enginetour.cli.common import chosen, open_store, output_options, say_json, show, tournament_options
+from enginetour.cli.common import chosen, open_store, output_options, say_json, show, tournament_options, width
 from enginetour.errors import UsageRefused
 
 
@@ -109,14 +109,15 @@ def crosstable(db: Path | None, name: str | None, edition: int | None, as_json: 
 @click.command()
 @tournament_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def ladder(db: Path | None, name: str | None, edition: int | None, as_json: bool) -> None:
+@click.option("--step", "step", type=click.IntRange(min=1), help="Round robin N in full: crosstable, parking, ranking.")
+def ladder(db: Path | None, name: str | None, edition: int | None, as_json: bool, step: int | None) -> None:
     """The bubble's story: sections, who was parked, who dropped out, and why.
 
-    Example: enginetour ladder -t autumn-bubble
+    Example: enginetour ladder --step 3
     """
     from enginetour import tournament
     from enginetour.cli import tell
-    from enginetour.reports.ladder import steps
+    from enginetour.reports import ladder as ladders
 
     with open_store(db) as store:
         log = chosen(store, name, edition)
@@ -124,6 +125,13 @@ def ladder(db: Path | None, name: str | None, edition: int | None, as_json: bool
             raise UsageRefused(
                 f"{log.title} is a {log.system}, only a bubble has a ladder", step="enginetour standings"
             )
+        if step is not None:
+            told, sheet, lines = tell.round_robin(log, step)
+            if as_json:
+                say_json({"tournament": log.title, **told})
+            else:
+                click.echo(ladders.one(f"ladder · {log.title}", told, sheet, lines, width()), nl=False)
+            return
         if not as_json:
             click.echo(tell.story(log), nl=False)
             return
@@ -131,7 +139,7 @@ def ladder(db: Path | None, name: str | None, edition: int | None, as_json: bool
         placed = format_.standings(state)
         ranking = [{"rank": line.rank, "name": line.name, "status": line.status} for line in placed]
         say_json({
-            "steps": steps(format_.notes(state)),
+            "steps": ladders.steps(format_.notes(state)),
             "ranking": ranking,
             "rating_order": list(tell.rating_order(log, placed)),
             "finished": not format_.offers(state),

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from enginetour.cli.common import width
-from enginetour.model import Placed
+from enginetour.errors import UsageRefused
+from enginetour.model import GameFinished, GameKey, GameVoided, Note, Placed
 from enginetour.ratings.listing import RatingList, bubble_rating_order, rating_list
 from enginetour.reports import ladder, text
 from enginetour.reports import ratings as rating_sheets
 from enginetour.reports.sheet import render
 from enginetour.scheduler import End
-from enginetour.standings import Scored
+from enginetour.standings import Scored, table
+from enginetour.standings import cross as tallies
 from enginetour.standings import crosstable as cross
 from enginetour.store.lists import ratings_of
-from enginetour.tournament import fold
+from enginetour.tournament import fold, format_of
 
 if TYPE_CHECKING:
     from enginetour.reports.progress import Progress
@@ -79,6 +81,59 @@ def tournament_list(log: TournamentLog, anchor: Mapping[str, float]) -> RatingLi
     return rating_list(counts, anchors=anchors, names=names)
 
 
+def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet, tuple[Placed, ...]]:
+    """Round robin `number` of a bubble as its decision left it, or as it stands: its story, crosstable, ranking."""
+    format_, games = format_of(log), dict[GameKey, Scored]()
+    state = format_.start(log.entrants)
+    for event in log.events():
+        if (found := _told(format_.notes(state), number)) and found["decision"]:
+            break
+        state = format_.step(state, event)
+        if isinstance(event, GameFinished):
+            games[event.pairing.key] = Scored(event.pairing.white, event.pairing.black, event.outcome)
+        elif isinstance(event, GameVoided) and event.pairing.key in {p.key for p in format_.offers(state)}:
+            games.pop(event.pairing.key, None)  # what was struck out later had decided by then, and stays
+    step = _told(format_.notes(state), number)
+    if step is None:
+        last = ladder.steps(format_.notes(state))[-1]["step"]
+        raise UsageRefused(f"there is no round robin {number} in {log.title}, the last is {last}", step="--step")
+    placed = format_.standings(state)
+    active = [line.name for line in placed if line.status == "active"]
+    lines = _members(step) if step["decision"] else table(active, tallies(games.values()), ("SB",))
+    names = [line.name for line in lines]
+    cells = _cells(names, games.values())
+    step["table"] = [
+        {
+            "engine": line.name,
+            "points": line.half_points / 2,
+            "sonneborn_berger": text.tiebreaks(line)["SB"],
+            "against": {name: cells[line.name, name] for name in names if (line.name, name) in cells},
+        }
+        for line in lines
+    ]
+    step["parked"] = [line.name for line in reversed(placed) if line.status == "parked"]
+    step["ranking"] = [{"rank": line.rank, "name": line.name, "status": line.status} for line in placed]
+    return step, text.crosstable(f"round robin {number}", names, cells, lines, ("SB",)), placed
+
+
+def _told(notes: Sequence[Note], number: int) -> dict[str, Any] | None:
+    return next((step for step in ladder.steps(notes) if step["step"] == number), None)
+
+
+def _members(step: dict[str, Any]) -> tuple[Placed, ...]:
+    """The lines of the table by which it was decided."""
+    return tuple(
+        Placed(rank, row["engine"], round(row["points"] * 2), 0, "", (("SB", round(row["sonneborn_berger"] * 4)),))
+        for rank, row in enumerate(step["table"], 1)
+    )
+
+
+def _cells(names: Sequence[str], games: Iterable[Scored]) -> dict[tuple[str, str], str]:
+    """Row and column to ``1=0``, for those who met."""
+    rows = cross(names, games)
+    return {(row.name, name): cell.text for row in rows for name, cell in zip(names, row.cells, strict=True) if cell}
+
+
 def of_tournament(log: TournamentLog, known: Mapping[str, tuple[float, int]]) -> dict[str, tuple[float, int]]:
     """The ratings of the engines that take part."""
     return {name: known[name] for name in log.specs if name in known}
@@ -90,10 +145,7 @@ def crosstable(log: TournamentLog) -> Sheet:
     placed = format_.standings(state)
     names = [line.name for line in placed]
     games = [Scored(game.white, game.black, game.outcome) for game in log.games(counting=True)]
-    cells: dict[tuple[str, str], str] = {}
-    for row in cross(names, games):
-        cells |= {(row.name, name): cell.text for name, cell in zip(names, row.cells, strict=True) if cell}
-    return text.crosstable(f"crosstable · {log.title}", names, cells, placed)
+    return text.crosstable(f"crosstable · {log.title}", names, _cells(names, games), placed)
 
 
 def status(picture: Progress, state: str) -> dict[str, Any]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from enginetour.model import Note, Placed
-from enginetour.reports.sheet import points, safe
+from enginetour.reports.sheet import Column, Sheet, points, render, safe
+from enginetour.reports.text import standings
 
 _DECIDES = ("park", "drop", "finish")
 _TEXT_WIDTH = 78
@@ -39,9 +43,18 @@ def text(title: str, notes: Sequence[Note], ranking: Sequence[Placed], by_rating
     return "\n".join(lines) + "\n"
 
 
-def _step(step: dict[str, Any]) -> list[str]:
-    import textwrap
+def one(title: str, step: dict[str, Any], table: Sheet, ranking: Sequence[Placed], width: int) -> str:
+    """A round robin in full: its crosstable, what was decided and why, the parking queue, the interim ranking."""
+    parts = [f"after {step['games_total']} games" if step["decision"] else "playing", *step["told"]]
+    parked = ", ".join(step["parked"]) or "nobody"
+    lines = [safe(title), "", *render(table, width).splitlines(), ""]
+    for part in (*parts, f"parked, the longest first: {parked}"):
+        lines += textwrap.wrap(safe(part), _TEXT_WIDTH, subsequent_indent="    ")
+    plain = [replace(line, tiebreaks=()) for line in ranking]
+    return "\n".join([*lines, "", *render(standings("interim ranking", plain), width).splitlines()]) + "\n"
 
+
+def _step(step: dict[str, Any]) -> list[str]:
     table = ", ".join(f"{safe(row['engine'])} {points(round(row['points'] * 2))}" for row in step["table"])
     head = f"round robin {step['step']}" + (f", after {step['games_total']} games" if step["decision"] else ", playing")
     parts = [(f"{head}: {table}" if table else head), *(safe(words) for words in step["told"])]
@@ -54,13 +67,14 @@ def _step(step: dict[str, Any]) -> list[str]:
 
 def _rankings(ranking: Sequence[Placed], by_rating: Sequence[str]) -> list[str]:
     """Both orders side by side; the ratings from the same games order the list better (Kendall tau .90 against .88)."""
-    left = [safe(line.name) for line in ranking if line.rank is not None]
-    right = [safe(name) for name in by_rating]
-    wide = max(12, *(len(name) for name in left)) if left else 12
-    lines = ["", f" {'#':>3}  {'drop-out order':<{max(wide, 14)}}  rating order"]
-    for number in range(max(len(left), len(right))):
-        one = left[number] if number < len(left) else ""
-        two = right[number] if number < len(right) else ""
-        lines.append(f" {number + 1:>3}  {one:<{max(wide, 14)}}  {two}".rstrip())
-    gone = [safe(line.name) for line in ranking if line.rank is None]
-    return [*lines, *([f"withdrawn: {', '.join(gone)}"] if gone else [])]
+    columns = (
+        Column("rank", "#"),
+        Column("dropped", "drop-out order", left=True, flexible=True),
+        Column("rated", "rating order", left=True, flexible=True),
+    )
+    left = [line.name for line in ranking if line.rank is not None]
+    pairs = zip_longest(left, by_rating, fillvalue="")
+    rows = tuple({"rank": rank, "dropped": one, "rated": two} for rank, (one, two) in enumerate(pairs, 1))
+    gone = [line.name for line in ranking if line.rank is None]
+    notes = (f"withdrawn: {', '.join(gone)}",) if gone else ()
+    return ["", *render(Sheet("", columns, rows, notes=notes), _TEXT_WIDTH).splitlines()]

@@ -42,9 +42,14 @@ def comment(move: MoveMade) -> str:
 
 def score_words(score: int) -> str:
     """Centipawns as pawns, mates as ``+M5`` (moves)."""
-    if abs(score) >= MATE_SCORE - MATE_RANGE:
+    if is_mate(score):
         return f"{'+' if score > 0 else '-'}M{MATE_SCORE - abs(score)}"
     return f"{score / 100:+.2f}"
+
+
+def is_mate(score: int) -> bool:
+    """A score that counts the moves to a mate."""
+    return abs(score) >= MATE_SCORE - MATE_RANGE
 
 
 def clean(words: str) -> str:

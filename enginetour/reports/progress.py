@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from enginetour.model import Pairing, Placed
+from enginetour.reports.pgn import is_mate, score_words
 from enginetour.reports.sheet import Column, Sheet, points, safe
 from enginetour.reports.text import duration
 
@@ -38,7 +39,8 @@ class Progress:
     name: str
     done: int = 0
     remaining: tuple[int, int] = (0, 0)
-    estimate: float | None = None
+    estimate: float | None = None  # seconds to the likely end, and to that with the fewest and the most games
+    spread: tuple[float, float] | None = None
     slots: int = 1
     busy: int = 0
     placed: tuple[Placed, ...] = ()
@@ -51,6 +53,10 @@ class Progress:
         self.remaining = running.format.remaining(running.state)
         self.placed = running.format.standings(running.state)
         self.estimate = running.estimate()
+        likely = running.format.likely(running.state)
+        if self.estimate is not None and likely:
+            fewest, most = (self.estimate * count / likely for count in self.remaining)
+            self.spread = (fewest, most)
         self.slots, self.busy = running.slots, len(running.flying)
 
     def rate(self) -> None:
@@ -68,14 +74,28 @@ class Progress:
 
 def headline(picture: Progress) -> str:
     """``bubble · autumn-bubble · 14 engines · 57 of 90-141 games · slot 1/1 · ends Sun 04:10``."""
-    fewest, most = (picture.done + count for count in picture.remaining)
-    total = f"{fewest}" if fewest == most else f"{fewest}-{most}"
-    parts = [picture.system, safe(picture.name), f"{len(picture.placed)} engines", f"{picture.done} of {total} games"]
+    parts = [picture.system, safe(picture.name), f"{len(picture.placed)} engines"]
+    parts.append(of_games(picture.done, picture.remaining))
     if picture.slots > 1:
         parts.append(f"slots {picture.busy}/{picture.slots}")
-    if picture.estimate is not None and most > picture.done:
-        parts.append(f"ends {_clock(picture.estimate)} (in {duration(picture.estimate)})")
+    if picture.estimate is not None and picture.remaining[1]:
+        parts.append(f"ends {_clock(picture.estimate)} ({_between(picture)})")
     return " · ".join(parts)
+
+
+def of_games(done: int, remaining: tuple[int, int]) -> str:
+    """``57 of 90-141 games``; one number when fewest and most are the same."""
+    fewest, most = (done + count for count in remaining)
+    return f"{done} of {fewest if fewest == most else f'{fewest}-{most}'} games"
+
+
+def _between(picture: Progress) -> str:
+    """When it ends with the fewest and with the most games, where the clock can tell them apart."""
+    first, last = (_clock(seconds) for seconds in picture.spread or (0.0, 0.0))
+    if first == last or picture.remaining[0] == picture.remaining[1]:
+        return f"in {duration(picture.estimate or 0.0)}"
+    day = _clock(picture.estimate or 0.0)[:4]
+    return f"{first.removeprefix(day)}-{last.removeprefix(day)}"
 
 
 def table(picture: Progress) -> Sheet:
@@ -119,9 +139,15 @@ def now_line(picture: Progress) -> str:
         if game.get("ply"):
             words += f", move {(int(game['ply']) + 1) // 2}"
         if game.get("score") is not None:
-            words += f", {game['score'] / 100:+.1f}"
+            words += f", {_for_white(game)}"
         parts.append(safe(words))
     return f"now: {' | '.join(parts)}" if parts else "now: between games"
+
+
+def _for_white(game: Mapping[str, Any]) -> str:
+    """The mover's score as White sees it: ``+0.8``, ``-M5``."""
+    score = int(game["score"]) * (1 if int(game.get("ply", 1)) % 2 else -1)
+    return score_words(score) if is_mate(score) else f"{score / 100:+.1f}"
 
 
 def _clock(seconds: float) -> str:

@@ -76,10 +76,12 @@ def _row(row: Row) -> dict[str, object]:
 
 
 def _shown(row: Row, marks: list[str]) -> dict[str, str]:
+    # An anchor has no error: it is where the others are measured from.
+    few = ("", "") if "anchor" in row.remarks else ("too few", "games")
     return {
         "rating": f"{row.rating:.0f}",
-        "plus": "too few" if row.plus is None else f"+{row.plus:.0f}",
-        "minus": "games" if row.minus is None else f"-{row.minus:.0f}",
+        "plus": few[0] if row.plus is None else f"+{row.plus:.0f}",
+        "minus": few[1] if row.minus is None else f"-{row.minus:.0f}",
         "score": f"{100 * row.score:.1f}%",
         "opponents": f"{row.opponents:.0f}",
         "draw_rate": f"{100 * row.draws / row.games:.0f}%" if row.games else "",

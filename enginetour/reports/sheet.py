@@ -32,6 +32,7 @@ class Column:
     header: str
     left: bool = False
     flexible: bool = False  # may be cut to fit the window
+    continues: bool = False  # of many of its kind: those that find no room stand in a block below
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,14 @@ def render(sheet: Sheet, width: int | None = None) -> str:
     cells = sheet.cells()
     headers = [column.header for column in sheet.columns]
     widths = [max([_len(headers[i]), *(_len(line[i]) for line in cells)]) for i in range(len(headers))]
-    _fit(widths, sheet.columns, width or PLAIN_WIDTH)
+    room = width or PLAIN_WIDTH
+    _fit(widths, sheet.columns, room)
     lines = [safe(sheet.title)] if sheet.title else []
-    for line in [headers, *cells]:
-        parts = [_pad(cell, widths[i], left=sheet.columns[i].left) for i, cell in enumerate(line)]
-        lines.append("  ".join(parts).rstrip())
+    for number, block in enumerate(_blocks(widths, sheet.columns, room)):
+        lines += [""] * (number > 0)
+        for line in [headers, *cells]:
+            parts = [_pad(line[i], widths[i], left=sheet.columns[i].left) for i in block]
+            lines.append("  ".join(parts).rstrip())
     for note in sheet.notes:
         lines += textwrap.wrap(safe(note), min(width or NOTE_WIDTH, NOTE_WIDTH), subsequent_indent="  ")
     return "\n".join(lines) + "\n"
@@ -99,6 +103,9 @@ def dumps(value: object) -> str:
 
 def _fit(widths: list[int], columns: Sequence[Column], room: int) -> None:
     over = sum(widths) + 2 * (len(widths) - 1) - room
+    if over > 0 and any(column.continues for column in columns):
+        # What continues below takes what the others leave it: half of the window at least.
+        over = sum(widths[i] + 2 for i, column in enumerate(columns) if not column.continues) - room // 2
     while over > 0:
         candidates = [i for i, column in enumerate(columns) if column.flexible and widths[i] > _SHORTEST]
         if not candidates:
@@ -106,6 +113,19 @@ def _fit(widths: list[int], columns: Sequence[Column], room: int) -> None:
         widest = max(candidates, key=lambda i: widths[i])
         widths[widest] -= 1
         over -= 1
+
+
+def _blocks(widths: list[int], columns: Sequence[Column], room: int) -> list[list[int]]:
+    """The columns of each block by their places: all in one when they fit, else those that continue dealt out."""
+    always = [i for i, column in enumerate(columns) if not column.continues]
+    left = room - sum(widths[i] + 2 for i in always) + 2
+    blocks: list[list[int]] = [[]]
+    for i, column in enumerate(columns):
+        if column.continues:
+            if blocks[-1] and sum(widths[j] + 2 for j in (*blocks[-1], i)) > left:
+                blocks.append([])
+            blocks[-1].append(i)
+    return [sorted([*always, *block]) for block in blocks]
 
 
 _SHORTEST = 8  # signs of a name that still tell it

@@ -9,6 +9,14 @@ from enginetour.model import Note, Placed
 from enginetour.reports.sheet import Column, Sheet, points
 from enginetour.task import Probe
 
+# Units in which tie-breaks are kept, to a point (tiebreaks.py): people and JSON get points.
+_TO_POINTS = {"SB": 4, "DE": 2}
+
+
+def tiebreaks(line: Placed) -> dict[str, float]:
+    """The tie-breaks of a line by code: points where their unit is a part of a point, else what they count."""
+    return {code: value / _TO_POINTS[code] if code in _TO_POINTS else value for code, value in line.tiebreaks}
+
 
 def standings(title: str, placed: Sequence[Placed]) -> Sheet:
     """The table of a format, with the tie-breaks it has and the status where there is one."""
@@ -23,7 +31,7 @@ def standings(title: str, placed: Sequence[Placed]) -> Sheet:
             "name": line.name,
             "points": line.half_points / 2,
             "games": line.games,
-            **dict(line.tiebreaks),
+            **tiebreaks(line),
             "status": line.status,
         }
         for line in placed
@@ -33,15 +41,21 @@ def standings(title: str, placed: Sequence[Placed]) -> Sheet:
 
 
 def crosstable(
-    title: str, names: Sequence[str], cells: Mapping[tuple[str, str], str], totals: Sequence[Placed]
+    title: str,
+    names: Sequence[str],
+    cells: Mapping[tuple[str, str], str],
+    totals: Sequence[Placed],
+    codes: Sequence[str] = (),
 ) -> Sheet:
-    """Everybody against everybody: ``1=0`` from the row's view, in the order of `names`."""
+    """Everybody against everybody: ``1=0`` from the row's view, in the order of `names`, with tie-breaks by `codes`."""
     by_name = {line.name: line for line in totals}
     columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True), Column("points", "points")]
-    columns += [Column(f"vs{number}", str(number)) for number in range(1, len(names) + 1)]
+    columns += [Column(code, code) for code in codes]
+    columns += [Column(f"vs{number}", str(number), continues=True) for number in range(1, len(names) + 1)]
     rows = []
     for number, name in enumerate(names, start=1):
         row: dict[str, object] = {"rank": number, "name": name, "points": by_name[name].half_points / 2}
+        row |= {code: value for code, value in tiebreaks(by_name[name]).items() if code in codes}
         for other_number, other in enumerate(names, start=1):
             row[f"vs{other_number}"] = "x" if other == name else cells.get((name, other), "")
         rows.append(row)
