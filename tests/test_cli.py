@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from enginetour.cli import COMMANDS, cli
+from tests.touring import config, tour
 
 HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich")
 
@@ -37,7 +39,9 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     done = invoke(command, "--help")
     assert done.exit_code == 0, done.output
     assert max(map(len, done.output.splitlines())) <= 80
-    assert "Example" in done.output or command == "engines"
+    example = next(line for line in done.output.splitlines() if "Example: " in line)
+    words = shlex.split(example.split("Example: ")[1])
+    assert words[:2] == ["enginetour", command]
 
 
 @pytest.mark.parametrize("command", ["list", "find", "add", "check"])
@@ -45,7 +49,13 @@ def test_every_engines_command_has_help_with_an_example(command: str) -> None:
     """The drawer's own commands too."""
     done = invoke("engines", command, "--help")
     assert done.exit_code == 0
-    assert "Example" in done.output
+    example = next(line for line in done.output.splitlines() if "Example: " in line)
+    assert shlex.split(example.split("Example: ")[1])[:3] == ["enginetour", "engines", command]
+
+
+def test_the_drawer_of_engines_tells_whole_sentences() -> None:
+    """No help of a command is cut in the middle."""
+    assert "..." not in invoke("engines", "--help").output.replace("COMMAND [ARGS]...", "")
 
 
 def test_a_near_miss_is_named() -> None:
@@ -115,6 +125,24 @@ def test_engines_add_detects_the_protocol(tmp_path: Path) -> None:
     assert refused.returncode == 4
     assert refused.stderr.count("\n") == 1
     assert not (tmp_path / "engines" / "cat.toml").exists()
+
+
+def test_options_of_an_engine_are_its_own(tmp_path: Path) -> None:
+    """What stands after the program belongs to it, as in the example of the help."""
+    (tmp_path / "engines").mkdir()
+    wren = Path(__file__).parent.parent / "engines" / "wren.py"
+    tour(tmp_path, "engines", "add", "mine", sys.executable, "-B", str(wren), "2", "--protocol", "cecp")
+    written = (tmp_path / "engines" / "mine.toml").read_text()
+    assert '"-B", ' in written
+    assert 'protocol = "cecp"' in written
+
+
+def test_the_plan_is_told_in_words(tmp_path: Path) -> None:
+    """Minutes where hours would be nothing, one number where there is no doubt."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", tc="1+0.1")
+    told = tour(tmp_path, "check", path.name).stdout
+    assert "games: 1\n" in told
+    assert "time: at most 18 s, one after another, games of 80 moves\n" in told
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,13 @@ TRIED = {"clock": "2+0.05", "movetime": "movetime=1", "depth": "depth=3", "nodes
 
 @click.group()
 def engines() -> None:
-    """The engines we know: files in engines/, and those that come along."""
+    """The engines we know: files in engines/, and those that come along.
+
+    Example: enginetour engines find
+    """
 
 
-@engines.command("list")
+@engines.command("list", short_help="Every engine file; is its program here?")
 @output_options
 def list_(as_json: bool, as_csv: bool) -> None:
     """Every engine file, and whether its program is on this machine.
@@ -49,7 +52,7 @@ def list_(as_json: bool, as_csv: bool) -> None:
     show(Sheet("", columns, rows, shown), as_json=as_json, as_csv=as_csv)
 
 
-@engines.command()
+@engines.command(short_help="Find known engines here and write their files.")
 @click.option("--dry-run", is_flag=True, help="Only tell what was found.")
 def find(dry_run: bool) -> None:
     """Find known engines on this machine and write their files into engines/.
@@ -69,9 +72,9 @@ def find(dry_run: bool) -> None:
     click.echo(f"{len(found)} engine files {verb} to {folder}" if found else "no engine that has no file yet")
 
 
-@engines.command()
+@engines.command(short_help="Write an engine file for a command.", context_settings={"ignore_unknown_options": True})
 @click.argument("engine")
-@click.argument("command", nargs=-1, required=True)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--protocol", type=click.Choice(["uci", "cecp"]), help="Default: detected.")
 def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
     """Write engines/ENGINE.toml for COMMAND; the protocol is detected.
@@ -92,7 +95,7 @@ def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
     click.echo(f"{path} written: {name}, {spec.protocol}; enginetour engines check {engine} tries it")
 
 
-@engines.command()
+@engines.command(short_help="Try engines under all their limits.")
 @click.argument("engine", nargs=-1, required=True)
 @output_options
 def check(engine: tuple[str, ...], as_json: bool, as_csv: bool) -> int:

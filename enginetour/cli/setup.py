@@ -23,7 +23,8 @@ from enginetour.errors import UsageRefused
 def init(file: Path, name: str | None, system: str, tc: str, engines: tuple[str, ...], games_per_pairing: int) -> None:
     """Write a commented configuration to start from.
 
-    Example: enginetour init autumn.toml --tc 5+0.05 --engine stockfish --engine fairymax
+    \b
+    Example: enginetour init autumn.toml --engine stockfish --engine fairymax
     """
     from enginetour import config
     from enginetour.formats.base import SYSTEMS
@@ -150,10 +151,12 @@ def check(config: Path, db: Path | None, as_json: bool) -> int:
     show(sheet, as_json=as_json, as_csv=False, value={"engines": [dict(row) for row in sheet.rows], **told})
     plans.refuse_unfit(found, plan.sides)
     if not as_json:
-        click.echo(f"games: {told['fewest']} to {told['most']}, likely {told['likely']}")
-        hours = told["longest_hours"]
+        fewest, most = told["fewest"], told["most"]
+        click.echo(f"games: {most}" if fewest == most else f"games: {fewest} to {most}, likely {told['likely']}")
+        hours, slots = told["longest_hours"], plan.config.play.slots
         if hours is not None:
-            click.echo(f"time: at most {hours:.1f} h with {plan.config.play.slots} slot(s), games of 80 moves")
+            at_once = f"{slots} at once" if slots > 1 else "one after another"
+            click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {plans.LONG_GAME} moves")
         click.echo(f"openings: {told['openings']} from {plan.suite.source}")
         click.echo(f"fit to run: enginetour run {config}")
     return 0
