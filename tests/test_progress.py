@@ -69,6 +69,16 @@ def test_an_uncertain_end_has_its_spread() -> None:
     assert of_games(12, (0, 0)) == "12 of 12 games"
 
 
+def test_a_small_window_shows_who_plays() -> None:
+    """Of a long list the section stays, then parking; those who wait or are done are counted."""
+    made = picture()
+    status = ["waiting"] * 30 + ["parked", "active", "active"] + ["final"] * 20
+    made.placed = tuple(Placed(rank, f"E{rank}", 0, 0, what) for rank, what in enumerate(status, 1))
+    text = render(table(made, 6))
+    assert [line.split()[1] for line in text.splitlines()[1:]] == ["E31", "E32", "E33", "E34", "E35", "48"]
+    assert text.endswith("… 48 more: enginetour standings\n")
+
+
 def test_an_event_of_a_game_that_is_not_known_changes_nothing() -> None:
     """A move may arrive after its end: live events may be lost."""
     made = picture()

@@ -64,18 +64,20 @@ class LiveTable(Watcher):
 
     def __init__(self, progress: Progress) -> None:
         from rich.console import Console
-        from rich.live import Live
 
         self.picture = progress
         self.words: list[str] = []
+        self.incident: list[str] = []
+        self.size = shutil.get_terminal_size((80, 24))
         self.drawn = 0.0
-        self.live: Live = Live(console=Console(highlight=False), auto_refresh=False, transient=False)
-        self.live.start()
+        self.console = Console(highlight=False)
+        self.live = self._started()
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Remember what deserves a line below the table."""
         if game.outcome is Outcome.VOID or any(not incident.is_warning for incident in game.incidents):
-            self._say(f"last incident: {number}  {game.culprit}: {game.cause}   enginetour games {number}")
+            words = f"last incident: {number}  {game.culprit}: {game.cause}   enginetour games {number}"
+            self.incident = [safe(words)]  # stays while decisions come and go
         for note in notes:
             self._say(note.text)
         self.drawn = 0.0
@@ -97,10 +99,14 @@ class LiveTable(Watcher):
 
         self.picture.rate()
         size = shutil.get_terminal_size((80, 24))
+        if size != self.size:
+            self.size = size
+            self._begin_anew()
         above = _wrapped(headline(self.picture), size.columns)
-        below = [line for said in (now_line(self.picture), *self.words) for line in _wrapped(said, size.columns)]
-        room = max(3, size.lines - 2 - len(above) - len(below))
-        middle = render(table(self.picture), size.columns).splitlines()[:room]
+        said = (now_line(self.picture), *self.words, *self.incident)
+        below = [line for words in said for line in _wrapped(words, size.columns)]
+        room = max(3, size.lines - 3 - len(above) - len(below))
+        middle = render(table(self.picture, room), size.columns).splitlines()
         self.live.update(Text("\n".join([*above, *middle, *below])), refresh=True)
         self.drawn = time.monotonic()
 
@@ -108,6 +114,19 @@ class LiveTable(Watcher):
         """Draw the last picture and leave it standing."""
         self.draw()
         self.live.stop()
+
+    def _started(self) -> Live:
+        from rich.live import Live
+
+        live = Live(console=self.console, auto_refresh=False, transient=False)
+        live.start()
+        return live
+
+    def _begin_anew(self) -> None:
+        """Another size of the window: its terminal has wrapped the old picture, nothing there can be redrawn."""
+        self.live.stop()
+        self.console.clear()
+        self.live = self._started()
 
     def _say(self, text: str) -> None:
         self.words = [*self.words, safe(text)][-3:]

@@ -23,7 +23,6 @@ from enginetour.errors import UsageRefused
 def init(file: Path, name: str | None, system: str, tc: str, engines: tuple[str, ...], games_per_pairing: int) -> None:
     """Write a commented configuration to start from.
 
-    \b
     Example: enginetour init autumn.toml --engine stockfish --engine fairymax
     """
     from enginetour import config

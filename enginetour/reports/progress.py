@@ -13,6 +13,8 @@ from enginetour.reports.sheet import Column, Sheet, points, safe
 from enginetour.reports.text import duration
 
 MOST_SHOWN = 60  # rows of a live table: more than any window
+# Who is shown when there is no room for all: who plays, who may come back, who has just left.
+_INTEREST = {"active": 0, "parked": 1, "final": 2}
 
 
 class Running(Protocol):
@@ -98,8 +100,8 @@ def _between(picture: Progress) -> str:
     return f"{first.removeprefix(day)}-{last.removeprefix(day)}"
 
 
-def table(picture: Progress) -> Sheet:
-    """The live table: score, rating with error, games, incidents."""
+def table(picture: Progress, room: int = MOST_SHOWN) -> Sheet:
+    """The live table: score, rating with error, games, incidents; at most `room` lines without the header."""
     columns = (
         Column("rank", "#"),
         Column("name", "engine", left=True, flexible=True),
@@ -111,7 +113,8 @@ def table(picture: Progress) -> Sheet:
         Column("incidents", "inc.", left=True),
     )
     rows = []
-    for line in picture.placed[:MOST_SHOWN]:
+    shown = _seen(picture.placed, min(room, MOST_SHOWN))
+    for line in shown:
         rating, plus, minus = picture.elo.get(line.name, (None, None, None))
         wrong = picture.incidents.get(line.name, 0)
         rows.append(
@@ -126,7 +129,16 @@ def table(picture: Progress) -> Sheet:
                 "incidents": f"{wrong}!" if wrong else "",
             }
         )
-    return Sheet("", columns, tuple(rows))
+    left = len(picture.placed) - len(shown)
+    return Sheet("", columns, tuple(rows), notes=(f"… {left} more: enginetour standings",) if left else ())
+
+
+def _seen(placed: tuple[Placed, ...], room: int) -> list[Placed]:
+    """All lines, or the most interesting of them in their order with a line of the room for the others."""
+    if len(placed) <= room:
+        return list(placed)
+    order = sorted(range(len(placed)), key=lambda place: (_INTEREST.get(placed[place].status, 3), place))
+    return [placed[place] for place in sorted(order[: max(1, room - 1)])]
 
 
 def now_line(picture: Progress) -> str:
