@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from enginetour.model import Game
 from enginetour.reports import pgn
 from enginetour.store.log import TournamentLog
 
-_TAG = b"[Event "
+_TAG = re.compile(rb'\[\w+ "(?:[^"\\]|\\.)*"\]\n')  # PGN standard 8.1
+_ROUND = re.compile(rb'\[Round "\d+\.(\d+)"\]\n')
 
 
 def replace_file(path: Path, chunks: Iterable[str]) -> None:
     """Write beside, sync, rename, sync the folder: readers see the old text or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        with beside.open("w", encoding="utf-8") as sink:
-            sink.writelines(chunks)
-            sink.flush()
-            os.fsync(sink.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    with _beside(path) as sink:
+        sink.writelines(chunks)
+        sink.flush()
+        os.fsync(sink.fileno())
+        Path(sink.name).replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -33,37 +33,105 @@ def replace_file(path: Path, chunks: Iterable[str]) -> None:
         os.close(folder)
 
 
-def games_text(log: TournamentLog) -> Iterable[str]:
-    """Every game that counts as PGN, in log order."""
-    for stored in log.full_games():
+@contextmanager
+def _beside(path: Path) -> Iterator[TextIO]:
+    """An empty file of our own to be renamed; its name is always the same, so a kill leaves one at most.
+
+    BlockingIOError while another export writes to the same path, which might be stopped: nobody waits for it.
+    """
+    name = path.with_name(f".{path.name}.new")
+    while True:
+        with name.open("a", encoding="utf-8") as sink:
+            fcntl.flock(sink, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not name.exists() or not os.path.samestat(os.fstat(sink.fileno()), name.stat()):
+                continue
+            try:
+                sink.truncate(0)
+                yield sink
+            except BaseException:
+                name.unlink(missing_ok=True)
+                raise
+            return
+
+
+def games_text(log: TournamentLog, first: int = 1) -> Iterable[str]:
+    """Every game that counts as PGN, in log order, from number `first` on."""
+    for stored in log.full_games(first):
         if not stored.voided and stored.game.outcome.value != "*":
             yield pgn.text(stored.game, stored.number, log.title)
 
 
 class PgnFile:
-    """The PGN of a running tournament: an export, so a failure to write it never harms the run."""
+    """The PGN of a running tournament: an export, so a failure to write it never harms the run.
+
+    What could not be written is written with a later game; what is not as we left it is made anew from the store.
+    """
 
     def __init__(self, path: Path, log: TournamentLog) -> None:
         self.path = path
         self.log = log
-        if self._games_there() != len(log.games(counting=True)) or not self._ends_well():
-            replace_file(path, games_text(log))
+        self._size: int | None = None  # of the file as we left it; None: to be looked at
+        self._missing: int | None = None  # number of the first game that is not in it
+
+    def mend(self) -> None:
+        """Make it anew unless it holds every game that counts and each of them whole; OSError if that fails."""
+        self._missing = None
+        if self._size is None or self._size != self._size_there():
+            self._size = None
+            if self._whole_games() != [line.number for line in self.log.games(counting=True)]:
+                replace_file(self.path, games_text(self.log))
+            self._size = self._size_there()
+
+    def outdated(self) -> None:
+        """A game in it was struck out: it is looked at before the next one."""
+        self._size = None
 
     def append(self, number: int, game: Game) -> None:
         """Add one game that is in the store already; OSError is the caller's to tell, not to die of."""
-        with self.path.open("a", encoding="utf-8") as sink:
-            sink.write(pgn.text(game, number, self.log.title))
-
-    def _games_there(self) -> int:
+        missing = number if self._missing is None else self._missing
+        self._missing = missing
+        if self._size is None or self._size != self._size_there():
+            self.mend()
+            return
+        one = [pgn.text(game, number, self.log.title)]
         try:
-            with self.path.open("rb") as source:
-                return sum(line.startswith(_TAG) for line in source)
+            with self.path.open("a", encoding="utf-8") as sink:
+                sink.writelines(one if missing == number else games_text(self.log, missing))
+        except OSError:
+            with suppress(OSError):
+                os.truncate(self.path, self._size)
+            raise
+        self._missing = None
+        self._size = self._size_there()
+
+    def _size_there(self) -> int:
+        try:
+            return self.path.stat().st_size
         except FileNotFoundError:
             return -1
 
-    def _ends_well(self) -> bool:
-        """The last game is whole: a blank line follows its result."""
-        with self.path.open("rb") as source:
-            size = source.seek(0, os.SEEK_END)
-            source.seek(max(0, size - 2))
-            return size == 0 or source.read() == b"\n\n"
+    def _whole_games(self) -> list[int] | None:
+        """Numbers of the games in the file, None if it is no row of whole games: tags, a blank line, moves, another."""
+        numbers: list[int] = []
+        tags = moves = False
+        try:
+            with self.path.open("rb") as source:
+                for line in source:
+                    if line == b"\n":
+                        if moves:
+                            tags = moves = False
+                        elif not tags:
+                            return None
+                    elif line.startswith(b"[") and not moves:
+                        if tags == line.startswith(b"[Event ") or not _TAG.fullmatch(line):
+                            return None
+                        tags = True
+                        if round_ := _ROUND.match(line):
+                            numbers.append(int(round_[1]))
+                    elif tags:
+                        moves = True
+                    else:
+                        return None
+        except FileNotFoundError:
+            return None
+        return None if tags else numbers

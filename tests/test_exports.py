@@ -1,0 +1,190 @@
+"""Files made from the store: whole or not at all, and a PGN that is never behind it for long."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import io
+from pathlib import Path
+from typing import Any
+
+import chess.pgn
+import pytest
+
+from enginetour.exports import PgnFile, games_text, replace_file
+from enginetour.model import Game, GameVoided, Outcome
+from enginetour.store.log import TournamentLog
+from tests.storing import game, open_log
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Any:
+    store, made = open_log(tmp_path / "x.db")
+    with store:
+        yield made
+
+
+def recorded(log: TournamentLog, number: int, outcome: Outcome = Outcome.WHITE) -> Game:
+    one = game(meeting=number, outcome=outcome)
+    assert log.record_game(one) == number
+    return one
+
+
+def with_games(tmp_path: Path, log: TournamentLog, count: int) -> PgnFile:
+    pgn = PgnFile(tmp_path / "x.pgn", log)
+    pgn.mend()
+    for number in range(1, count + 1):
+        pgn.append(number, recorded(log, number))
+    return pgn
+
+
+def is_whole(pgn: PgnFile) -> bool:
+    """The file is what the store would give."""
+    return pgn.path.read_text() == "".join(games_text(pgn.log))
+
+
+def test_a_pgn_grows_with_the_log(tmp_path: Path, log: TournamentLog) -> None:
+    """Each game is appended; the file is that of an export, and python-chess reads it."""
+    pgn = with_games(tmp_path, log, 3)
+    assert is_whole(pgn)
+    with pgn.path.open() as source:
+        assert [game.headers["Round"] for game in iter(lambda: chess.pgn.read_game(source), None)] == [
+            "1.1",
+            "1.2",
+            "1.3",
+        ]
+
+
+def test_a_pgn_cut_anywhere_is_mended(tmp_path: Path, log: TournamentLog) -> None:
+    """After a kill or a power cut at any byte of its last games, the next start makes it whole."""
+    pgn = with_games(tmp_path, log, 2)
+    whole = pgn.path.read_bytes()
+    for end in range(len(whole) // 2, len(whole)):
+        pgn.path.write_bytes(whole[:end])
+        PgnFile(pgn.path, log).mend()
+        assert pgn.path.read_bytes() == whole, end
+
+
+def test_a_cut_that_was_written_over_is_mended(tmp_path: Path, log: TournamentLog) -> None:
+    """A cut game with another behind it, cut at any byte: the number of games may be right, the file is not."""
+    pgn = with_games(tmp_path, log, 3)
+    whole = pgn.path.read_bytes()
+    second, third = (whole.index(b"[Event", at) for at in (1, whole.index(b"[Event", 1) + 1))
+    for end in range(second, third):
+        pgn.path.write_bytes(whole[:end] + whole[third:])
+        PgnFile(pgn.path, log).mend()
+        assert pgn.path.read_bytes() == whole, end
+
+
+class Full(io.StringIO):
+    """A file on a disk that is full after some letters."""
+
+    def __init__(self, path: Path, room: int) -> None:
+        super().__init__()
+        self.path, self.room = path, room
+
+    def writelines(self, lines: Any) -> None:
+        with self.path.open("a") as sink:
+            sink.write("".join(lines)[: self.room])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("room", [0, 10, 100])
+def test_a_full_disk_leaves_no_half_game(
+    tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    """What was half written is taken back, and comes with the next game that finds room, without a restart."""
+    pgn = with_games(tmp_path, log, 1)
+    before = pgn.path.read_text()
+    for number in (2, 3):
+        with monkeypatch.context() as patched:
+            patched.setattr(type(pgn.path), "open", _opening(Full(pgn.path, room), Path.open))
+            with pytest.raises(OSError, match="No space"):
+                pgn.append(number, recorded(log, number))
+        assert pgn.path.read_text() == before
+    pgn.append(4, recorded(log, 4))
+    assert is_whole(pgn)
+
+
+def _opening(full: Full, usual: Any) -> Any:
+    calls = iter([full])
+    return lambda *args, **more: next(calls, None) or usual(*args, **more)
+
+
+def test_a_game_struck_out_leaves_the_pgn(tmp_path: Path, log: TournamentLog) -> None:
+    """With the next game the file is made anew."""
+    pgn = with_games(tmp_path, log, 2)
+    log.record_event(GameVoided(game(meeting=1).pairing, Outcome.WHITE))
+    pgn.outdated()
+    pgn.append(3, recorded(log, 3))
+    assert is_whole(pgn)
+    assert pgn.path.read_text().count("[Event ") == 2
+
+
+def test_a_pgn_that_was_removed_comes_back(tmp_path: Path, log: TournamentLog) -> None:
+    """With all its games, not only those after the removal."""
+    pgn = with_games(tmp_path, log, 2)
+    pgn.path.unlink()
+    pgn.append(3, recorded(log, 3))
+    assert is_whole(pgn)
+
+
+def test_a_pgn_that_cannot_be_written_is_told_as_an_error_of_files(tmp_path: Path, log: TournamentLog) -> None:
+    """A folder bears its name: OSError at the start and with each game; once it is gone the file is made whole."""
+    pgn = PgnFile(tmp_path / "x.pgn", log)
+    pgn.path.mkdir()
+    with pytest.raises(OSError, match="directory"):
+        pgn.mend()
+    with pytest.raises(OSError, match="directory"):
+        pgn.append(1, recorded(log, 1))
+    pgn.path.rmdir()
+    pgn.append(2, recorded(log, 2))
+    assert is_whole(pgn)
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    """An export that fails half-way leaves the old text and nothing beside it."""
+    path = tmp_path / "table.csv"
+    replace_file(path, ["old"])
+
+    def failing() -> Any:
+        yield "new"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        replace_file(path, failing())
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_two_exports_to_one_path_do_not_mix(tmp_path: Path) -> None:
+    """The second is refused while the first writes; what a killed one left is no obstacle."""
+    path = tmp_path / "table.csv"
+    beside = tmp_path / ".table.csv.new"
+    beside.write_text("left by a kill")
+    with beside.open("a") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError):
+            replace_file(path, ["second"])
+        assert beside.read_text() == "left by a kill"
+    replace_file(path, ["third"])
+    assert path.read_text() == "third"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_renamed_in_the_moment_of_locking_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another export ends between our opening and our lock: its text stays, ours comes after it."""
+    path = tmp_path / "table.csv"
+    flock = fcntl.flock
+
+    def overtaken(sink: Any, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        (tmp_path / ".table.csv.new").replace(path)
+        flock(sink, operation)
+
+    monkeypatch.setattr(fcntl, "flock", overtaken)
+    replace_file(path, ["ours"])
+    assert path.read_text() == "ours"
+    assert list(tmp_path.iterdir()) == [path]
