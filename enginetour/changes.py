@@ -12,9 +12,11 @@ from typing import Any
 from enginetour.errors import TourError, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.model import Added, Entrant, Event, GameVoided, Replaced, Withdrawn
+from enginetour.plan import refuse_limits
 from enginetour.store.log import TournamentLog
 from enginetour.store.records import entrant_of, spec_of
 from enginetour.task import EngineSpec
+from enginetour.timecontrol import TimeControl
 
 
 def desk_of(log: TournamentLog, format_: Format[Any], state: Any) -> Desk:
@@ -43,7 +45,7 @@ class Desk:
             return {"ok": True, "said": act(request)}
         except TourError as error:
             return {"ok": False, "error": str(error), "exit": error.exit_code}
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:  # whatever JSON can hold
             return {"ok": False, "error": f"cannot {request['do']}: {error}", "exit": UsageRefused.exit_code}
 
     def _write(self, event: Event, why: str, spec: EngineSpec | None = None) -> str:
@@ -80,10 +82,10 @@ class Desk:
         return said or f"{entrant.name} joins."
 
     def _add(self, request: dict[str, Any]) -> str:
-        return self.add(*_newcomer(request), str(request.get("why", "")))
+        return self.add(*self._newcomer(request), str(request.get("why", "")))
 
     def _replace(self, request: dict[str, Any]) -> str:
-        entrant, spec = _newcomer(request)
+        entrant, spec = self._newcomer(request)
         old = str(request["engine"])
         self._known(old)
         if entrant.name != old:
@@ -91,6 +93,12 @@ class Desk:
         said = self._write(Replaced(old, entrant), str(request.get("why", "")), spec)
         self.joined(entrant, spec)
         return f"{entrant.name} takes the place of {old}. {said}".strip()
+
+    def _newcomer(self, request: dict[str, Any]) -> tuple[Entrant, EngineSpec]:
+        """Refused before its event is written, for after that it would have to play."""
+        spec = spec_of(str(request["spec"]))
+        refuse_limits(spec, TimeControl.parse(self.log.config["play"]["tc"]), self.log.title)
+        return entrant_of(request["entrant"]), spec
 
     def _refuse_namesake(self, name: str) -> None:
         if name in {line.name for line in self.format.standings(self.state())}:
@@ -102,7 +110,3 @@ class Desk:
         if name not in names:
             listed = ", ".join(names)
             raise UsageRefused(f"{name!r} is not in {self.log.title}; entrants: {listed}")
-
-
-def _newcomer(request: dict[str, Any]) -> tuple[Entrant, EngineSpec]:
-    return entrant_of(request["entrant"]), spec_of(str(request["spec"]))

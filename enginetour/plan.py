@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -35,6 +36,7 @@ LONG_GAME = 80
 FEWEST = 2  # a game has two sides
 # Engines started at once (runner spec 14).
 START_PARALLEL = 4
+HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
 
 
 @dataclass(frozen=True)
@@ -164,14 +166,23 @@ def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
 
 
 def probe_all(
-    sides: Mapping[str, Side], limits: Mapping[str, tuple[TimeControl, ...]] | None = None
+    sides: Mapping[str, Side],
+    limits: Mapping[str, tuple[TimeControl, ...]] | None = None,
+    heed: Callable[[], None] = lambda: None,
 ) -> dict[str, Probe]:
-    """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given."""
+    """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
+
+    `heed` is called several times a second; what it raises ends the probes.
+    """
     place = LocalPlace(min(START_PARALLEL, os.cpu_count() or 1))
     try:
         futures = {
             name: place.submit(ProbeTask(side.spec, (limits or {}).get(name, ()))) for name, side in sides.items()
         }
+        waiting = set(futures.values())
+        while waiting:
+            heed()
+            waiting = wait(waiting, timeout=HEED_S).not_done
         return {name: cast("Probe", future.result()) for name, future in futures.items()}
     finally:
         place.close()

@@ -18,12 +18,15 @@ from enginetour.model import Entrant, Note, Pairing
 from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, probe_all, refuse_few, refuse_unfit
 from enginetour.scheduler import End, Scheduler, Watcher
+from enginetour.store.database import is_made
+from enginetour.store.filesystem import free_bytes
 from enginetour.store.lists import prior_ratings, refresh
 from enginetour.store.lock import TournamentLock
 from enginetour.store.log import TournamentLog
 from enginetour.store.slugs import slug_of
 from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec, GameTask, Side
+from enginetour.timecontrol import TimeControl
 
 Ready = Callable[[Scheduler, Desk], Sequence[AbstractContextManager[Any]]]
 
@@ -41,7 +44,7 @@ class Session:
 
     def task(self, pairing: Pairing, again: int) -> GameTask:
         """The game of a pairing."""
-        return self.plan.task(self.sides, pairing, again)
+        return replace(self.plan.task(self.sides, pairing, again), aborts=self.log.aborts(pairing.key))
 
 
 def fold(log: TournamentLog) -> tuple[Format[Any], Any]:
@@ -85,27 +88,45 @@ def format_of(log: TournamentLog) -> Format[Any]:
 
 
 @contextmanager
-def opened(plan: Plan, *, new: bool, accept_change: bool, tell: Callable[[str], None]) -> Iterator[Session]:
-    """Lock, probe what must be probed, create or resume; nothing is written before all engines are known to be fit."""
+def opened(
+    plan: Plan,
+    *,
+    new: bool,
+    accept_change: bool,
+    tell: Callable[[str], None],
+    heed: Callable[[], None] = lambda: None,
+) -> Iterator[Session]:
+    """Lock, probe what must be probed, create or resume; nothing is written before all engines are known to be fit.
+
+    `heed` is called while engines are probed and before anything is written; what it raises ends the preparations.
+    """
     name = plan.config.tournament.name
+
+    def resumed(store: Store) -> Session:
+        return _resume(plan, store, tell, accept_change=accept_change, heed=heed)
+
     with ExitStack() as stack:
-        exists = plan.database.exists() and plan.database.stat().st_size > 0  # `mktemp` leaves an empty file
+        made = is_made(plan.database)  # `mktemp`, or a kill in the first moment, leaves an empty file
         _refuse_unwritable(plan.database)
-        if exists:
+        if made:
             # An existing database is looked at, and its tournament locked, before any engine starts: in this order,
             # or a database from elsewhere would get a lock of ours beside it.
             store = stack.enter_context(Store.open(plan.database, create=False))
             stack.enter_context(TournamentLock(plan.database, slug_of(name)))
             if store.has(name) and not new:
-                yield _resume(plan, store, tell, accept_change=accept_change)
+                yield resumed(store)
                 return
             _refuse_unfinished(store, name)
             plan = _ordered(plan, store)
         refuse_few(plan)
-        refuse_unfit(probe_all(plan.sides), plan.sides)
-        if not exists:
+        refuse_unfit(probe_all(plan.sides, heed=heed), plan.sides)
+        heed()
+        if not made:
             store = stack.enter_context(Store.open(plan.database, create=True))
             stack.enter_context(TournamentLock(plan.database, slug_of(name)))
+            if store.has(name):  # another run made it while we were probing, and has stopped
+                yield resumed(store)
+                return
         yield _create(plan, store)
 
 
@@ -113,7 +134,9 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
     """Play to the end. `ready` is called once before the first game, with what signals and the socket act on."""
     picture = getattr(watcher, "event", None)
     # What an earlier run of this very tournament left behind after a SIGKILL is ended first; the lock is ours.
-    tag = f"{session.plan.database}:{session.log.slug}"
+    # The path is not enough: containers and a private /tmp may have different files under the same one.
+    found = session.plan.database.stat()
+    tag = f"{session.plan.database}:{found.st_dev:x}-{found.st_ino:x}:{session.log.slug}"
     for leftover in end_leftovers(tag):
         watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
     place = LocalPlace(slots, on_event=picture, tag=tag)
@@ -128,10 +151,12 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
         most_games=most_games,
         copies=copies,
         watcher=watcher,
+        free_bytes=lambda: free_bytes(session.plan.database.parent),
     )
 
     def joined(entrant: Entrant, spec: EngineSpec) -> None:
         session.sides[entrant.name] = session.plan.side(spec)
+        copies[entrant.name] = spec.max_copies
 
     desk = Desk(session.log, scheduler.format, lambda: scheduler.state, scheduler.take, joined)
     try:
@@ -155,7 +180,7 @@ def _create(plan: Plan, store: Store) -> Session:
         name=plan.config.tournament.name,
         system=plan.config.system,
         format_version=plan.format.version,
-        config=plan.config.as_stored(),
+        config=plan.config.as_stored() | {"sides": {name: _control(side) for name, side in plan.sides.items()}},
         seed=plan.config.tournament.seed,
         entrants=plan.entrants,
         specs={name: side.spec for name, side in plan.sides.items()},
@@ -165,15 +190,22 @@ def _create(plan: Plan, store: Store) -> Session:
     return Session(plan, store, log, dict(plan.sides), resumed=False)
 
 
-def _resume(plan: Plan, store: Store, tell: Callable[[str], None], *, accept_change: bool) -> Session:
+def _control(side: Side) -> dict[str, Any]:
+    return {"tc": str(side.tc), "margin_ms": side.margin_ms}
+
+
+def _resume(
+    plan: Plan, store: Store, tell: Callable[[str], None], *, accept_change: bool, heed: Callable[[], None]
+) -> Session:
     log = store.tournament(plan.config.tournament.name)
     _refuse_other_settings(plan, log)
     audit(log)
-    sides = _same_engines(plan, log, accept_change=accept_change)
+    sides = _same_engines(plan, log, accept_change=accept_change, heed=heed)
     session = Session(plan, store, log, sides, resumed=True)
     newcomers = [entrant for entrant in plan.entrants if entrant.name not in log.specs]
     if newcomers:
-        refuse_unfit(probe_all({entrant.name: plan.sides[entrant.name] for entrant in newcomers}), plan.sides)
+        joining = {entrant.name: plan.sides[entrant.name] for entrant in newcomers}
+        refuse_unfit(probe_all(joining, heed=heed), joining)
         desk = desk_of(log, *fold(log))
         for entrant in newcomers:
             side = plan.sides[entrant.name]
@@ -199,15 +231,22 @@ def _refuse_other_settings(plan: Plan, log: TournamentLog) -> None:
                 raise InputRefused(what, place=plan.config.at(section, key), step=step)
 
 
-def _same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool) -> dict[str, Side]:
+def _same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: Callable[[], None]) -> dict[str, Side]:
     """Sides for every entrant of the log; a changed binary, net or option stops here unless it is accepted."""
     sides: dict[str, Side] = {}
     changed: dict[str, EngineSpec] = {}
+    controls, gone = log.config.get("sides", {}), log.gone
     for name, spec in log.specs.items():
-        side = plan.sides.get(name)
-        if side is None:  # joined while running, or left out of the file since: as the log knows it
-            sides[name] = plan.side(spec)
+        if name in gone:  # it plays no more, so it may change: a replaced one often has
             continue
+        side, control = plan.sides.get(name), controls.get(name)
+        if side is None:  # joined while running, or left out of the file since: as the log knows it
+            known = Side(spec, TimeControl.parse(control["tc"]), control["margin_ms"]) if control else None
+            sides[name] = known or plan.side(spec)
+            continue
+        if control and control["tc"] != str(side.tc):
+            what = f"the tc of {name} is frozen for {log.title}: it was {control['tc']}, the file says {side.tc}"
+            raise InputRefused(what, place=str(plan.config.path), step="put it back")
         sides[name] = side
         if (side.spec.fingerprint, side.spec.options) != (spec.fingerprint, spec.options):
             changed[name] = side.spec
@@ -217,7 +256,7 @@ def _same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool) -> dic
         step = "put it back, go on with run --accept-change, or enginetour replace OLD NEW"
         raise InputRefused(what, place=log.title, step=step)
     if changed:
-        refuse_unfit(probe_all({name: sides[name] for name in changed}), sides)
+        refuse_unfit(probe_all({name: sides[name] for name in changed}, heed=heed), sides)
         log.accept_change(changed)
     return sides
 

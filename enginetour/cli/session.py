@@ -15,15 +15,14 @@ import click
 from enginetour import tournament
 from enginetour.changes import Desk
 from enginetour.cli import tell
-from enginetour.cli.screen import Both, Lines, LiveTable
-from enginetour.control import ControlServer, Request, socket_path
+from enginetour.cli.screen import Lines, LiveTable
+from enginetour.cli.voice import Voice, fall_silent
+from enginetour.cli.watching import Exports, Inbox, Picture, Watching
+from enginetour.control import ControlServer, socket_path
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
-from enginetour.model import Game, Incident, Note, Outcome
 from enginetour.plan import prepare
-from enginetour.ratings.listing import rating_list
-from enginetour.reports.progress import Progress
-from enginetour.scheduler import End, Scheduler, Watcher
+from enginetour.scheduler import End, Scheduler
 from enginetour.store.slugs import slug_of
 
 ENOUGH_CODE = 8
@@ -31,6 +30,10 @@ BLOCKED_CODE = 4
 INCIDENTS_CODE = 6
 # Signals after which games in the air are dropped at once; SIGINT first lets them end.
 HARD = (signal.SIGTERM, signal.SIGHUP)
+
+
+class _StoppedEarly(Exception):
+    """A signal came before the first game."""
 
 
 class Run:
@@ -47,6 +50,7 @@ class Run:
         self.plan = prepare(config, db)
         self.signals: list[int] = []
         self.until: float | None = None
+        self.voice = Voice()
         self._on_signal: Callable[[], None] = lambda: None  # replaced by one that wakes the loop
 
     def go(
@@ -66,16 +70,38 @@ class Run:
             step = "lower slots, or say --force"
             raise UsageRefused(f"{count} slots on {cores} processors would steal time from the engines", step=step)
         with self._handlers():
-            new = self.new and not (self.resume_new and self._unfinished())
-            with tournament.opened(self.plan, new=new, accept_change=self.accept_change, tell=click.echo) as session:
-                click.echo(f"database {self.plan.database}", err=True)  # after what may be refused in one line
-                code = self._play(session, count, most_games)
-                wrong = any(not incident.is_warning for _, incident in session.log.incidents())
-                return INCIDENTS_CODE if strict and wrong and code in (0, ENOUGH_CODE) else code
+            try:
+                code, wrong = self._run(count, most_games)
+            except _StoppedEarly:
+                self.voice.say(f"stopped before the first game; enginetour run {self.path} starts it")
+                return self._signal_code()
+            finally:
+                fall_silent()
+            return INCIDENTS_CODE if strict and wrong and code in (0, ENOUGH_CODE) else code
+
+    def _run(self, slots: int, most_games: int | None) -> tuple[int, bool]:
+        """The exit code, and whether there were incidents."""
+        new = self.new and not (self.resume_new and self._unfinished())
+        with tournament.opened(
+            self.plan, new=new, accept_change=self.accept_change, tell=self._tell, heed=self._heed
+        ) as session:
+            self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
+            code = self._play(session, slots, most_games)
+            return code, any(not incident.is_warning for _, incident in session.log.incidents())
+
+    def _tell(self, text: str) -> None:
+        self.voice.try_to(lambda: click.echo(text))
+
+    def _heed(self) -> None:
+        if self.signals:
+            raise _StoppedEarly
 
     def _unfinished(self) -> bool:
+        from enginetour.store.database import is_made
         from enginetour.store.tournaments import Store
 
+        if not is_made(self.plan.database):
+            return False
         with Store.open(self.plan.database, create=False) as store:
             if not store.has(self.plan.config.tournament.name):
                 return False
@@ -84,22 +110,24 @@ class Run:
 
     def _play(self, session: tournament.Session, slots: int, most_games: int | None) -> int:
         log = session.log
-        picture = _Picture(log, session.plan.config.system)
+        picture = Picture(log, session.plan.config.system)
         picture.look()
         if session.resumed:
             fewest, most = picture.remaining
             total = f"{picture.done + fewest}-{picture.done + most}"
-            click.echo(f"{log.title}: continuing after {picture.done} of {total} games", err=True)
+            self.voice.say(f"{log.title}: continuing after {picture.done} of {total} games")
         pgn = PgnFile(session.plan.database.parent / f"{log.slug}.pgn", log)
         screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
-        exports = _Exports(pgn, screen)
-        watcher = _Watching(picture, exports, screen)
+        self.voice.screen = screen
+        exports = Exports(pgn, self.voice)
+        exports.start()
+        watcher = Watching(picture, exports, self.voice)
 
         def ready(scheduler: Scheduler, desk: Desk) -> Sequence[AbstractContextManager[Any]]:
             self._on_signal = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
             if self.signals:
                 self._on_signal()
-            inbox = _Inbox(scheduler, desk, self, picture)
+            inbox = Inbox(scheduler, desk, self.plan.config.play.grace, watcher)
             if self.until is not None:
                 timer = threading.Timer(self.until, lambda: scheduler.inbox.put(lambda: scheduler.stop(now=False)))
                 timer.daemon = True
@@ -110,9 +138,10 @@ class Run:
             end = tournament.play(session, watcher, slots=slots, most_games=most_games, ready=ready)
         finally:
             if isinstance(screen, LiveTable):
-                screen.close()
-        tournament.rate(session.store, session.plan.config.ratings.systems)
-        tell.morning(session, pgn.path, end)
+                self.voice.try_to(screen.close)
+        if not self._is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
+            tournament.rate(session.store, session.plan.config.ratings.systems)
+            self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
         return self._code(end, session)
 
     def _code(self, end: End, session: tournament.Session) -> int:
@@ -120,20 +149,26 @@ class Run:
         if end is End.FINISHED:
             return 0
         if end is End.BLOCKED:
-            click.echo(f"only pairings that cannot be played are left; mend the engine and {again}", err=True)
-            click.echo(f'or enginetour withdraw -t "{session.log.name}" ENGINE', err=True)
+            self.voice.say(f"only pairings that cannot be played are left; mend the engine and {again}")
+            self.voice.say(f'or enginetour withdraw -t "{session.log.name}" ENGINE')
             return BLOCKED_CODE
-        click.echo(f"stopped; {again} goes on", err=True)
-        return 128 + self.signals[-1] if self.signals else ENOUGH_CODE
+        self.voice.say(f"stopped; {again} goes on")
+        return self._signal_code() if self.signals else ENOUGH_CODE
+
+    def _signal_code(self) -> int:
+        return 128 + self.signals[-1]
+
+    def _is_hard(self) -> bool:
+        """Asked for twice, or by one that does not ask twice."""
+        return len(self.signals) > 1 or any(number in HARD for number in self.signals)
 
     def _stop(self, scheduler: Scheduler) -> None:
         """Act on the signals noted so far; called by the loop."""
-        hard = len(self.signals) > 1 or any(number in HARD for number in self.signals)
         grace = self.plan.config.play.grace
-        if hard or grace == 0:
+        if self._is_hard() or grace == 0:
             scheduler.stop(now=True)
         elif not scheduler.stopping:
-            click.echo(f"stopping: running games may end within {grace:g} s; Ctrl-C again drops them", err=True)
+            self.voice.say(f"stopping: running games may end within {grace:g} s; Ctrl-C again drops them")
             scheduler.stop(now=False, grace=grace)
 
     @contextmanager
@@ -153,96 +188,3 @@ class Run:
         finally:
             for number, action in before.items():
                 signal.signal(number, action)
-
-
-class _Picture(Progress):
-    """Progress that looks things up in the log: ratings, incidents, games so far."""
-
-    def __init__(self, log: Any, system: str) -> None:
-        super().__init__(system=system, name=log.title)
-        self.log = log
-        self.stale = True
-
-    def look(self) -> None:
-        """Everything from the log, at start."""
-        format_, state = tournament.fold(self.log)
-        self.remaining = format_.remaining(state)
-        self.placed = format_.standings(state)
-        self.done = len(self.log.games(counting=True))
-        for _, incident in self.log.incidents():
-            self.count(incident)
-
-    def count(self, incident: Incident) -> None:
-        """One more for its engine, unless it is only a warning."""
-        if not incident.is_warning:
-            self.incidents[incident.engine] = self.incidents.get(incident.engine, 0) + 1
-
-    def rate(self) -> None:
-        """The likelihood list of the games so far, if there was a game since the last one."""
-        if not self.stale:
-            return
-        self.stale = False
-        rows = rating_list(self.log.pair_counts(), names=[line.name for line in self.placed]).rows
-        self.elo = {row.name: (row.rating, row.plus, row.minus) for row in rows}
-
-
-class _Exports(Watcher):
-    """Appends each game to the PGN; a failure to write is told, never died of."""
-
-    def __init__(self, pgn: PgnFile, screen: Watcher) -> None:
-        self.pgn = pgn
-        self.screen = screen
-
-    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Append a game that counts."""
-        if game.outcome is Outcome.VOID:
-            return
-        try:
-            self.pgn.append(number, game)
-        except OSError as error:
-            self.screen.trouble(f"{self.pgn.path} not written ({error.strerror}); the store has the game")
-
-
-class _Watching(Both):
-    """Picture first, then exports, then the screen."""
-
-    def __init__(self, picture: _Picture, exports: _Exports, screen: LiveTable | Lines) -> None:
-        super().__init__(exports, screen)
-        self.picture = picture
-
-    def event(self, slot: int, name: str, payload: object) -> None:
-        """A live event of a slot."""
-        self.picture.event(slot, name, payload)
-
-    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Count, rate, tell the others."""
-        if game.outcome is not Outcome.VOID:
-            self.picture.done += 1
-            self.picture.stale = True
-        for incident in game.incidents:
-            self.picture.count(incident)
-        super().game(number, game, notes)
-
-
-class _Inbox:
-    """Requests of the socket become acts of the loop."""
-
-    def __init__(self, scheduler: Scheduler, desk: Desk, run: Run, picture: _Picture) -> None:
-        self.scheduler, self.desk, self.run, self.picture = scheduler, desk, run, picture
-
-    def put(self, item: Request, /) -> None:
-        """Called from the server's thread."""
-        self.scheduler.inbox.put(lambda: item.reply(self._answer({"do": item.do, **item.arguments})))
-
-    def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
-        acts: dict[str, Callable[[], dict[str, Any]]] = {"status": self._status, "stop": self._stop}
-        act = acts.get(str(message.get("do")))
-        return act() if act else self.desk.carry_out(message)
-
-    def _status(self) -> dict[str, Any]:
-        self.picture.take(self.scheduler)
-        return {"ok": True, **tell.status(self.picture, "running")}
-
-    def _stop(self) -> dict[str, Any]:
-        self.scheduler.stop(now=False, grace=self.run.plan.config.play.grace)
-        return {"ok": True, "said": "no new games; running ones may end"}

@@ -1,0 +1,139 @@
+"""What follows a running tournament: the picture of it, its PGN, its screen, and the requests of its socket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from enginetour import tournament
+from enginetour.changes import Desk
+from enginetour.cli import tell
+from enginetour.cli.screen import Both
+from enginetour.cli.voice import Voice
+from enginetour.control import Request
+from enginetour.errors import TourError
+from enginetour.exports import PgnFile
+from enginetour.model import Game, Incident, Note, Outcome
+from enginetour.ratings.listing import rating_list
+from enginetour.reports.progress import Progress
+from enginetour.scheduler import Scheduler, Watcher
+
+
+class Picture(Progress):
+    """Progress that looks things up in the log: ratings, incidents, games so far."""
+
+    def __init__(self, log: Any, system: str) -> None:
+        super().__init__(system=system, name=log.title)
+        self.log = log
+        self.stale = True
+
+    def look(self) -> None:
+        """Everything from the log, at start."""
+        format_, state = tournament.fold(self.log)
+        self.remaining = format_.remaining(state)
+        self.placed = format_.standings(state)
+        self.done = len(self.log.games(counting=True))
+        for _, incident in self.log.incidents():
+            self.count(incident)
+
+    def count(self, incident: Incident) -> None:
+        """One more for its engine, unless it is only a warning."""
+        if not incident.is_warning:
+            self.incidents[incident.engine] = self.incidents.get(incident.engine, 0) + 1
+
+    def rate(self) -> None:
+        """The likelihood list of the games so far, if there was a game since the last one."""
+        if not self.stale:
+            return
+        self.stale = False
+        rows = rating_list(self.log.pair_counts(), names=[line.name for line in self.placed]).rows
+        self.elo = {row.name: (row.rating, row.plus, row.minus) for row in rows}
+
+
+class Exports(Watcher):
+    """Appends each game to the PGN; a failure to write is told, never died of."""
+
+    def __init__(self, pgn: PgnFile, screen: Watcher) -> None:
+        self.pgn = pgn
+        self.screen = screen
+        self._told = False  # once until it can be written again
+
+    def start(self) -> None:
+        """Check and mend what an earlier run left."""
+        self._write(self.pgn.mend)
+
+    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        """Append a game that counts."""
+        if game.outcome is Outcome.VOID:
+            return
+        self._write(lambda: self.pgn.append(number, game))
+
+    def _write(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except (OSError, TourError) as error:
+            if not self._told:
+                why = error.strerror if isinstance(error, OSError) else error
+                self.screen.trouble(
+                    f"{self.pgn.path} not written ({why}); the store has all games, later ones bring them"
+                )
+            self._told = True
+        else:
+            self._told = False
+
+
+class Watching(Both):
+    """Picture first, then exports, then the screen."""
+
+    def __init__(self, picture: Picture, exports: Exports, screen: Voice) -> None:
+        super().__init__(exports, screen)
+        self.picture = picture
+        self.exports = exports
+
+    def changed(self) -> None:
+        """Somebody changed the tournament: a game struck out counts no more."""
+        self.picture.done = len(self.picture.log.games(counting=True))
+        self.picture.stale = True
+        self.exports.pgn.outdated()
+
+    def event(self, slot: int, name: str, payload: object) -> None:
+        """A live event of a slot."""
+        self.picture.event(slot, name, payload)
+
+    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        """Count, rate, tell the others."""
+        if game.outcome is not Outcome.VOID:
+            self.picture.done += 1
+            self.picture.stale = True
+        for incident in game.incidents:
+            self.picture.count(incident)
+        super().game(number, game, notes)
+
+
+class Inbox:
+    """Requests of the socket become acts of the loop."""
+
+    def __init__(self, scheduler: Scheduler, desk: Desk, grace: float, watching: Watching) -> None:
+        self.scheduler, self.desk, self.grace, self.watching = scheduler, desk, grace, watching
+
+    def put(self, item: Request, /) -> None:
+        """Called from the server's thread."""
+        self.scheduler.inbox.put(lambda: item.reply(self._answer({"do": item.do, **item.arguments})))
+
+    def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
+        acts: dict[str, Callable[[], dict[str, Any]]] = {"status": self._status, "stop": self._stop}
+        act = acts.get(str(message.get("do")))
+        if act:
+            return act()
+        answer = self.desk.carry_out(message)
+        if answer["ok"]:
+            self.watching.changed()
+        return answer
+
+    def _status(self) -> dict[str, Any]:
+        self.watching.picture.take(self.scheduler)
+        return {"ok": True, **tell.status(self.watching.picture, "running")}
+
+    def _stop(self) -> dict[str, Any]:
+        self.scheduler.stop(now=False, grace=self.grace)
+        return {"ok": True, "said": "no new games; running ones may end"}

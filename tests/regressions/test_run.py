@@ -1,0 +1,242 @@
+"""What once broke a run, or made it say what was not so."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour import tournament
+from enginetour.changes import desk_of
+from enginetour.control import ask, socket_path
+from enginetour.plan import prepare
+from enginetour.shipped import shipped
+from enginetour.store.records import entrant_payload, spec_text
+from enginetour.store.tournaments import Store
+from tests.touring import audit, config, default_signals, pgn_games, read, running, tour
+
+ROBIN = "cycles = {}\ngames_per_pairing = 2"
+THREE = ("wren1", "wren2", "wren3")
+LONG = ROBIN.format(100)
+
+
+def robin(folder: Path, cycles: int = 1, more: str = "") -> Path:
+    return config(folder, THREE, "roundrobin", ROBIN.format(cycles), more)
+
+
+def database(folder: Path) -> Path:
+    (folder / "results").mkdir(exist_ok=True)
+    return folder / "results" / "enginetour.db"
+
+
+@pytest.mark.parametrize("out", ["/dev/full", "closed"])
+def test_words_that_reach_nobody_do_not_end_a_run(tmp_path: Path, out: str) -> None:
+    """Output to a full disk, or into a pipe whose reader has gone: all games are played, and the exit code says so."""
+    path = robin(tmp_path)
+    command = [sys.executable, "-m", "enginetour", "run", str(path)]
+    if out == "closed":
+        reading, writing = os.pipe()
+        os.close(reading)
+    else:
+        writing = os.open(out, os.O_WRONLY)
+    done = subprocess.run(command, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert done.returncode == 0, done.stderr
+    assert "the tournament goes on" in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert audit(tmp_path) == 6
+
+
+def test_a_pgn_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> None:
+    """It is told once; when it can be written again the next run makes it whole."""
+    path, pgn = robin(tmp_path), database(tmp_path).with_name("trial.pgn")
+    pgn.mkdir()
+    told = tour(tmp_path, "run", str(path)).stderr
+    assert told.count("trial.pgn not written") == 1
+    assert audit(tmp_path) == 6
+    pgn.rmdir()
+    tour(tmp_path, "run", str(path))
+    assert pgn_games(pgn) == 6
+
+
+def test_a_game_struck_out_in_a_running_tournament(tmp_path: Path) -> None:
+    """It leaves the count and, with the next game, the PGN."""
+    path = config(tmp_path, THREE, "roundrobin", LONG)
+    with running(tmp_path, path) as process:
+        assert "offered again" in tour(tmp_path, "void", "1").stdout
+        asked = ask(socket_path(database(tmp_path), "trial"), {"do": "status"})
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert asked is not None
+    assert asked["games_done"] + asked["remaining"][0] == 600
+    games = audit(tmp_path)
+    assert pgn_games(database(tmp_path).with_name("trial.pgn")) == games - 1
+
+
+REQUESTS = (
+    '{"do":"void","game":Infinity}',
+    '{"do":"void","game":1e999}',
+    '{"do":"void","game":null}',
+    '{"do":"void","game":' + "9" * 30 + "}",
+    '{"do":"add","entrant":null,"spec":"null"}',
+    '{"do":"add","entrant":{},"spec":"[]"}',
+    '{"do":"withdraw","engine":["Wren 1"]}',
+)
+
+
+def test_no_request_ends_a_running_tournament(tmp_path: Path) -> None:
+    """Whatever comes through the socket is answered or refused; the games go on."""
+    path = config(tmp_path, THREE, "roundrobin", LONG)
+    with running(tmp_path, path) as process:
+        for request in REQUESTS:
+            answer = ask(socket_path(database(tmp_path), "trial"), json.loads(request))
+            assert answer is not None
+            assert not answer["ok"]
+        assert process.stdout is not None
+        assert next(process.stdout).startswith("Finished game")
+
+
+def test_a_removed_database_ends_the_run_with_one_line(tmp_path: Path) -> None:
+    """No game is announced that nobody will find again."""
+    path = config(tmp_path, THREE, "roundrobin", LONG)
+    with running(tmp_path, path, stderr=subprocess.PIPE) as process:
+        database(tmp_path).rename(tmp_path / "kept.db")
+        (tmp_path / "results" / "enginetour.db-wal").rename(tmp_path / "kept.db-wal")
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 7
+    assert "removed or replaced" in err.splitlines()[-1]
+    with Store.open(tmp_path / "kept.db", create=False) as store:
+        kept = len(store.tournament("trial").games())
+    assert 1 + sum(line.startswith("Finished game") for line in out.splitlines()) in (kept, kept + 1)
+
+
+SLOW = """\
+import sys, time
+open({started!r}, "w").close()
+for line in sys.stdin:
+    if line.strip() == "uci":
+        time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_engines_are_probed(tmp_path: Path, number: signal.Signals) -> None:
+    """It is heeded at once, nothing is written, and the exit code names it."""
+    started = tmp_path / "started"
+    os.mkfifo(started)
+    (tmp_path / "slow.py").write_text(SLOW.format(started=str(started)))
+    entrant = f'\n[[entrants]]\nname = "Slow"\nprotocol = "uci"\ncommand = ["{sys.executable}", "slow.py"]\n'
+    entrant += f'dir = "{tmp_path}"\nquirks = {{ handshake_timeout = 60.0 }}'
+    path = robin(tmp_path, more=entrant)
+    command = [sys.executable, "-m", "enginetour", "run", str(path)]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=default_signals
+    ) as process:
+        started.read_text()  # until the engine has opened it
+        process.send_signal(number)
+        _, told = process.communicate(timeout=30)
+    assert process.returncode == 128 + number, told
+    assert "stopped before the first game" in told
+    assert not (tmp_path / "results").exists()
+
+
+def opened(path: Path, db: Path, **more: Any) -> Any:
+    return tournament.opened(prepare(path, db), new=False, accept_change=False, tell=print, **more)
+
+
+def test_two_runs_that_make_one_database(tmp_path: Path) -> None:
+    """One makes the tournament while the other probes, plays and stops: the other goes on with it."""
+    path, db = robin(tmp_path), database(tmp_path)
+    first = iter([True])
+
+    def overtaken() -> None:
+        if next(first, False):
+            tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
+
+    with opened(path, db, heed=overtaken) as session:
+        assert session.resumed
+        assert session.log.edition == 1
+        assert len(session.log.games()) == 2
+
+
+def test_a_newcomer_that_cannot_obey_the_control_is_refused(tmp_path: Path) -> None:
+    """Before its event is written: after that neither this run nor the next could play it."""
+    path = config(tmp_path, THREE, "roundrobin", LONG)
+    (tmp_path / "engines").mkdir()
+    (tmp_path / "engines" / "clocky.toml").write_text(
+        f'name = "Clocky"\nprotocol = "uci"\ncommand = ["{sys.executable}", "{_wren()}"]\nlimits = ["clock"]\n'
+    )
+    with running(tmp_path, path) as process:
+        assert "does not obey depth" in tour(tmp_path, "add", "clocky", expect=3).stderr
+        assert process.stdout is not None
+        assert next(process.stdout).startswith("Finished game")
+    assert "does not obey depth" in tour(tmp_path, "replace", "Wren 1", "clocky", expect=3).stderr
+    assert "Clocky" not in tour(tmp_path, "standings").stdout
+
+
+def _wren() -> Path:
+    return shipped("engines") / "wren.py"
+
+
+def mine(folder: Path, text: str) -> str:
+    """An engine of the tester's own, which it rebuilds now and then."""
+    (folder / "mine.py").write_text(_wren().read_text() + text)
+    for name in ("wren_levels.py", "wren_search.py", "wren_voice.py"):
+        (folder / name).write_text((_wren().parent / name).read_text())
+    return f'\n[[entrants]]\nname = "{{}}"\nprotocol = "uci"\ncommand = ["{sys.executable}", "{folder}/mine.py"]\n'
+
+
+def test_an_engine_that_was_replaced_may_change(tmp_path: Path) -> None:
+    """Its file is rebuilt, which is why it was replaced; the configuration may name the old one, the new, or both."""
+    entrant = mine(tmp_path, "")
+    path = robin(tmp_path, more=entrant.format("Mine 1"))
+    tour(tmp_path, "run", str(path), "--max-games", "3", expect=8)
+    mine(tmp_path, "# better\n")
+    assert "Mine 1" in tour(tmp_path, "run", str(path), "--max-games", "1", expect=3).stderr
+    with Store.open(database(tmp_path)) as store:
+        log = store.tournament()
+        plan = prepare(robin(tmp_path, more=entrant.format("Mine 2")), None)
+        desk = desk_of(log, *tournament.fold(log))
+        newcomer = {"entrant": entrant_payload(plan.entrants[-1]), "spec": spec_text(plan.sides["Mine 2"].spec)}
+        assert desk.carry_out({"do": "replace", "engine": "Mine 1", **newcomer})["ok"]
+    for names in (("Mine 1",), ("Mine 2",), ("Mine 1", "Mine 2")):
+        robin(tmp_path, more="".join(entrant.format(name) for name in names))
+        tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    tour(tmp_path, "run", str(path))
+    audit(tmp_path)
+    assert {row["name"]: row["status"] for row in read(tmp_path, "standings")["table"]}["Mine 1"] == "withdrawn"
+
+
+def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
+    """Another tc for one engine is refused; left out of the file it goes on with the one it had."""
+    own = '\n[[entrants]]\nengine = "wren4"\ntc = "depth={}"'
+    path = robin(tmp_path, more=own.format(2))
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    robin(tmp_path, more=own.format(1))
+    assert "Wren 4 is frozen" in tour(tmp_path, "run", str(path), expect=3).stderr
+    robin(tmp_path)
+    tour(tmp_path, "run", str(path))
+    with Store.open(database(tmp_path), create=False) as store:
+        controls = {
+            (side, control)
+            for stored in store.tournament().full_games()
+            for side, control in (
+                (stored.game.pairing.white, stored.game.white_tc),
+                (stored.game.pairing.black, stored.game.black_tc),
+            )
+        }
+    assert controls == {("Wren 1", "depth=1"), ("Wren 2", "depth=1"), ("Wren 3", "depth=1"), ("Wren 4", "depth=2")}
+
+
+def test_a_first_file_of_nothing_is_filled(tmp_path: Path) -> None:
+    """A kill in the very first moment leaves an empty database: the same command goes on."""
+    path = robin(tmp_path)
+    database(tmp_path).touch()
+    tour(tmp_path, "run", str(path))
+    assert audit(tmp_path) == 6
