@@ -50,6 +50,15 @@ def test_a_round_robin_in_full(folder: Path) -> None:
     assert "interim ranking" in words
 
 
+def test_an_unfinished_edition_has_no_final_order(tmp_path: Path) -> None:
+    """Somebody has dropped out, others still play: the order may change."""
+    path = config(tmp_path, ("wren4", "wren3", "wren2", "wren1"))
+    tour(tmp_path, "run", path.name, "--max-games", "7", expect=8)
+    told = tour(tmp_path, "ladder").stdout
+    assert "order so far" in told
+    assert "drop-out order" not in told
+
+
 def test_a_round_robin_that_is_still_played(tmp_path: Path) -> None:
     """No decision yet; the table is of the games so far."""
     path = config(tmp_path, ("wren3", "wren2", "wren1"))

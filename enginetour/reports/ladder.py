@@ -67,9 +67,10 @@ def _step(step: dict[str, Any]) -> list[str]:
 
 def _rankings(ranking: Sequence[Placed], by_rating: Sequence[str]) -> list[str]:
     """Both orders side by side; the ratings from the same games order the list better (Kendall tau .90 against .88)."""
+    ended = all(line.status in ("final", "withdrawn") for line in ranking)
     columns = (
         Column("rank", "#"),
-        Column("dropped", "drop-out order", left=True, flexible=True),
+        Column("dropped", "drop-out order" if ended else "order so far", left=True, flexible=True),
         Column("rated", "rating order", left=True, flexible=True),
     )
     left = [line.name for line in ranking if line.rank is not None]

@@ -122,7 +122,7 @@ def table(picture: Progress, room: int = MOST_SHOWN) -> Sheet:
                 "rank": line.rank,
                 "name": line.name,
                 "score": f"{points(line.half_points)}/{line.games}",
-                "elo": "" if rating is None else f"{rating:.0f}",
+                "elo": "" if rating is None else str(round(rating)),
                 "plus": "" if plus is None else f"+{plus:.0f}",
                 "minus": "" if minus is None else f"-{minus:.0f}",
                 "status": line.status,

@@ -79,11 +79,11 @@ def _shown(row: Row, marks: list[str]) -> dict[str, str]:
     # An anchor has no error: it is where the others are measured from.
     few = ("", "") if "anchor" in row.remarks else ("too few", "games")
     return {
-        "rating": f"{row.rating:.0f}",
+        "rating": str(round(row.rating)),  # an int has no "-0"
         "plus": few[0] if row.plus is None else f"+{row.plus:.0f}",
         "minus": few[1] if row.minus is None else f"-{row.minus:.0f}",
         "score": f"{100 * row.score:.1f}%",
-        "opponents": f"{row.opponents:.0f}",
+        "opponents": str(round(row.opponents)),
         "draw_rate": f"{100 * row.draws / row.games:.0f}%" if row.games else "",
         "los": "" if row.los is None else f"{100 * row.los:.0f}%",
         "remarks": " ".join(f"[{number}]" for number, mark in enumerate(marks, 1) if mark in row.remarks),
