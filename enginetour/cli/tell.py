@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
     from enginetour.tournament import Session
 
+MOST_TOLD = 12  # round robins told at the end of a run: a screenful
 SYSTEM_NAMES = {"elo": "Elo, incremental", "gor": "GoR, Czech 1998", "egf": "GoR, EGF as in the thesis of 2010"}
 
 
@@ -35,7 +36,7 @@ def morning(session: Session, pgn: Path, end: End) -> None:
     """The ladder or the table, the rating lists, and where everything is."""
     log, plan = session.log, session.plan
     click.echo("")
-    click.echo(story(log), nl=False)
+    click.echo(story(log, most=MOST_TOLD), nl=False)
     for system in plan.config.ratings.systems:
         click.echo("")
         if system == "ml":
@@ -52,13 +53,13 @@ def morning(session: Session, pgn: Path, end: End) -> None:
     click.echo(f"state: {end.value}\ndatabase: {plan.database}\nPGN: {pgn}")
 
 
-def story(log: TournamentLog) -> str:
-    """The ladder of a bubble, the table of everything else."""
+def story(log: TournamentLog, *, most: int | None = None) -> str:
+    """The ladder of a bubble (its last `most` round robins, or all), the table of everything else."""
     format_, state = fold(log)
     placed = format_.standings(state)
     if log.system != "bubble":
         return render(text.standings(f"standings · {log.title}", placed), width())
-    return ladder.text(f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed))
+    return ladder.text(f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed), most=most)
 
 
 def rating_order(log: TournamentLog, placed: tuple[Placed, ...]) -> tuple[str, ...]:
@@ -107,7 +108,7 @@ def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet,
             "engine": line.name,
             "points": line.half_points / 2,
             "sonneborn_berger": text.tiebreaks(line)["SB"],
-            "against": {name: cells[line.name, name] for name in names if (line.name, name) in cells},
+            "against": _against(line.name, names, cells),
         }
         for line in lines
     ]
@@ -131,7 +132,12 @@ def _members(step: dict[str, Any]) -> tuple[Placed, ...]:
 def _cells(names: Sequence[str], games: Iterable[Scored]) -> dict[tuple[str, str], str]:
     """Row and column to ``1=0``, for those who met."""
     rows = cross(names, games)
-    return {(row.name, name): cell.text for row in rows for name, cell in zip(names, row.cells, strict=True) if cell}
+    met = ((row.name, name, cell) for row in rows for name, cell in zip(names, row.cells, strict=True))
+    return {(one, other): cell.text for one, other, cell in met if cell and cell.text}
+
+
+def _against(one: str, names: Sequence[str], cells: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    return {other: cells[one, other] for other in names if (one, other) in cells}
 
 
 def of_tournament(log: TournamentLog, known: Mapping[str, tuple[float, int]]) -> dict[str, tuple[float, int]]:
@@ -139,13 +145,18 @@ def of_tournament(log: TournamentLog, known: Mapping[str, tuple[float, int]]) ->
     return {name: known[name] for name in log.specs if name in known}
 
 
-def crosstable(log: TournamentLog) -> Sheet:
-    """Everybody against everybody, in the order of the table."""
+def crosstable(log: TournamentLog) -> tuple[Sheet, dict[str, Any]]:
+    """Everybody against everybody, in the order of the table; the JSON names the opponents."""
     format_, state = fold(log)
     placed = format_.standings(state)
     names = [line.name for line in placed]
     games = [Scored(game.white, game.black, game.outcome) for game in log.games(counting=True)]
-    return text.crosstable(f"crosstable · {log.title}", names, _cells(names, games), placed)
+    cells = _cells(names, games)
+    rows = [
+        {"rank": n, "name": line.name, "points": line.half_points / 2, "against": _against(line.name, names, cells)}
+        for n, line in enumerate(placed, 1)
+    ]
+    return text.crosstable(f"crosstable · {log.title}", names, cells, placed), {"table": rows}
 
 
 def status(picture: Progress, state: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 from enginetour.model import Note, Placed
-from enginetour.reports.sheet import Column, Sheet, points, render, safe
+from enginetour.reports.sheet import Column, Sheet, render, safe
 from enginetour.reports.text import standings
 
 _DECIDES = ("park", "drop", "finish")
@@ -33,14 +33,65 @@ def steps(notes: Iterable[Note]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def text(title: str, notes: Sequence[Note], ranking: Sequence[Placed], by_rating: Sequence[str]) -> str:
-    """The whole ladder, then the drop-out order with the rating order beside it."""
-    lines = [safe(title), ""]
-    for step in steps(notes):
-        lines += _step(step)
+def text(
+    title: str,
+    notes: Sequence[Note],
+    ranking: Sequence[Placed],
+    by_rating: Sequence[str],
+    *,
+    most: int | None = None,
+) -> str:
+    """The ladder, a line for each coming and going, then the drop-out order with the rating order beside it.
+
+    `most` round robins are told, the last ones; all of them by default.
+    """
+    lines = [safe(title), "", "  RR  games"]
+    count = dict(notes[-1].fields)["step"] if notes else 0
+    first_told = 1 if most is None or not isinstance(count, int) else max(1, count - most + 1)
+    if first_told > 1:
+        lines.append(f"      the first {first_told - 1} are told by: enginetour ladder")
+    place = sum(line.rank is not None for line in ranking)
+    begun: set[int] = set()
+    for note in notes:
+        told: dict[str, Any] = dict(note.fields)
+        number = told["step"]
+        head = "" if number in begun else str(number)
+        begun.add(number)
+        games = str(told["games_total"]) if note.kind in _DECIDES else ""
+        if number >= first_told:
+            first = f"{head:>4}  {games:>5}  "
+            words = safe(_brief(note, told, place))
+            lines += textwrap.wrap(words, _TEXT_WIDTH, initial_indent=first, subsequent_indent=" " * 15)
+        place -= note.kind == "drop"
     if any(line.status == "final" for line in ranking):
         lines += _rankings(ranking, by_rating)
     return "\n".join(lines) + "\n"
+
+
+def _brief(note: Note, told: dict[str, Any], place: int) -> str:
+    """A decision in the fewest words that still give its reason; `place` is the next to be taken from below."""
+    if note.kind in ("enter", "unpark"):
+        return _entered(told["entered"])
+    if note.kind not in ("park", "drop"):
+        return note.text
+    last, played = told["last"], _matches(told["last_matches"])
+    if note.kind == "park":
+        return f"parked: {told['engine']}, top; last {last}: {played}, too few"
+    why = "enough" if told["reason"] == "last_has_min_matches" else "has met all still in"
+    return f"out: {told['engine']}, number {place}; last: {played}, {why}"
+
+
+def _entered(entries: Sequence[dict[str, Any]]) -> str:
+    if entries[0]["from"] == "start":
+        return f"start: {', '.join(entry['engine'] for entry in entries)}"
+    (entry,) = entries
+    if entry["from"] == "list":
+        return f"in: {entry['engine']}, from the list"
+    return f"in: {entry['engine']}, from parking; has met {entry['met']} of {entry['met'] + entry['to_play']}"
+
+
+def _matches(count: int) -> str:
+    return "1 match" if count == 1 else f"{count} matches"
 
 
 def one(title: str, step: dict[str, Any], table: Sheet, ranking: Sequence[Placed], width: int) -> str:
@@ -52,17 +103,6 @@ def one(title: str, step: dict[str, Any], table: Sheet, ranking: Sequence[Placed
         lines += textwrap.wrap(safe(part), _TEXT_WIDTH, subsequent_indent="    ")
     plain = [replace(line, tiebreaks=()) for line in ranking]
     return "\n".join([*lines, "", *render(standings("interim ranking", plain), width).splitlines()]) + "\n"
-
-
-def _step(step: dict[str, Any]) -> list[str]:
-    table = ", ".join(f"{safe(row['engine'])} {points(round(row['points'] * 2))}" for row in step["table"])
-    head = f"round robin {step['step']}" + (f", after {step['games_total']} games" if step["decision"] else ", playing")
-    parts = [(f"{head}: {table}" if table else head), *(safe(words) for words in step["told"])]
-    return [
-        line
-        for number, part in enumerate(parts)
-        for line in textwrap.wrap(part, _TEXT_WIDTH, initial_indent="  " * (number > 0), subsequent_indent="    ")
-    ]
 
 
 def _rankings(ranking: Sequence[Placed], by_rating: Sequence[str]) -> list[str]:
