@@ -97,7 +97,7 @@ def test_systems_tell_settings_defaults_and_sources() -> None:
 
 def test_engines_list_has_every_file_we_ship() -> None:
     """Fourteen Debian pairs and eight Wrens."""
-    rows = json.loads(invoke("engines", "list", "--json").output)
+    rows = json.loads(invoke("engines", "list", "--json").output)["engines"]
     assert len(rows) >= 22
     assert {"stockfish", "gnuchess-cecp", "fairymax", "wren1", "wren8"} <= {row["id"] for row in rows}
 
@@ -106,7 +106,7 @@ def test_engines_check_tells_each_step() -> None:
     """Our own engines are fit in both protocols."""
     done = invoke("engines", "check", "wren1", "wren2", "--json")
     assert done.exit_code == 0, done.output
-    for probe in json.loads(done.output):
+    for probe in json.loads(done.output)["engines"]:
         assert probe["fit"]
         assert len(probe["steps"]) >= 4
 

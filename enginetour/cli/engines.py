@@ -49,7 +49,7 @@ def list_(as_json: bool, as_csv: bool) -> None:
     shown = tuple(
         {"here": "yes" if _is_here(entry) else "no", "limits": " ".join(sorted(entry.obeyed))} for entry in entries
     )
-    show(Sheet("", columns, rows, shown), as_json=as_json, as_csv=as_csv)
+    show(Sheet("", columns, rows, shown), as_json=as_json, as_csv=as_csv, value={"engines": list(rows)})
 
 
 @engines.command(short_help="Find known engines here and write their files.")
@@ -123,7 +123,7 @@ def check(engine: tuple[str, ...], as_json: bool, as_csv: bool) -> int:
 
         steps = {name: [list(step) for step in probe.steps] for name, probe in found.items()}
         sheet = text.probes(found)
-        value = [{**row, "steps": steps[str(row["name"])]} for row in sheet.rows]
+        value = {"engines": [{**row, "steps": steps[str(row["name"])]} for row in sheet.rows]}
         show(sheet, as_json=as_json, as_csv=as_csv, value=value)
     else:
         for name, probe in found.items():

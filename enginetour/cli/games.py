@@ -11,6 +11,7 @@ from enginetour.cli.common import chosen, open_store, output_options, say_json, 
 
 if TYPE_CHECKING:
     from enginetour.reports.sheet import Sheet
+    from enginetour.store.log import TournamentLog
     from enginetour.store.queries import GameLine, Stored
 
 
@@ -45,9 +46,24 @@ def games(
             else:
                 click.echo(_told(stored, log.title), nl=False)
             return
+        _refuse_unknown(log, engine, termination)
         lines = log.games(engine=engine, termination=termination, incidents=incidents)
+        if not lines:
+            click.echo("no such games", err=True)
         sheet = games_sheet(f"games · {log.title}", lines)
         show(sheet, as_json=as_json, as_csv=as_csv)
+
+
+def _refuse_unknown(log: TournamentLog, engine: str | None, termination: str | None) -> None:
+    from enginetour.errors import UsageRefused
+    from enginetour.model import Termination
+    from enginetour.tomlplace import near
+
+    if engine is not None and engine not in log.specs:
+        raise UsageRefused(f"{engine!r} is not in {log.title}{near(engine, log.specs)}", place="--engine")
+    if termination is not None and termination not in list(Termination):
+        what = f"no game ends by {termination!r}{near(termination, [str(one) for one in Termination])}"
+        raise UsageRefused(what, place="--termination")
 
 
 def _row(line: GameLine) -> dict[str, object]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from enginetour.cli.common import chosen, open_store, output_options, show, tournament_options
+from enginetour.errors import UsageRefused
+
+if TYPE_CHECKING:
+    from enginetour.store.log import TournamentLog
 
 
 @click.command()
@@ -41,8 +47,12 @@ def ratings(
     from enginetour.store.lists import counted_pairs, ratings_of, refresh
 
     fixed = dict(_anchor(words) for words in anchors)
+    if fixed and system != "ml":
+        raise click.UsageError("--anchor is for --system ml")
     with open_store(db) as store:
         log = None if everything else chosen(store, name, edition)
+        if log is not None:
+            _refuse_strangers(fixed, log)
         title = "all tournaments" if log is None else log.title
         if system == "ml":
             found = (
@@ -61,10 +71,18 @@ def ratings(
         show(sheet, as_json=as_json, as_csv=as_csv, value={"list": [dict(row) for row in sheet.rows], "model": system})
 
 
+def _refuse_strangers(fixed: dict[str, float], log: TournamentLog) -> None:
+    from enginetour.tomlplace import near
+
+    for name in fixed:
+        if name not in log.specs:
+            raise UsageRefused(f"{name!r} is not in {log.title}{near(name, log.specs)}", place="--anchor")
+
+
 def _anchor(words: str) -> tuple[str, float]:
     name, equals, rating = words.rpartition("=")
     try:
-        if not equals or not name:
+        if not equals or not name or not math.isfinite(float(rating)):
             raise ValueError
         return name, float(rating)
     except ValueError:

@@ -103,7 +103,8 @@ def crosstable(db: Path | None, name: str | None, edition: int | None, as_json: 
     from enginetour.cli import tell
 
     with open_store(db) as store:
-        show(tell.crosstable(chosen(store, name, edition)), as_json=as_json, as_csv=as_csv)
+        sheet, value = tell.crosstable(chosen(store, name, edition))
+        show(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
 @click.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,7 @@ from enginetour.control import ControlServer, socket_path
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
 from enginetour.plan import prepare
+from enginetour.reports.progress import of_games
 from enginetour.scheduler import End, Scheduler
 from enginetour.store.slugs import slug_of
 
@@ -43,6 +45,7 @@ class Run:
         self, config: Path, db: Path | None, *, new: bool, accept_change: bool, live: bool, resume_new: bool = False
     ) -> None:
         self.path = config
+        self.again = shlex.join(["enginetour", "run", str(config), *(["--db", str(db)] if db is not None else [])])
         self.new = new
         self.accept_change = accept_change
         self.live = live
@@ -73,7 +76,7 @@ class Run:
             try:
                 code, wrong = self._run(count, most_games)
             except _StoppedEarly:
-                self.voice.say(f"stopped before the first game; enginetour run {self.path} starts it")
+                self.voice.say(f"stopped before the first game; {self.again} starts it")
                 return self._signal_code()
             finally:
                 fall_silent()
@@ -113,9 +116,11 @@ class Run:
         picture = Picture(log, session.plan.config.system)
         picture.look()
         if session.resumed:
-            fewest, most = picture.remaining
-            total = f"{picture.done + fewest}-{picture.done + most}"
-            self.voice.say(f"{log.title}: continuing after {picture.done} of {total} games")
+            if picture.remaining[1]:
+                self.voice.say(f"{log.title}: continuing after {of_games(picture.done, picture.remaining)}")
+            else:
+                next_one = f"{self.again} --new starts the next edition"
+                self.voice.say(f"{log.title} has ended after {picture.done} games; {next_one}")
         pgn = PgnFile(session.plan.database.parent / f"{log.slug}.pgn", log)
         screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
         self.voice.screen = screen
@@ -145,14 +150,13 @@ class Run:
         return self._code(end, session)
 
     def _code(self, end: End, session: tournament.Session) -> int:
-        again = f"enginetour run {self.path}"
         if end is End.FINISHED:
             return 0
         if end is End.BLOCKED:
-            self.voice.say(f"only pairings that cannot be played are left; mend the engine and {again}")
+            self.voice.say(f"only pairings that cannot be played are left; mend the engine and {self.again}")
             self.voice.say(f'or enginetour withdraw -t "{session.log.name}" ENGINE')
             return BLOCKED_CODE
-        self.voice.say(f"stopped; {again} goes on")
+        self.voice.say(f"stopped; {self.again} goes on")
         return self._signal_code() if self.signals else ENOUGH_CODE
 
     def _signal_code(self) -> int:

@@ -53,13 +53,17 @@ def is_mate(score: int) -> bool:
 
 
 def clean(words: str) -> str:
-    """Text from engines and people, safe inside a tag or a comment: printable, one line, no braces."""
-    plain = "".join(sign if sign.isprintable() else " " for sign in words)
-    return " ".join(plain.replace("{", "(").replace("}", ")").split())[:LONGEST_TAG]
+    """Text from engines and people, safe inside a comment: printable, one line, no braces."""
+    return _printable(words.replace("{", "(").replace("}", ")"))
+
+
+def _printable(words: str) -> str:
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())[:LONGEST_TAG]
 
 
 def _quoted(words: str) -> str:
-    return clean(words).replace("\\", "\\\\").replace('"', '\\"')
+    """Inside a tag, where braces are as good as letters."""
+    return _printable(words).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _tags(game: Game, number: int, event: str, site: str) -> Iterator[str]:

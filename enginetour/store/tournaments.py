@@ -134,7 +134,8 @@ class Store:
         if not known:
             return UsageRefused("there is no tournament yet", place=place, step="enginetour run CONFIG starts one")
         if name is None or name in known:
-            return UsageRefused(f"{name or 'no tournament'} has no edition {edition}", place=place)
+            what = f"{name} has no edition {edition}" if name else f"no tournament here has an edition {edition}"
+            return UsageRefused(what, place=place)
         near = get_close_matches(name, known, 1)
         meant = f"did you mean {near[0]!r}? " if near else ""
         shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")

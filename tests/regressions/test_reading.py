@@ -1,0 +1,78 @@
+"""What reading commands say to what they do not know, and what a run says of itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.touring import config, read, tour
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A round robin of three, finished."""
+    made = tmp_path_factory.mktemp("reading")
+    tour(made, "run", config(made, ("wren1", "wren2", "wren3"), "roundrobin", "").name)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("games", "--engine", "Wren 4"), "did you mean 'Wren "),
+        (("games", "--termination", "crsh"), "did you mean 'crash'"),
+        (("ratings", "--anchor", "Wren 4=2000"), "did you mean 'Wren "),
+        (("ratings", "--all", "--anchor", "Nobody=2000"), "Nobody"),
+        (("ratings", "--anchor", "Wren 1=nan"), "NAME=RATING"),
+        (("ratings", "--system", "elo", "--anchor", "Wren 1=2000"), "--system ml"),
+        (("standings", "--edition", "7"), "edition 7"),
+    ],
+)
+def test_a_name_that_is_not_there_is_refused(folder: Path, words: tuple[str, ...], told: str) -> None:
+    """An empty table would look like an answer."""
+    done = tour(folder, *words, expect=None)
+    assert done.returncode in (2, 3)
+    assert done.stdout == ""
+    assert told in done.stderr
+
+
+def test_no_games_are_told(folder: Path) -> None:
+    """On stderr, so that a table stays a table."""
+    assert "no such games" in tour(folder, "games", "--termination", "crash").stderr
+
+
+def test_the_crosstable_as_json_names_the_opponents(folder: Path) -> None:
+    """Numbers of columns would change their meaning with every game."""
+    rows = read(folder, "crosstable")["table"]
+    assert {row["name"]: set(row["against"]) for row in rows} == {
+        name: {"Wren 1", "Wren 2", "Wren 3"} - {name} for name in ("Wren 1", "Wren 2", "Wren 3")
+    }
+
+
+def test_every_json_is_one_object_or_the_list_of_games(folder: Path) -> None:
+    """Only `games` is a list."""
+    for command in ("status", "standings", "crosstable", "ratings", "systems"):
+        assert isinstance(json.loads(tour(folder, command, "--json").stdout), dict)
+    assert isinstance(read(folder, "games"), list)
+    assert isinstance(json.loads(tour(folder, "engines", "list", "--json").stdout), dict)
+
+
+def test_a_run_tells_the_command_that_resumes_it(tmp_path: Path) -> None:
+    """With the database it was given, and how far it is when it goes on; at the end the next edition."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "")
+    words = ("run", path.name, "--db", "my games.db")
+    first = tour(tmp_path, *words, "--max-games", "1", expect=8)
+    assert "enginetour run trial.toml --db 'my games.db' goes on" in first.stderr
+    assert "continuing after 1 of 3 games" in tour(tmp_path, *words).stderr
+    again = tour(tmp_path, *words).stderr
+    assert "has ended after 3 games" in again
+    assert "enginetour run trial.toml --db 'my games.db' --new" in again
+
+
+def test_a_name_in_a_pgn_is_the_name(tmp_path: Path) -> None:
+    """Braces belong to comments, a tag may hold them: ratings of other tools keep the names apart."""
+    more = '\n[[entrants]]\nengine = "wren1"\nname = "A {b}"'
+    tour(tmp_path, "run", config(tmp_path, ("wren2",), "roundrobin", "", more).name)
+    assert 'A {b}"]' in tour(tmp_path, "export", "pgn").stdout
