@@ -33,6 +33,7 @@ CLOCK_MARGIN_MS = 50
 MOVETIME_MARGIN_MS = 100
 # Moves of a long game between engines; CCRL's games last 60 to 70 on average.
 LONG_GAME = 80
+EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
 FEWEST = 2  # a game has two sides
 # Engines started at once (runner spec 14).
 START_PARALLEL = 4
@@ -62,6 +63,10 @@ class Plan:
             rules=self.rules,
             replay=replay,
         )
+
+    def of_edition(self, number: int) -> Plan:
+        """The same with a shuffle of openings of its own: engines that always move alike repeat no edition."""
+        return replace(self, suite=replace(self.suite, seed=self.suite.seed + (number - 1) * EDITION_SEEDS))
 
     def side(self, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
         """A spec with the time control and margin it plays by; InputRefused for a limit it does not obey."""

@@ -42,6 +42,10 @@ class Session:
     resumed: bool
     said: list[str] = field(default_factory=list)  # what the user should read before the first game
 
+    def __post_init__(self) -> None:
+        """The plan is that of the edition."""
+        self.plan = self.plan.of_edition(self.log.edition)
+
     def task(self, pairing: Pairing, again: int) -> GameTask:
         """The game of a pairing."""
         return replace(self.plan.task(self.sides, pairing, again), aborts=self.log.aborts(pairing.key))
