@@ -1,0 +1,199 @@
+"""What every tournament must keep while it runs: games in the air, changes, failures and kills in any order."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from enginetour import tournament
+from enginetour.changes import Desk
+from enginetour.errors import MachineFailure
+from enginetour.formats.base import SYSTEMS, make_format, options_model
+from enginetour.model import Entrant, Game, Note, Outcome, Pairing, Termination
+from enginetour.scheduler import End, Scheduler, Watcher
+from enginetour.store.lists import refresh
+from enginetour.store.log import TournamentLog
+from enginetour.store.records import entrant_payload, spec_text
+from enginetour.store.tournaments import Draft, Store
+from enginetour.task import EngineSpec, GameTask, Side
+from enginetour.timecontrol import TimeControl
+from tests.laws.test_formats import settings_of
+
+DEPTH = TimeControl.parse("depth=1")
+RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+
+
+class Killed(Exception):
+    """The scheduler's process is gone; what was in the air is lost."""
+
+
+class Air:
+    """A place whose games end when the dice say so, in any order, or fail with the machine."""
+
+    def __init__(self, dice: random.Random, troubles: float) -> None:
+        self.dice, self.troubles = dice, troubles
+        self.flying: list[tuple[GameTask, Future[Any]]] = []
+
+    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.flying.append((task, future))
+        return future
+
+    def stop(self, *, now: bool) -> None:
+        while now and self.flying:
+            self.flying.pop()[1].set_exception(MachineFailure("stopped"))
+
+    def land(self) -> None:
+        """Some games end."""
+        self.dice.shuffle(self.flying)
+        for _ in range(self.dice.randint(0, len(self.flying))):
+            task, future = self.flying.pop()
+            if self.dice.random() < self.troubles:
+                future.set_exception(MachineFailure("the slot died"))
+            elif self.dice.random() < self.troubles:
+                future.set_result(ended(task, Outcome.VOID, category="host"))
+            else:
+                future.set_result(ended(task, self.dice.choice(RESULTS)))
+
+
+def ended(task: GameTask, outcome: Outcome, category: str = "") -> Game:
+    return Game(task.pairing, outcome, Termination.MATE, replay=task.replay, category=category)
+
+
+class Announced(Watcher):
+    """What the world was told."""
+
+    def __init__(self) -> None:
+        self.games: dict[int, Game] = {}
+
+    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        assert number not in self.games
+        self.games[number] = game
+
+
+class Life:
+    """One tournament with all its runs."""
+
+    def __init__(self, path: Path, system: str, seed: int) -> None:
+        self.path, self.dice = path, random.Random(seed)
+        count = self.dice.randint(2, 6)
+        self.entrants = tuple(Entrant(f"E{number}") for number in range(count))
+        self.told = Announced()
+        self.joined = 0
+        self.kills = self.dice.choice([0, 1, 4])
+        self.changes = self.dice.choice([0, 0.05, 0.3])
+        self.troubles = self.dice.choice([0, 0.02, 0.2])
+        chosen = settings_of(system, self.dice, count)
+        format_ = make_format(system, options_model(system).model_validate(chosen))
+        config = {"format": {"system": system, **chosen}, "play": {"tc": "depth=1"}}
+        specs = {entrant.name: spec(entrant.name) for entrant in self.entrants}
+        draft = Draft("trial", system, 1, config, 1, self.entrants, specs)
+        notes = format_.notes(format_.start(self.entrants))
+        with Store.open(path) as store:
+            store.create_tournament(draft, notes)
+
+    def play(self) -> None:
+        """Run after run until one comes to the end."""
+        while True:
+            with Store.open(self.path, create=False) as store:
+                log = store.tournament("trial")
+                tournament.audit(log)
+                try:
+                    end = self.run(log)
+                except Killed:
+                    continue
+                assert end in (End.FINISHED, End.STOPPED)
+                if end is End.FINISHED:
+                    return
+
+    def run(self, log: TournamentLog) -> End:
+        """One run: what it does while it waits is the dice's."""
+        air = Air(self.dice, self.troubles)
+        slots = self.dice.randint(1, 4)
+        now = [0.0]
+        loop = Scheduler(
+            log,
+            tournament.format_of(log),
+            log.entrants,
+            air,
+            task_for,
+            slots=slots,
+            watcher=self.told,
+            clock=lambda: now[0],
+        )
+        desk = Desk(log, loop.format, lambda: loop.state, loop.take)
+
+        def wait() -> None:
+            now[0] += 60
+            if self.dice.random() < self.changes:
+                self.change(desk, log)
+            if self.dice.random() < 0.02 and self.kills:
+                self.kills -= 1
+                if self.dice.random() < 0.5:
+                    raise Killed
+                loop.stop(now=self.dice.random() < 0.5, grace=600)
+            air.land()
+
+        loop._wait = wait  # type: ignore[method-assign]
+        return loop.run()
+
+    def change(self, desk: Desk, log: TournamentLog) -> None:
+        """Somebody asks for something, sensible or not; a refusal changes nothing."""
+        names = [line.name for line in desk.format.standings(desk.state())]
+        kind = self.dice.choice(["withdraw", "void", "void", "void", "add", "replace"])
+        request: dict[str, Any] = {"do": kind, "engine": self.dice.choice(names), "why": "dice"}
+        request["game"] = self.dice.randint(1, 1 + len(log.games()))
+        if kind in ("add", "replace"):
+            if self.joined == 3:
+                return
+            self.joined += 1
+            newcomer = Entrant(f"N{self.joined}")
+            request |= {"entrant": entrant_payload(newcomer), "spec": spec_text(spec(newcomer.name))}
+        before = log.last_position
+        answer = desk.carry_out(request)
+        assert log.last_position - before == answer["ok"]
+
+
+def spec(name: str) -> EngineSpec:
+    return EngineSpec(name, (f"/opt/{name}",), "uci", fingerprint="f1")
+
+
+def task_for(pairing: Pairing, again: int) -> GameTask:
+    return GameTask(pairing, Side(spec(pairing.white), DEPTH), Side(spec(pairing.black), DEPTH), replay=again)
+
+
+@pytest.mark.parametrize("system", sorted(SYSTEMS))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10**9))
+def test_nothing_is_lost_or_doubled(tmp_path: Path, system: str, seed: int) -> None:
+    """Slots, orders of finishing, withdrawals, newcomers, games struck out, failures of the machine, stops and kills.
+
+    The tournament ends by itself; every announced game is in the log as it was announced; no key has two results
+    that stand; the counts are those of the games, and the decisions those of a replay.
+    """
+    path = tmp_path / f"{system}-{seed}.db"
+    path.unlink(missing_ok=True)
+    life = Life(path, system, seed)
+    life.play()
+    with Store.open(path, create=False) as store:
+        log = store.tournament("trial")
+        format_, state = tournament.audit(log)
+        assert format_.offers(state) == ()
+        games = log.games()
+        assert [line.number for line in games] == list(range(1, len(games) + 1))
+        stored = {stored.number: stored.game for stored in log.full_games()}
+        assert all(stored[number] == game for number, game in life.told.games.items())
+        assert set(life.told.games) == set(stored)
+        keys = Counter((*sorted((line.white, line.black)), line.meeting, line.leg) for line in games if line.counts)
+        assert not [key for key, times in keys.items() if times > 1]
+        assert log.counts_are_kept()
+        for rated in ("elo", "gor"):
+            refresh(store, rated)
