@@ -21,7 +21,7 @@ def _send(db: Path | None, name: str | None, request: dict[str, Any], *, as_json
     from enginetour.store.slugs import slug_of
 
     database = database_of(Path.cwd(), db)
-    with open_store(db) as store:
+    with open_store(db, change=True) as store:
         log = chosen(store, name, None)
         reply = ask(socket_path(database, slug_of(log.name)), request)
         if reply is None:
