@@ -61,12 +61,12 @@ def show(sheet: Sheet, *, as_json: bool, as_csv: bool, value: object | None = No
         click.echo(render(sheet, width()), nl=False)
 
 
-def open_store(db: Path | None) -> AbstractContextManager[Store]:
-    """The store for reading and short changes; StoreRefused when there is none."""
+def open_store(db: Path | None, *, change: bool = False) -> AbstractContextManager[Store]:
+    """The store, to be read by whoever may read it unless there is something to `change`; StoreRefused for none."""
     from enginetour.plan import database_of
     from enginetour.store.tournaments import Store
 
-    return Store.open(database_of(Path.cwd(), db), create=False)
+    return Store.open(database_of(Path.cwd(), db), create=False, readonly=not change)
 
 
 def chosen(store: Store, name: str | None, edition: int | None, *, quiet: bool = False) -> TournamentLog:

@@ -49,7 +49,7 @@ def ratings(
     fixed = dict(_anchor(words) for words in anchors)
     if fixed and system != "ml":
         raise click.UsageError("--anchor is for --system ml")
-    with open_store(db) as store:
+    with open_store(db, change=system != "ml") as store:
         log = None if everything else chosen(store, name, edition)
         if log is not None:
             _refuse_strangers(fixed, log)

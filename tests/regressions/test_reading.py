@@ -76,3 +76,20 @@ def test_a_name_in_a_pgn_is_the_name(tmp_path: Path) -> None:
     more = '\n[[entrants]]\nengine = "wren1"\nname = "A {b}"'
     tour(tmp_path, "run", config(tmp_path, ("wren2",), "roundrobin", "", more).name)
     assert 'A {b}"]' in tour(tmp_path, "export", "pgn").stdout
+
+
+def test_what_cannot_be_written_can_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database of somebody else, or on a disk that is mounted so: lists need no right to write."""
+    from enginetour.store.database import Database
+
+    opened: list[bool] = []
+    real = Database.open.__func__  # type: ignore[attr-defined]
+
+    def noted(cls: type[Database], path: Path, *, create: bool = True, readonly: bool = False) -> Database:
+        opened.append(readonly)
+        return real(cls, path, create=create, readonly=readonly)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(Database, "open", classmethod(noted))
+    for words in (("status",), ("standings",), ("crosstable",), ("games", "1"), ("ratings",), ("export", "pgn")):
+        tour(folder, *words)
+    assert opened == [True] * 6
