@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from enginetour.cli.common import chosen, open_store, say_json, tournament_options
-from enginetour.errors import TourError
+from enginetour.errors import StoreRefused, TourError
+
+if TYPE_CHECKING:
+    from enginetour.store.log import TournamentLog
+
+PATIENCE_S = 5.0  # about what a large tournament needs for its last ratings
 
 
 def _send(db: Path | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
     """Ask the running tournament, else do it ourselves under its lock."""
-    from enginetour import tournament
-    from enginetour.changes import desk_of
-    from enginetour.control import ask, socket_path
     from enginetour.plan import database_of
-    from enginetour.store.lock import TournamentLock
-    from enginetour.store.slugs import slug_of
 
-    database = database_of(Path.cwd(), db)
     with open_store(db, change=True) as store:
-        log = chosen(store, name, None)
-        reply = ask(socket_path(database, slug_of(log.name)), request)
-        if reply is None:
-            with TournamentLock(database, slug_of(log.name)):
-                reply = desk_of(log, *tournament.fold(log)).carry_out(request)
+        reply = _carried_out(database_of(Path.cwd(), db), chosen(store, name, None), request)
     if as_json:
         say_json(reply)
         return 0 if reply["ok"] else int(reply.get("exit", 1))
@@ -36,6 +32,33 @@ def _send(db: Path | None, name: str | None, request: dict[str, Any], *, as_json
         raise refused
     click.echo(reply["said"])
     return 0
+
+
+def _carried_out(database: Path, log: TournamentLog, request: dict[str, Any]) -> dict[str, Any]:
+    """The answer. A run that begins or ends holds the lock for a moment without listening: it is waited for."""
+    from enginetour import tournament
+    from enginetour.changes import desk_of
+    from enginetour.control import ask, socket_path
+    from enginetour.store.lock import TournamentLock
+    from enginetour.store.slugs import slug_of
+
+    lock = TournamentLock(database, slug_of(log.name))
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        answer = ask(socket_path(database, slug_of(log.name)), request)
+        if answer is not None:
+            return answer
+        try:
+            lock.acquire()
+            break
+        except StoreRefused:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(0.1)
+    try:
+        return desk_of(log, *tournament.fold(log)).carry_out(request)
+    finally:
+        lock.release()
 
 
 def _change(command: Any) -> Any:

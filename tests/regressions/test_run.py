@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from enginetour.changes import desk_of
 from enginetour.control import ask, socket_path
 from enginetour.plan import prepare
 from enginetour.shipped import shipped
+from enginetour.store.lock import TournamentLock
 from enginetour.store.records import entrant_payload, spec_text
 from enginetour.store.tournaments import Store
 from tests.touring import audit, config, default_signals, pgn_games, read, running, tour
@@ -232,6 +234,21 @@ def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
             )
         }
     assert controls == {("Wren 1", "depth=1"), ("Wren 2", "depth=1"), ("Wren 3", "depth=1"), ("Wren 4", "depth=2")}
+
+
+def test_a_change_waits_for_a_run_that_is_just_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The socket is closed, the lock still held: the change is made a moment later, or refused if it lasts."""
+    path = robin(tmp_path)
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    lock = TournamentLock(database(tmp_path), "trial")
+    lock.acquire()
+    monkeypatch.setattr("enginetour.cli.changing.PATIENCE_S", 0.0)
+    assert "already running" in tour(tmp_path, "withdraw", "Wren 1", expect=5).stderr
+    monkeypatch.undo()
+    timer = threading.Timer(0.3, lock.release)
+    timer.start()
+    tour(tmp_path, "withdraw", "Wren 1")
+    timer.join()
 
 
 def test_a_first_file_of_nothing_is_filled(tmp_path: Path) -> None:
