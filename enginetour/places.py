@@ -17,6 +17,7 @@ from enginetour.model import Game
 from enginetour.referee.link import frame
 from enginetour.slotprocess import SLOT, SlotProcess, Work
 from enginetour.supervise import strays
+from enginetour.supervise.scratch import wipe_leftovers
 from enginetour.task import GameTask, Probe, ProbeTask
 
 STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
@@ -273,5 +274,10 @@ class LocalPlace:
 
 
 def end_leftovers(tag: str) -> tuple[str, ...]:
-    """End processes of an earlier run of the same tag, slots and engines; names them. Nobody else is touched."""
-    return tuple(f"{seen.name} ({seen.pid})" for seen, _ in strays.end_tagged((tag,)))
+    """End processes of an earlier run of the same tag, slots and engines, and wipe its scratch; names the processes.
+
+    Nobody else is touched; the caller holds the lock that says that this run is over.
+    """
+    ended = tuple(f"{seen.name} ({seen.pid})" for seen, _ in strays.end_tagged((tag,)))
+    wipe_leftovers(tag)
+    return ended

@@ -55,7 +55,7 @@ class SlotProcess:
         self.work: Work | None = None
         self.leaving = False
         self.deadlines: list[tuple[float, int]] = []  # (CLOCK_MONOTONIC s, signal) still to come
-        self.scratch = make_scratch()
+        self.scratch = make_scratch(tag)
         try:
             self.process = subprocess.Popen(
                 list(command),

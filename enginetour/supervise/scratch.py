@@ -15,15 +15,42 @@ SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib", "/snap/", "/nix/")  # root
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def make_scratch() -> Path:
-    """A fresh folder, ours alone. Raises MachineFailure: without room for it no engine can start."""
-    root = os.environ.get(SCRATCH_ROOT) or os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - the usual fallback
-    scratch = Path(root, f"enginetour-{os.urandom(6).hex()}")
+def make_scratch(tag: str = "") -> Path:
+    """A fresh folder, ours alone; its name tells the `tag` it belongs to, for `wipe_leftovers`.
+
+    Raises MachineFailure: without room for it no engine can start.
+    """
+    root = _root()
+    scratch = root / f"{_named(tag)}{os.urandom(6).hex()}"
     try:
         scratch.mkdir(mode=0o700)
     except OSError as error:
         raise MachineFailure(f"cannot make a scratch folder in {root}: {error.strerror}") from error
     return scratch
+
+
+def wipe_leftovers(tag: str) -> int:
+    """Wipe the folders that a killed run of this tag left; how many there were. Only this user's, never a link."""
+    found = 0
+    with contextlib.suppress(OSError):
+        for folder in _root().glob(f"{_named(tag)}*"):
+            about = folder.lstat()
+            if stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid():
+                wipe(folder)
+                found += 1
+    return found
+
+
+def _root() -> Path:
+    return Path(os.environ.get(SCRATCH_ROOT) or os.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - the usual fallback
+
+
+def _named(tag: str) -> str:
+    if not tag:
+        return "enginetour-"
+    import hashlib  # only the scheduler names by tag; a slot starts without it
+
+    return f"enginetour-{hashlib.sha256(tag.encode()).hexdigest()[:12]}-"
 
 
 def fill(scratch: Path, spec: EngineSpec) -> None:
