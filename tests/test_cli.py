@@ -145,6 +145,19 @@ def test_the_plan_is_told_in_words(tmp_path: Path) -> None:
     assert "time: at most 18 s, one after another, games of 80 moves\n" in told
 
 
+@pytest.mark.engine("stockfish")
+def test_the_configuration_of_the_readme_is_one(tmp_path: Path) -> None:
+    """Pasted, with its two files beside it, nothing in it is refused."""
+    from enginetour.plan import prepare
+
+    readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+    (tmp_path / "night.toml").write_text(readme.split("```toml")[1].split("```")[0], "utf-8")
+    (tmp_path / "suite.epd").write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n")
+    (tmp_path / "my-engine").write_text("#!/bin/sh\n")
+    (tmp_path / "my-engine").chmod(0o755)
+    assert [entrant.name for entrant in prepare(tmp_path / "night.toml", None).entrants][1:] == ["My engine dev"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
