@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from enginetour.model import Placed
-from enginetour.reports.progress import Progress, headline, now_line, of_games, table
+from enginetour.reports.progress import Progress, headline, now_line, of_games, status_words, table
 from enginetour.reports.sheet import render
 
 
@@ -84,3 +84,24 @@ def test_an_event_of_a_game_that_is_not_known_changes_nothing() -> None:
     made = picture()
     made.event(3, "move", {"ply": 1})
     assert made.live == {}
+
+
+def test_status_in_words() -> None:
+    """One line for the tournament, one for what is in the air; what is uncertain has its spread."""
+    found = {
+        "system": "bubble",
+        "tournament": "autumn",
+        "state": "running",
+        "games_done": 57,
+        "remaining": [33, 84],
+        "eta": 3600.0,
+        "eta_range": [1980.0, 5040.0],
+        "playing": [{"white": "A", "black": "B", "ply": 4, "score": 31}],
+        "incidents": 1,
+    }
+    assert status_words(found) == (
+        "bubble · autumn · running · 57 games done, 33-84 to go · about 60 min (33 min to 84 min) · 1 incident\n"
+        "now: A - B, move 2, -0.3"
+    )
+    found |= {"state": "finished", "remaining": [0, 0], "eta": None, "eta_range": None, "playing": [], "incidents": 0}
+    assert status_words(found) == "bubble · autumn · finished · 57 games done, 0 to go · 0 incidents"

@@ -21,18 +21,16 @@ def status(db: Path | None, name: str | None, edition: int | None, as_json: bool
     """
     import time
 
-    from enginetour.reports.sheet import dumps
+    from enginetour.reports.progress import status_words
 
     while True:
         found = _status(db, name, edition)
         if as_json:
             say_json(found)
         else:
-            click.echo(_status_words(found))
-        if not watch or found["state"] != "running":
+            click.echo(status_words(found))
+        if not watch or found["state"] not in ("running", "stopping"):
             return
-        if not as_json:
-            click.echo(dumps(found["playing"]) if found["playing"] else "between games")
         time.sleep(2.0)
 
 
@@ -57,20 +55,6 @@ def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str,
         picture.done = len(log.games(counting=True))
         picture.incidents = {"": sum(not incident.is_warning for _, incident in log.incidents())}
         return told(picture, "stopped" if format_.offers(state) else "finished")
-
-
-def _status_words(found: dict[str, object]) -> str:
-    from enginetour.reports.text import duration
-
-    remaining, eta = found["remaining"], found["eta"]
-    assert isinstance(remaining, list)
-    left = str(remaining[0]) if remaining[0] == remaining[1] else f"{remaining[0]}-{remaining[1]}"
-    words = (
-        f"{found['system']} · {found['tournament']} · {found['state']} · {found['games_done']} games done, {left} to go"
-    )
-    if isinstance(eta, float) and remaining[1]:
-        words += f" · about {duration(eta)}"
-    return f"{words} · {found['incidents']} incidents"
 
 
 @click.command()

@@ -168,6 +168,7 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
         "games_done": picture.done,
         "remaining": list(picture.remaining),
         "eta": picture.estimate,
+        "eta_range": list(picture.spread) if picture.spread else None,
         "playing": list(picture.live.values()),
         "incidents": sum(picture.incidents.values()),
     }

@@ -132,7 +132,7 @@ class Inbox:
 
     def _status(self) -> dict[str, Any]:
         self.watching.picture.take(self.scheduler)
-        return {"ok": True, **tell.status(self.watching.picture, "running")}
+        return {"ok": True, **tell.status(self.watching.picture, "stopping" if self.scheduler.stopping else "running")}
 
     def _stop(self) -> dict[str, Any]:
         self.scheduler.stop(now=False, grace=self.grace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -143,8 +143,25 @@ def _seen(placed: tuple[Placed, ...], room: int) -> list[Placed]:
 
 def now_line(picture: Progress) -> str:
     """``now: Phalanx - HoiChess, opening E029, move 34, +0.8`` for each game in the air."""
+    return _now(picture.live.values())
+
+
+def status_words(found: Mapping[str, Any]) -> str:
+    """The JSON of `status` in words: how far it is, and what is in the air."""
+    fewest, most = found["remaining"]
+    parts = [found["system"], found["tournament"], found["state"]]
+    parts.append(f"{found['games_done']} games done, {fewest if fewest == most else f'{fewest}-{most}'} to go")
+    if found["eta"] is not None and most:
+        first, last = (duration(seconds) for seconds in found["eta_range"] or (found["eta"],) * 2)
+        parts.append(f"about {duration(found['eta'])}" + (f" ({first} to {last})" if first != last else ""))
+    parts.append(f"{found['incidents']} incident{'s' * (found['incidents'] != 1)}")
+    line = safe(" · ".join(parts))
+    return f"{line}\n{_now(found['playing'])}" if found["playing"] else line
+
+
+def _now(games: Iterable[Mapping[str, Any]]) -> str:
     parts = []
-    for game in picture.live.values():
+    for game in games:
         words = f"{game.get('white', '?')} - {game.get('black', '?')}"
         if game.get("opening"):
             words += f", opening {game['opening']}"
