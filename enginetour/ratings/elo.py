@@ -60,7 +60,7 @@ class EloRule:
         """The list's start value."""
         return self.settings.start_value
 
-    def weight(self, standing: Standing) -> float:
+    def weight(self, standing: Standing, _event: str = "", /) -> float:
         """K by the policy, from the books before the game or event."""
         settings = self.settings
         if settings.k_policy == "fixed":
@@ -70,6 +70,10 @@ class EloRule:
         if standing.games < NEW_GAMES:
             return K_NEW
         return K_TOP if standing.peak >= TOP_RATING else K_USUAL
+
+    def bonus(self, _standing: Standing, _event: str = "", /) -> float:
+        """Playing alone wins nothing."""
+        return 0.0
 
     def expected(self, white: float, black: float) -> tuple[float, float]:
         """White's is raised by the advantage; the two sum to 1. The clip counts the bare ratings, as FIDE does."""

@@ -123,9 +123,13 @@ class GorRule:
         """The list's start value."""
         return self.settings.start_value
 
-    def weight(self, standing: Standing) -> float:
+    def weight(self, standing: Standing, _event: str = "", /) -> float:
         """The con at the rating before the tournament (or game)."""
         return con(standing.rating)
+
+    def bonus(self, _standing: Standing, _event: str = "", /) -> float:
+        """None; the points of the EGF variant come through its expectation."""
+        return 0.0
 
     def expected(self, white: float, black: float) -> tuple[float, float]:
         """Colours do not matter to Go ratings."""

@@ -46,8 +46,12 @@ class Rule(Protocol):
         """Rating of an engine nobody gave one."""
         ...
 
-    def weight(self, standing: Standing) -> float:
+    def weight(self, standing: Standing, event: str, /) -> float:
         """Points for one game won against all expectation (K, con)."""
+        ...
+
+    def bonus(self, standing: Standing, event: str, /) -> float:
+        """Points for every game, whatever its result."""
         ...
 
     def expected(self, white: float, black: float) -> tuple[float, float]:
@@ -157,8 +161,8 @@ def _changed(
 ) -> tuple[Standing, RatingEvent]:
     """`surprise` is score minus expectation. The event keeps the formula's change; a floor shows in `after` only."""
     before = state.standing(engine)
-    weight = state.rule.weight(before)
-    change = weight * surprise
+    weight = state.rule.weight(before, event)
+    change = weight * surprise + games * state.rule.bonus(before, event)
     after = state.rule.settle(before.rating + change)
     standing = Standing(after, max(before.peak, after), before.games + games)
     return standing, RatingEvent(

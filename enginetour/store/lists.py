@@ -20,7 +20,7 @@ from sqlalchemy import Connection, insert, select, union
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
-from enginetour.ratings import elo, gor
+from enginetour.ratings import egf2021, elo, gor
 from enginetour.ratings.base import RatedGame, RatingEvent
 from enginetour.store.queries import STRUCK
 from enginetour.store.tables import (
@@ -37,17 +37,19 @@ from enginetour.store.tournaments import Store
 
 @dataclass(frozen=True, slots=True)
 class IncrementalSystem:
-    """A system whose ratings depend on the order of games; `lowest` is the least rating an engine may bring."""
+    """A system whose ratings depend on the order of games; an engine may bring from `lowest` up to `below`."""
 
     settings: BaseModel
     rate: Callable[[Iterable[RatedGame], Any, Mapping[str, float]], list[RatingEvent]]
     lowest: float = float("-inf")
+    below: float = float("inf")
 
 
 SYSTEMS: dict[str, IncrementalSystem] = {
     "elo": IncrementalSystem(elo.EloSettings(), elo.rate),
     "gor": IncrementalSystem(gor.GorSettings(variant="czech"), gor.rate, gor.FLOOR),
     "egf": IncrementalSystem(gor.GorSettings(variant="egf"), gor.rate, gor.FLOOR),
+    "egf2021": IncrementalSystem(egf2021.Egf2021Settings(), egf2021.rate, below=egf2021.CEILING),
 }
 
 _EVENT = tuple(column for column in RATING_EVENTS.c if column.name not in ("system", "revision", "place"))
@@ -73,7 +75,7 @@ def refresh(store: Store, system: str, settings: BaseModel | None = None) -> int
             default = known.settings
             settings = type(default).model_validate_json(revisions[-1].settings) if revisions else default
         told = settings.model_dump_json()
-        rated = _rows(known.rate(_games(connection), settings, _start(connection, known.lowest)))
+        rated = _rows(known.rate(_games(connection), settings, _start(connection, known)))
         stored = [tuple(row)[1:] for row in _stream(connection, system, revisions)]
         same = next((n for n, (old, new) in enumerate(zip(stored, rated, strict=False)) if old != new), None)
         if same is None:
@@ -204,13 +206,13 @@ def _games(connection: Connection) -> list[RatedGame]:
     ]
 
 
-def _start(connection: Connection, lowest: float) -> dict[str, float]:
+def _start(connection: Connection, known: IncrementalSystem) -> dict[str, float]:
     """What engine versions brought when they first entered; a rating the scale does not know counts as none."""
     rows = select(ENTRANTS.c.engine, ENTRANTS.c.rating).order_by(ENTRANTS.c.tournament, ENTRANTS.c.since)
     first: dict[str, float | None] = {}
     for row in connection.execute(rows):
         first.setdefault(str(row.engine), row.rating)
-    return {engine: rating for engine, rating in first.items() if rating is not None and rating >= lowest}
+    return {engine: own for engine, own in first.items() if own is not None and known.lowest <= own < known.below}
 
 
 def _rows(events: Iterable[RatingEvent]) -> list[tuple[Any, ...]]:

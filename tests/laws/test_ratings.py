@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.ratings import elo, gor
+from enginetour.ratings import egf2021, elo, gor
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.likelihood import GaussianPrior, fit
 from enginetour.ratings.listing import rating_list
@@ -38,6 +38,7 @@ SYSTEMS = [
         (elo, elo.EloSettings(mode=mode, k_policy="fide", adv=20)),
         (gor, gor.GorSettings(mode=mode)),
         (gor, gor.GorSettings(mode=mode, variant="egf")),
+        (egf2021, egf2021.Egf2021Settings(mode=mode, event_class="C")),
     )
 ]
 BATCH = [system for system in SYSTEMS if system[1].mode == "batch"]
