@@ -11,7 +11,7 @@ from typing import Any
 
 from enginetour.errors import TourError, UsageRefused
 from enginetour.formats.base import Format
-from enginetour.model import Added, Entrant, Event, GameVoided, Replaced, Withdrawn
+from enginetour.model import Added, Entrant, Event, Extended, GameVoided, Replaced, Withdrawn
 from enginetour.plan import refuse_limits
 from enginetour.store.log import TournamentLog
 from enginetour.store.records import entrant_of, spec_of
@@ -80,6 +80,10 @@ class Desk:
         said = self._write(Added(entrant), why, spec)
         self.joined(entrant, spec)
         return said or f"{entrant.name} joins."
+
+    def extend(self, grown: dict[str, int], why: str) -> str:
+        """Let settings of the format grow, more cycles for one; ValueError when it cannot."""
+        return f"{self.log.title}: {self._write(Extended(tuple(grown.items())), why)}"
 
     def _add(self, request: dict[str, Any]) -> str:
         return self.add(*self._newcomer(request), str(request.get("why", "")))

@@ -137,7 +137,14 @@ class Replaced:
     entrant: Entrant
 
 
-Event = GameFinished | GameVoided | Withdrawn | Added | Replaced
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """The tournament goes on beyond what it was frozen to: settings of its format that grew, with their new values."""
+
+    settings: tuple[tuple[str, int], ...]
+
+
+Event = GameFinished | GameVoided | Withdrawn | Added | Replaced | Extended
 
 
 @dataclass(frozen=True, slots=True)

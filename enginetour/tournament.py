@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.changes import Desk, desk_of
-from enginetour.errors import InputRefused, StorageFailed, StoreRefused, UsageRefused
+from enginetour.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
-from enginetour.model import Entrant, Note, Pairing
+from enginetour.frozen import controls, frozen, grown_settings, same_engines
+from enginetour.model import Entrant, Extended, Note, Pairing
 from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, probe_all, refuse_few, refuse_unfit
 from enginetour.scheduler import End, Scheduler, Watcher
@@ -26,7 +27,6 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.slugs import slug_of
 from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec, GameTask, Side
-from enginetour.timecontrol import TimeControl
 
 Ready = Callable[[Scheduler, Desk], Sequence[AbstractContextManager[Any]]]
 
@@ -184,7 +184,7 @@ def _create(plan: Plan, store: Store) -> Session:
         name=plan.config.tournament.name,
         system=plan.config.system,
         format_version=plan.format.version,
-        config=plan.config.as_stored() | {"sides": {name: _control(side) for name, side in plan.sides.items()}},
+        config=plan.config.as_stored() | {"sides": controls(plan.sides)},
         seed=plan.config.tournament.seed,
         entrants=plan.entrants,
         specs={name: side.spec for name, side in plan.sides.items()},
@@ -194,75 +194,40 @@ def _create(plan: Plan, store: Store) -> Session:
     return Session(plan, store, log, dict(plan.sides), resumed=False)
 
 
-def _control(side: Side) -> dict[str, Any]:
-    return {"tc": str(side.tc), "margin_ms": side.margin_ms}
-
-
 def _resume(
     plan: Plan, store: Store, tell: Callable[[str], None], *, accept_change: bool, heed: Callable[[], None]
 ) -> Session:
     log = store.tournament(plan.config.tournament.name)
-    _refuse_other_settings(plan, log)
-    audit(log)
-    sides = _same_engines(plan, log, accept_change=accept_change, heed=heed)
-    session = Session(plan, store, log, sides, resumed=True)
-    newcomers = [entrant for entrant in plan.entrants if entrant.name not in log.specs]
-    if newcomers:
-        joining = {entrant.name: plan.sides[entrant.name] for entrant in newcomers}
+    grown = grown_settings(plan, log)
+    format_, state = audit(log)
+    if grown:
+        _refuse_growth(plan, log, grown, format_, state)
+    session = Session(plan, store, log, same_engines(plan, log, accept_change=accept_change, heed=heed), resumed=True)
+    desk = desk_of(log, format_, state)
+    if grown:
+        tell(desk.extend(grown, "in the file"))
+    joining = {entrant.name: plan.sides[entrant.name] for entrant in plan.entrants if entrant.name not in log.specs}
+    if joining:
         refuse_unfit(probe_all(joining, heed=heed), joining)
-        desk = desk_of(log, *fold(log))
-        for entrant in newcomers:
-            side = plan.sides[entrant.name]
+    for entrant in plan.entrants:
+        if entrant.name in joining:
+            side = session.sides[entrant.name] = joining[entrant.name]
             try:
                 tell(desk.add(entrant, side.spec, "added to the file"))
             except ValueError as error:
-                raise UsageRefused(
-                    str(error), place=entrant.name, step="start the next edition with run --new"
-                ) from None
-            session.sides[entrant.name] = side
+                step = "start the next edition with run --new"
+                raise UsageRefused(str(error), place=entrant.name, step=step) from None
     return session
 
 
-def _refuse_other_settings(plan: Plan, log: TournamentLog) -> None:
-    """What decides pairings, openings and clocks is frozen with the first game."""
-    stored, written = log.config, plan.config.frozen_part()
-    for section in ("tournament", "format", "play"):
-        for key, value in written[section].items():
-            before = stored[section].get(key)
-            if before != value:
-                what = f"{section}.{key} is frozen for {log.title}: it was {before!r}, the file says {value!r}"
-                step = "put it back, or start the next edition with run --new once this one has ended"
-                raise InputRefused(what, place=plan.config.at(section, key), step=step)
-
-
-def _same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: Callable[[], None]) -> dict[str, Side]:
-    """Sides for every entrant of the log; a changed binary, net or option stops here unless it is accepted."""
-    sides: dict[str, Side] = {}
-    changed: dict[str, EngineSpec] = {}
-    controls, gone = log.config.get("sides", {}), log.gone
-    for name, spec in log.specs.items():
-        if name in gone:  # it plays no more, so it may change: a replaced one often has
-            continue
-        side, control = plan.sides.get(name), controls.get(name)
-        if side is None:  # joined while running, or left out of the file since: as the log knows it
-            known = Side(spec, TimeControl.parse(control["tc"]), control["margin_ms"]) if control else None
-            sides[name] = known or plan.side(spec)
-            continue
-        if control and control["tc"] != str(side.tc):
-            what = f"the tc of {name} is frozen for {log.title}: it was {control['tc']}, the file says {side.tc}"
-            raise InputRefused(what, place=str(plan.config.path), step="put it back")
-        sides[name] = side
-        if (side.spec.fingerprint, side.spec.options) != (spec.fingerprint, spec.options):
-            changed[name] = side.spec
-    if changed and not accept_change:
-        names = ", ".join(changed)
-        what = f"changed since the last game: {names} (binary, net or options)"
-        step = "put it back, go on with run --accept-change, or enginetour replace OLD NEW"
-        raise InputRefused(what, place=log.title, step=step)
-    if changed:
-        refuse_unfit(probe_all({name: sides[name] for name in changed}, heed=heed), sides)
-        log.accept_change(changed)
-    return sides
+def _refuse_growth(plan: Plan, log: TournamentLog, grown: dict[str, int], format_: Format[Any], state: Any) -> None:
+    """InputRefused, before anything is written, when the format cannot go on with the larger settings."""
+    try:
+        format_.step(state, Extended(tuple(grown.items())))
+    except ValueError as error:
+        key = next(iter(grown))
+        now = {**log.config["format"], **log.grown}
+        raise frozen(plan, log, "format", key, now[key], grown[key], f" ({error})") from None
 
 
 def _refuse_unfinished(store: Store, name: str) -> None:

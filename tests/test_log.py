@@ -20,6 +20,7 @@ from enginetour.model import (
     Added,
     Entrant,
     Event,
+    Extended,
     GameFinished,
     GameVoided,
     Note,
@@ -88,13 +89,16 @@ def test_events_in_order(log: TournamentLog) -> None:
         Added(newcomer),
         Replaced("Phalanx", other),
         GameVoided(game().pairing, Outcome.WHITE, "wrong book"),
+        Extended((("cycles", 3),)),
+        Extended((("cycles", 5),)),
     ]
     specs = {"Arasan": spec("Arasan"), "Crafty": spec("Crafty", hash="64")}
     for position, event in enumerate(events, 2):
         joins = event.entrant.name if isinstance(event, Added | Replaced) else ""
         assert log.record_event(event, spec=specs.get(joins)) == position
     assert list(log.events()) == [GameFinished(game().pairing, Outcome.WHITE), *events]
-    assert log.last_position == 5
+    assert log.last_position == 7
+    assert log.grown == {"cycles": 5}
     assert log.entrants == draft().entrants, "a replay starts from the list as it was"
     assert log.specs == {**draft().specs, **specs}
 

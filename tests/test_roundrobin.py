@@ -10,6 +10,7 @@ from enginetour.formats.roundrobin import Gauntlet, GauntletOptions, ListState, 
 from enginetour.model import (
     Added,
     Entrant,
+    Extended,
     GameFinished,
     GameVoided,
     Outcome,
@@ -229,6 +230,36 @@ def test_gauntlet_newcomers_meet_whom_they_should() -> None:
     meeting = Gauntlet(GauntletOptions(seeds=2, seeds_meet=True))
     state = meeting.step(meeting.start(field(4)), Replaced("E0", Entrant("F0")))
     assert ("E1", "F0") in {game.pair for game in meeting.offers(state)}
+
+
+@pytest.mark.parametrize(
+    "options", [RoundRobinOptions(), RoundRobinOptions(games_per_pairing=2), GauntletOptions(seeds=2, seeds_meet=True)]
+)
+@pytest.mark.parametrize("after", [0, 3, 10**6])
+def test_more_cycles_are_those_of_a_longer_tournament(options: RoundRobinOptions | GauntletOptions, after: int) -> None:
+    """Asked for at any time, before the first game or after the last: the same games, numbers and table."""
+    made = Gauntlet if isinstance(options, GauntletOptions) else RoundRobin
+    short, long = (made(options.model_copy(update={"cycles": cycles})) for cycles in (1, 3))  # type: ignore[arg-type]
+    begun = played(short, short.start(field(5)), after)
+    extended = short.step(begun, Extended((("cycles", 3),)))
+    whole = long.start(field(5))
+    assert {game.key: game for game in extended.docket.games} == {game.key: game for game in whole.docket.games}
+    assert extended.rounds == whole.rounds
+    assert short.standings(played(short, extended)) == long.standings(played(long, whole))
+    assert set(short.offers(begun)) <= set(short.offers(extended))
+
+
+def test_more_cycles_after_comings_and_goings() -> None:
+    """Those present play the new cycle, newcomers among them; who joins later plays all of them."""
+    format_ = RoundRobin(RoundRobinOptions())
+    state = format_.step(format_.start(field(4)), Withdrawn("E0"))
+    state = format_.step(state, Added(Entrant("F")))
+    state = format_.step(state, Extended((("cycles", 2),)))
+    assert state.notes[-1].text == "2 cycles instead of 1: 6 more games"
+    state = played(format_, format_.step(state, Added(Entrant("G"))))
+    assert {line.games for line in format_.standings(state) if line.rank is not None} == {8}
+    with pytest.raises(ValueError, match="only more than 2 cycles"):
+        format_.step(state, Extended((("cycles", 2),)))
 
 
 def test_decisions_are_noted() -> None:

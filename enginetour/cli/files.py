@@ -29,7 +29,9 @@ def export(kind: str, db: Path | None, name: str | None, edition: int | None, ou
         elif kind == "csv":
             chunks = [games_sheet(log.title, log.games()).csv()]
         else:
-            chunks = [dumps({"tournament": log.title, "system": log.system, "games": game_rows(log.games())}), "\n"]
+            whole = {"tournament": log.title, "system": log.system, "games": game_rows(log.games())}
+            whole["decisions"] = [note.text for _, note in log.notes()]
+            chunks = [dumps(whole), "\n"]
         if output is not None:
             replace_file(output, chunks)
             click.echo(f"{output} written", err=True)

@@ -21,6 +21,7 @@ from enginetour.model import (
     Added,
     Entrant,
     Event,
+    Extended,
     GameFinished,
     GameVoided,
     Note,
@@ -131,6 +132,8 @@ class Bubble:
                 return self._filled(self._added(state, entrant.name))
             case Replaced(name, entrant):
                 return self._settled(self._filled(self._withdrawn(self._added(state, entrant.name, name), name)))
+            case Extended():
+                raise ValueError("a bubble cannot be extended: start the next edition")
 
     def remaining(self, state: BubbleState) -> tuple[int, int]:
         """Bounds in games, always true unless somebody withdraws or joins."""

@@ -17,6 +17,7 @@ from enginetour.model import (
     Added,
     Entrant,
     Event,
+    Extended,
     GameFinished,
     GameVoided,
     Note,
@@ -83,6 +84,7 @@ class ListState:
     gone: tuple[str, ...] = ()
     docket: Docket = field(default_factory=Docket)
     grid: Grid = field(default_factory=Map)
+    cycles: int = 1
     rounds: int = 0
     encounters: int = 0
     notes: tuple[Note, ...] = ()
@@ -119,10 +121,8 @@ class RoundRobin:
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"entrant {name} stands there twice")
-        state = self._seeded(ListState(names))
-        per_name = len(names) * self.options.cycles * self.options.games_per_pairing
-        state = replace(state, docket=replace(state.docket, width=window(per_name)))
-        state = self._scheduled(state, self._boards(state))
+        state = self._widened(self._seeded(ListState(names)), self.options.cycles)
+        state = self._scheduled(state, self._boards(state, range(state.cycles)))
         text = f"{len(names)} entrants, {state.rounds} rounds, {state.docket.left} games"
         return state.noted("schedule", text, entrants=list(names), rounds=state.rounds, games=state.docket.left)
 
@@ -155,6 +155,8 @@ class RoundRobin:
             case Replaced(name, entrant):
                 state = self._left(state, name)
                 return self._joined(state, entrant.name, state.names.index(name), seeded=name in state.seeds)
+            case Extended(grown):
+                return self._extended(state, dict(grown))
 
     def remaining(self, state: ListState) -> tuple[int, int]:
         """Known exactly."""
@@ -169,17 +171,19 @@ class RoundRobin:
         return (*table(state.present, state.grid), *_withdrawn_lines(state))
 
     def notes(self, state: ListState) -> tuple[Note, ...]:
-        """Kinds: schedule, withdraw, add."""
+        """Kinds: schedule, withdraw, add, extend."""
         return state.notes
 
     def _seeded(self, state: ListState) -> ListState:
         return state
 
-    def _boards(self, state: ListState) -> Iterator[Board]:
-        names = state.names
+    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[Board]:
+        """Whole cycles among the present, in rounds after those there are."""
+        names, number = state.present, state.rounds
         rounds = berger(len(names))
-        for cycle in range(self.options.cycles):
-            for number, pairs in enumerate(rounds, 1 + cycle * len(rounds)):
+        for cycle in cycles:
+            for pairs in rounds:
+                number += 1
                 for white, black in pairs:
                     yield (*self._turned(names[white], names[black], cycle), cycle, number)
 
@@ -198,6 +202,23 @@ class RoundRobin:
             rounds = max(rounds, number)
         return replace(state, docket=state.docket.extended(pairings), encounters=encounters, rounds=rounds)
 
+    def _widened(self, state: ListState, cycles: int) -> ListState:
+        """So many cycles, and a window that fits them."""
+        per_name = len(state.names) * cycles * self.options.games_per_pairing
+        return replace(state, cycles=cycles, docket=replace(state.docket, width=window(per_name)))
+
+    def _extended(self, state: ListState, grown: dict[str, int]) -> ListState:
+        """More cycles behind all games; if nobody came or went, as though there had been so many from the start."""
+        cycles = grown.pop("cycles", state.cycles)
+        if grown or cycles <= state.cycles:
+            raise ValueError(f"only more than {state.cycles} cycles can be added")
+        before = state.docket.left
+        wider = self._widened(state, cycles)
+        longer = self._scheduled(wider, self._boards(wider, range(state.cycles, cycles)))
+        more = longer.docket.left - before
+        text = f"{cycles} cycles instead of {state.cycles}: {more} more games"
+        return longer.noted("extend", text, cycles=cycles, games=more)
+
     def _left(self, state: ListState, name: str) -> ListState:
         if name not in state.names:
             raise ValueError(f"{name} is not in this tournament")
@@ -214,7 +235,7 @@ class RoundRobin:
         opponents = state.opponents(seeded=seeded, seeds_meet=self.seeds_meet)
         first = state.rounds + 1
         boards: list[Board] = []
-        for cycle in range(self.options.cycles):
+        for cycle in range(state.cycles):
             for seat, other in enumerate(opponents):
                 pair = (name, other) if seat % 2 == 0 else (other, name)
                 boards.append((*self._turned(*pair, cycle), cycle, first + cycle * len(opponents) + seat))
@@ -257,17 +278,17 @@ class Gauntlet(RoundRobin):
             raise ValueError(f"seeds: {count} of {len(names)} entrants leave nobody to play against")
         return replace(state, seeds=frozenset(names[:wanted] if isinstance(wanted, int) else wanted))
 
-    def _boards(self, state: ListState) -> Iterator[Board]:
-        front = [name for name in state.names if name in state.seeds]
-        back = [name for name in state.names if name not in state.seeds]
+    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[Board]:
+        front = [name for name in state.present if name in state.seeds]
+        back = [name for name in state.present if name not in state.seeds]
         sliding = slide(len(front), len(back))
         among = berger(len(front)) if self.options.seeds_meet else ()
         surplus = [0] * len(front)  # Whites minus Blacks among the seeds
         for white, black in (pair for pairs in among for pair in pairs):
             surplus[white] += 1
             surplus[black] -= 1
-        number = 0
-        for cycle in range(self.options.cycles):
+        number = state.rounds
+        for cycle in cycles:
             if any(surplus):  # who has White too often there starts with Black here
                 turn = [int(extra > 0) for extra in surplus]
             else:  # seeds beyond the length of the other row all start at its head

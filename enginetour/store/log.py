@@ -20,6 +20,7 @@ from enginetour.model import (
     Added,
     Entrant,
     Event,
+    Extended,
     Game,
     GameFinished,
     GameKey,
@@ -173,6 +174,9 @@ class TournamentLog:
                     payload = {"old": old, "entrant": records.entrant_payload(entrant), "why": why}
                     self._write_event(connection, position, "replaced", payload=payload)
                     self._join(connection, entrant, spec, position, place)
+                case Extended(settings):
+                    payload = {"settings": dict(settings), "why": why}
+                    self._write_event(connection, position, "extended", payload=payload)
                 case GameFinished():
                     raise TypeError("a finished game is recorded whole, by record_game")
             write_notes(connection, self.id, position, notes)
@@ -218,6 +222,11 @@ class TournamentLog:
         """Who withdrew or was replaced."""
         with self.database.reading() as connection:
             return queries.gone(connection, self.id)
+
+    @property
+    def grown(self) -> dict[str, int]:
+        """Settings of the format that were extended after the start, with their values now."""
+        return queries.grown(self.database, self.id)
 
     def replays(self, key: GameKey) -> int:
         """How many games of that key do not count: the replay number of the next one."""

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, and_, exists, func, or_, select
 from enginetour.model import (
     Added,
     Event,
+    Extended,
     Game,
     GameFinished,
     GameKey,
@@ -100,6 +101,8 @@ def _event(row: Any) -> Event:
         return GameVoided(records.pairing_of(row), Outcome(row.outcome), payload["why"])
     if row.kind == "withdrawn":
         return Withdrawn(payload["name"])
+    if row.kind == "extended":
+        return Extended(tuple(payload["settings"].items()))
     entrant = records.entrant_of(payload["entrant"])
     return Added(entrant) if row.kind == "added" else Replaced(payload["old"], entrant)
 
@@ -223,6 +226,16 @@ def gone(connection: Connection, tournament: int) -> set[str]:
         elif payload["entrant"]["name"] != payload["old"]:
             left.add(payload["old"])
     return left
+
+
+def grown(database: Database, tournament: int) -> dict[str, int]:
+    """Settings of the format that were extended, with their values now."""
+    rows = select(EVENTS.c.payload).where(EVENTS.c.tournament == tournament, EVENTS.c.kind == "extended")
+    values: dict[str, int] = {}
+    with database.reading() as connection:
+        for row in connection.execute(rows.order_by(EVENTS.c.position)):
+            values |= json.loads(row.payload)["settings"]
+    return values
 
 
 def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:

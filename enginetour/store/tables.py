@@ -75,7 +75,7 @@ class EventRow(Row, table=True):
     __table_args__ = (Index("events_game", "game", "kind"),)
     tournament: int = Field(foreign_key="tournaments.id", primary_key=True)
     position: int = Field(primary_key=True)
-    kind: str  # finished, voided, withdrawn, added, replaced
+    kind: str  # finished, voided, withdrawn, added, replaced, extended
     game: int | None = Field(default=None, foreign_key="games.id")
     payload: str = ""
     at: float = 0.0

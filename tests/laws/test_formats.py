@@ -15,6 +15,7 @@ from enginetour.model import (
     Added,
     Entrant,
     Event,
+    Extended,
     GameFinished,
     GameKey,
     GameVoided,
@@ -62,6 +63,16 @@ def outcome_of(pairing: Pairing, seed: int) -> Outcome:
     return random.Random(f"{seed} {pairing.key} {pairing.white}").choice(RESULTS)
 
 
+def extension(format_: Format[Any], state: Any) -> Extended | None:
+    """One cycle more, if the format has any."""
+    event = Extended((("cycles", getattr(state, "cycles", 0) + 1),))
+    try:
+        format_.step(state, event)
+    except ValueError:
+        return None
+    return event
+
+
 def happenings(
     format_: Format[Any], state: Any, entrants: tuple[Entrant, ...], dice: random.Random
 ) -> Generator[Event, Any, None]:
@@ -69,7 +80,7 @@ def happenings(
     present = [entrant.name for entrant in entrants]
     finished: list[tuple[Pairing, Outcome]] = []
     troubles = dice.choice([0, 0.02, 0.1])
-    joined = 0
+    joined = longer = 0
     while offers := format_.offers(state):
         if dice.random() >= troubles:
             game, outcome = dice.choice(offers), dice.choice((*RESULTS, *RESULTS, Outcome.VOID))
@@ -77,11 +88,14 @@ def happenings(
                 finished.append((game, outcome))
             state = yield GameFinished(game, outcome)
             continue
-        kind = dice.choice(["withdraw", "add", "replace", "void"])
+        kind = dice.choice(["withdraw", "add", "replace", "void", "extend"])
         if kind == "withdraw" and present:
             state = yield Withdrawn(present.pop(dice.randrange(len(present))))
         elif kind == "void" and finished:
             state = yield GameVoided(*finished.pop(dice.randrange(len(finished))))
+        elif kind == "extend" and longer < 2 and (grown := extension(format_, state)):
+            longer += 1
+            state = yield grown
         elif kind in ("add", "replace") and present and joined < 3:
             joined += 1
             entrant = Entrant(f"N{joined}")
@@ -196,6 +210,9 @@ def test_impossible_events_are_refused(system: str) -> None:
         (state, Withdrawn("Z")),
         (state, Added(entrants[0])),
         (state, Replaced("Z", Entrant("Y"))),
+        (state, Extended((("cycles", 1),))),
+        (state, Extended((("cycles", 9), ("games_per_pairing", 9)))),
+        (state, Extended(())),
         (once, GameFinished(game, Outcome.DRAW)),
     ]
     for before, event in wrong:

@@ -25,7 +25,7 @@ from enginetour.store.records import entrant_payload, spec_text
 from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.timecontrol import TimeControl
-from tests.laws.test_formats import settings_of
+from tests.laws.test_formats import extension, settings_of
 
 DEPTH = TimeControl.parse("depth=1")
 RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
@@ -148,7 +148,10 @@ class Life:
     def change(self, desk: Desk, log: TournamentLog) -> None:
         """Somebody asks for something, sensible or not; a refusal changes nothing."""
         names = [line.name for line in desk.format.standings(desk.state())]
-        kind = self.dice.choice(["withdraw", "void", "void", "void", "add", "replace"])
+        kind = self.dice.choice(["withdraw", "void", "void", "void", "add", "replace", "extend"])
+        if kind == "extend" and (grown := extension(desk.format, desk.state())) and self.joined < 3:
+            self.joined += 1
+            desk.extend(dict(grown.settings), "dice")
         request: dict[str, Any] = {"do": kind, "engine": self.dice.choice(names), "why": "dice"}
         request["game"] = self.dice.randint(1, 1 + len(log.games()))
         if kind in ("add", "replace"):

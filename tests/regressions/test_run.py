@@ -236,6 +236,35 @@ def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
     assert controls == {("Wren 1", "depth=1"), ("Wren 2", "depth=1"), ("Wren 3", "depth=1"), ("Wren 4", "depth=2")}
 
 
+def test_more_cycles_in_the_file(tmp_path: Path) -> None:
+    """On resume, also of a tournament that has ended, and again after a stop; fewer than now are refused."""
+    path = robin(tmp_path)
+    tour(tmp_path, "run", str(path))
+    robin(tmp_path, 3)
+    assert (
+        "3 cycles instead of 1: 12 more games" in tour(tmp_path, "run", str(path), "--max-games", "4", expect=8).stdout
+    )
+    assert read(tmp_path, "status")["remaining"] == [8, 8]
+    assert "instead of" not in tour(tmp_path, "run", str(path)).stdout
+    robin(tmp_path, 2)
+    assert "cycles is frozen for trial: it was 3" in tour(tmp_path, "run", str(path), expect=3).stderr
+    assert audit(tmp_path) == 18
+    decisions = json.loads(tour(tmp_path, "export", "json").stdout)["decisions"]
+    assert decisions[-1] == "3 cycles instead of 1: 12 more games"
+
+
+def test_what_cannot_grow_is_frozen(tmp_path: Path) -> None:
+    """Games per pairing of a round robin, the size of a bubble: one line with the reason, nothing written."""
+    path = robin(tmp_path)
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    before = database(tmp_path).read_bytes()
+    path.write_text(path.read_text().replace("games_per_pairing = 2", "games_per_pairing = 4"))
+    told = tour(tmp_path, "run", str(path), expect=3).stderr
+    assert "trial.toml:7" in told
+    assert "games_per_pairing is frozen for trial: it was 2, the file says 4 (only more than 1 cycles" in told
+    assert database(tmp_path).read_bytes() == before
+
+
 def test_a_change_waits_for_a_run_that_is_just_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The socket is closed, the lock still held: the change is made a moment later, or refused if it lasts."""
     path = robin(tmp_path)

@@ -1,0 +1,75 @@
+"""What a resume finds changed in the file: refused, accepted or grown. Settings are frozen with the first game.
+
+Pairings, openings and clocks follow from them; a round robin may have more cycles, for nothing that was played changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from enginetour.errors import InputRefused
+from enginetour.plan import Plan, probe_all, refuse_unfit
+from enginetour.store.log import TournamentLog
+from enginetour.task import EngineSpec, Side
+from enginetour.timecontrol import TimeControl
+
+
+def controls(sides: Mapping[str, Side]) -> dict[str, dict[str, Any]]:
+    """What everybody plays by, JSON-ready, to be stored with the configuration."""
+    return {name: {"tc": str(side.tc), "margin_ms": side.margin_ms} for name, side in sides.items()}
+
+
+def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
+    """Numbers of the format that are larger in the file than now; InputRefused for every other difference."""
+    stored, written = log.config, plan.config.frozen_part()
+    grown: dict[str, int] = {}
+    for section in ("tournament", "format", "play"):
+        now = stored[section] | (log.grown if section == "format" else {})
+        for key, value in written[section].items():
+            before = now.get(key)
+            if before == value:
+                continue
+            if section != "format" or type(value) is not int or type(before) is not int or value < before:
+                raise frozen(plan, log, section, key, before, value)
+            grown[key] = value
+    return grown
+
+
+def frozen(
+    plan: Plan, log: TournamentLog, section: str, key: str, before: object, value: object, why: str = ""
+) -> InputRefused:
+    """The refusal of a changed setting."""
+    what = f"{section}.{key} is frozen for {log.title}: it was {before!r}, the file says {value!r}{why}"
+    step = "put it back, or start the next edition with run --new once this one has ended"
+    return InputRefused(what, place=plan.config.at(section, key), step=step)
+
+
+def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: Callable[[], None]) -> dict[str, Side]:
+    """Sides for every entrant of the log; a changed binary, net or option stops here unless it is accepted."""
+    sides: dict[str, Side] = {}
+    changed: dict[str, EngineSpec] = {}
+    played_by, gone = log.config.get("sides", {}), log.gone
+    for name, spec in log.specs.items():
+        if name in gone:  # it plays no more, so it may change: a replaced one often has
+            continue
+        side, control = plan.sides.get(name), played_by.get(name)
+        if side is None:  # joined while running, or left out of the file since: as the log knows it
+            known = Side(spec, TimeControl.parse(control["tc"]), control["margin_ms"]) if control else None
+            sides[name] = known or plan.side(spec)
+            continue
+        if control and control["tc"] != str(side.tc):
+            what = f"the tc of {name} is frozen for {log.title}: it was {control['tc']}, the file says {side.tc}"
+            raise InputRefused(what, place=str(plan.config.path), step="put it back")
+        sides[name] = side
+        if (side.spec.fingerprint, side.spec.options) != (spec.fingerprint, spec.options):
+            changed[name] = side.spec
+    if changed and not accept_change:
+        names = ", ".join(changed)
+        what = f"changed since the last game: {names} (binary, net or options)"
+        step = "put it back, go on with run --accept-change, or enginetour replace OLD NEW"
+        raise InputRefused(what, place=log.title, step=step)
+    if changed:
+        refuse_unfit(probe_all({name: sides[name] for name in changed}, heed=heed), sides)
+        log.accept_change(changed)
+    return sides
