@@ -19,6 +19,7 @@ def export(kind: str, db: Path | None, name: str | None, edition: int | None, ou
     Example: enginetour export pgn -t autumn-bubble -o games.pgn
     """
     from enginetour.cli.games import game_rows, games_sheet
+    from enginetour.errors import UsageRefused
     from enginetour.exports import games_text, replace_file
     from enginetour.reports.sheet import dumps
 
@@ -33,6 +34,8 @@ def export(kind: str, db: Path | None, name: str | None, edition: int | None, ou
             whole["decisions"] = [note.text for _, note in log.notes()]
             chunks = [dumps(whole), "\n"]
         if output is not None:
+            if output.is_dir() or not output.absolute().parent.is_dir():
+                raise UsageRefused("not a file in a folder that is there", place=str(output), step="choose another -o")
             replace_file(output, chunks)
             click.echo(f"{output} written", err=True)
             return

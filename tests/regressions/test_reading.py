@@ -93,3 +93,11 @@ def test_what_cannot_be_written_can_be_read(folder: Path, monkeypatch: pytest.Mo
     for words in (("status",), ("standings",), ("crosstable",), ("games", "1"), ("ratings",), ("export", "pgn")):
         tour(folder, *words)
     assert opened == [True] * 6
+
+
+@pytest.mark.parametrize("place", ["missing/games.pgn", "."])
+def test_an_export_makes_no_folders(place: str, folder: Path) -> None:
+    """A folder that is not there, or a folder for a file: one line, and nothing is made."""
+    before = sorted(path.name for path in folder.iterdir())
+    assert "-o" in tour(folder, "export", "pgn", "-o", place, expect=2).stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
