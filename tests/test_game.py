@@ -131,6 +131,23 @@ def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None
     shelf.close_all()
 
 
+def test_an_old_late_answer_excuses_no_new_silence() -> None:
+    """Who was late in one game and says nothing in the next has lost both, and nothing of it is doubtful."""
+    shelf = EngineShelf()
+    late = scripted("uci", "late-then-hang", at=1, seconds=0.6)
+    lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
+    silent = lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
+    assert "no answer" in silent.cause
+    shelf.close_all()
+
+
+def test_a_delay_between_lines_excuses_no_flag() -> None:
+    """Time spent between an engine's lines is on nobody's clock, so it makes no overrun doubtful."""
+    slow = scripted("uci", "late", at=2, seconds=0.7, line_delay_ms=600)
+    played = lost(game(slow, sound(), white_tc="0.1", margin=0), "late", Termination.TIME)
+    assert "doubtful" not in played.cause
+
+
 def test_a_flag_against_a_bare_king_is_a_draw() -> None:
     """The opponent of a flagged engine that cannot mate by any means gets a draw."""
     opening = Opening(fen="8/8/4k3/8/8/4K3/4Q3/8 w - - 0 1")

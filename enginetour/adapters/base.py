@@ -108,7 +108,7 @@ class Engine(Wire):
     def go(self, ask: Ask) -> int:
         """Set it thinking; CLOCK_MONOTONIC ns right after the write."""
         self.searches += 1
-        self.search_text = b""
+        self.search_text, self.late_ns = b"", 0
         self._last_write_ns = self.process.write(self.go_lines(ask))
         if self.spec.quirks.line_delay_ms:
             self._poke_ns = self._last_write_ns + POKE_NS

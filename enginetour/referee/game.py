@@ -103,8 +103,10 @@ class Contest:
         before_ns = time.monotonic_ns()
         self._go_ns = seat.engine.go(ask)
         self._write_ns = self._go_ns - before_ns
-        self._gap_ns = before_ns - self._answered_ns if self._answered_ns else 0
-        if self._gap_ns and not seat.engine.needs_approach:
+        # What is said ahead of `go` takes its time on nobody's clock: no part of the referee's own share.
+        relayed = self._answered_ns and not seat.engine.needs_approach
+        self._gap_ns = before_ns - self._answered_ns if relayed else 0
+        if relayed:
             self._books.relayed(self._gap_ns)
         self._books.search_begun()
         seat.searched = True

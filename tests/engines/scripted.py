@@ -240,6 +240,12 @@ class Scripted:
         time.sleep(self.seconds)
         return False
 
+    def do_late_then_hang(self, move):
+        """Late once, silent the next time."""
+        self.fault, self.at = "hang", self.searches + 1
+        time.sleep(self.seconds)
+        return False
+
     def do_illegal(self, move):
         self.answer("e2e5")
 
