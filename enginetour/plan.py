@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import wait
@@ -17,7 +18,7 @@ from typing import Any, cast
 from enginetour import config as configuration
 from enginetour import identity, openings
 from enginetour.config import Config, EntrantSection
-from enginetour.errors import EngineRefused, InputRefused, UsageRefused
+from enginetour.errors import EngineRefused, InputRefused, MachineFailure, TourError, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.model import Entrant, Pairing
 from enginetour.places import LocalPlace
@@ -189,6 +190,10 @@ def probe_all(
             heed()
             waiting = wait(waiting, timeout=HEED_S).not_done
         return {name: cast("Probe", future.result()) for name, future in futures.items()}
+    except MachineFailure as failure:
+        time.sleep(HEED_S)  # a service manager ends slots and us in one go: the signal comes first
+        heed()
+        raise TourError(f"the engines cannot be tried: {failure}", step="see to the machine, then try again") from None
     finally:
         place.close()
 

@@ -69,16 +69,28 @@ class SlotProcess:
         except OSError as error:
             wipe(self.scratch)
             raise MachineFailure(f"slot {index} cannot be started: {error.strerror}") from error
+        try:
+            self.pidfd = os.pidfd_open(self.process.pid)
+        except OSError as error:  # it took the last descriptor
+            self._undo()
+            raise MachineFailure(f"slot {index} cannot be watched: {error.strerror}") from error
         assert self.process.stdin and self.process.stdout and self.process.stderr
         self.stdin = self.process.stdin.fileno()
         self.stdout = self.process.stdout.fileno()
         self.stderr = self.process.stderr.fileno()
         for end in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(end, False)
-        self.pidfd = os.pidfd_open(self.process.pid)
         self.out = Outbox(self.stdin, cap=None)
         self._frames = Frames()
         self._complaints = ByteRing(STDERR_CAP)
+
+    def _undo(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+        wipe(self.scratch)
 
     @property
     def idle(self) -> bool:
