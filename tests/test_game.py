@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from enginetour.adapters import cecp
 from enginetour.errors import MachineFailure
 from enginetour.model import Game, Opening, Outcome, Termination
 from enginetour.referee.link import Link
@@ -351,6 +352,22 @@ def test_old_ways_to_announce_a_move(fault: str) -> None:
     """Numbered moves are answers of an engine that knows no other form, else echoes."""
     played = drawn(game(sound("cecp"), scripted("cecp", fault)))
     assert (fault == "numbered") == any(warning.startswith("numbered") for warning in played.black.warnings)
+
+
+def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Held back because it may be an echo, it is the answer at the deadline, and in time if it came in time."""
+    monkeypatch.setattr(cecp, "HELD_NS", 10**11)
+    played = game(sound(), scripted("cecp", "numbered"), black_tc="0.3", max_moves=2)
+    assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 4), played.cause
+
+
+def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
+    """While one engine prints without end the other's answer is heard and the books are kept."""
+    link = Eavesdropper()
+    white = scripted("uci", "flood-out-of-turn", at=2)
+    played = game(white, scripted("cecp", "numbered", seconds=0.5), white_tc="0.5", black_tc="3", link=link)
+    lost(played, "flood-out-of-turn", Termination.TIME)
+    assert played.plies == 4
 
 
 # Openings.

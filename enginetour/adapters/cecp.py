@@ -218,10 +218,16 @@ class CecpEngine(Engine):
         if not self.thinking:
             self.intake.drop_lines()
         elif self._held is not None and (time.monotonic_ns() >= self._held_until or self._ended):
-            self._by_number = self._held.text
-            self.note("numbered-moves", "announces moves by their number only")
-            return self._answer(self._held)
+            return self.overdue()
         return None
+
+    def overdue(self) -> Said | None:
+        """A numbered move that nothing has followed is the answer, stamped when it came."""
+        if self._held is None:
+            return None
+        self._by_number = self._held.text
+        self.note("numbered-moves", "announces moves by their number only")
+        return self._answer(self._held)
 
     def _next_line(self) -> tuple[bytes, bytes] | None:
         if self.ready:

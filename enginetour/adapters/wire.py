@@ -57,6 +57,10 @@ class Wire(ABC):
     def _heard(self) -> Said | None:
         """The next thing said among what was read."""
 
+    def overdue(self) -> Said | None:
+        """The answer, if at the deadline one came that was not yet believed."""
+        return None
+
     @property
     def thinking(self) -> bool:
         """It owes an answer."""

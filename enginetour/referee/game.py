@@ -146,7 +146,7 @@ class Contest:
             now = time.monotonic_ns()
             if not working and now > due + LATE_WAKE_NS:
                 self._late_ns += now - due + GRACE_NS
-            if engine.process in wake.readable or (now >= due and not working):
+            if engine.process in wake.readable or now >= due:
                 if engine.process in wake.readable:
                     engine.pull()
                 while (said := engine.heard()) is not None:
@@ -163,8 +163,8 @@ class Contest:
             if wake.control:
                 heed(self._link)
             if verdict is None and time.monotonic_ns() >= deadline:
-                return self._silent(seat)
-            if working and not wake.readable:
+                return engine.overdue() or self._silent(seat)
+            if working and engine.process not in wake.readable:  # the other one may talk without end
                 books.step()
         return verdict
 

@@ -232,6 +232,13 @@ class Scripted:
         while True:
             self.say(*["info depth 1 score cp 5 nodes 1 pv g1f3"] * 200)
 
+    def do_flood_out_of_turn(self, move):
+        """Answers, then prints as fast as it can and never reads again."""
+        self.answer(move)
+        block = b"info depth 1 score cp 5 nodes 1 pv g1f3\n" * 1600
+        while True:
+            os.write(1, block)
+
     def do_endless_line(self, move):
         while True:
             os.write(1, b"x" * 65536)
