@@ -153,7 +153,7 @@ def test_an_engine_that_never_starts_is_suspended() -> None:
 
     loop = scheduler(verdict)
     assert loop.run() is End.BLOCKED
-    assert loop.suspended == {"Dot": "exit 1"}
+    assert loop.setbacks.suspended == {"Dot": "exit 1"}
     assert loop.played == 3
 
 

@@ -11,7 +11,8 @@ import pytest
 from enginetour.errors import MachineFailure
 from enginetour.formats.base import make_format, options_model
 from enginetour.model import Game, Outcome
-from enginetour.scheduler import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE, End, Scheduler
+from enginetour.scheduler import GAME_BYTES, MIN_FREE, End, Scheduler
+from enginetour.setbacks import AGAIN_S, END_OF_PAUSES
 from enginetour.task import GameTask
 from tests.test_scheduler import ENTRANTS, Inline, MemoryLog, ended, heard, scheduler, task_for
 

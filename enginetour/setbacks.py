@@ -1,0 +1,122 @@
+"""What went wrong in a run, and what must therefore wait: pairings that stay open, engines set aside, pauses.
+
+Nothing here is kept beyond the run: who mends an engine or a machine and starts again finds everything tried again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from enginetour.model import Game, GameKey, Outcome, Pairing
+
+# reliability of the plans, section 1: at most 2 replays per pairing caused by engines, 3 start failures in a row
+# set an engine aside, 3 host failures in a row pause the run, 5 s to 60 s.
+MOST_REPLAYS = 2
+START_FAILURES = 3
+HOST_FAILURES = 3
+PAUSE_S, END_OF_PAUSES = 5.0, 60.0
+RETRY_S = (1.0, 5.0)  # waits after the first and the second failed start
+START_CATEGORIES = frozenset({"start-failure", "start-timeout", "bad-option"})
+AGAIN_S = 600  # a suspended engine is tried again every 10 minutes, and when nothing else is left to play
+
+
+class Setbacks:
+    """The memory of one run. `clock` counts seconds from anywhere; `tell` hears what the user should read."""
+
+    def __init__(self, clock: Callable[[], float], tell: Callable[[str], None]) -> None:
+        self.suspended: dict[str, str] = {}  # entrant -> why
+        self._clock = clock
+        self._tell = tell
+        self._voids: Counter[GameKey] = Counter()
+        self._set_aside: set[GameKey] = set()
+        self._start_failures: Counter[str] = Counter()
+        self._retry_at: dict[str, float] = {}
+        self._last_tries: set[str] = set()  # suspended engines tried since nothing else was left
+        self._host_failures = 0
+        self._failed: Counter[GameKey] = Counter()  # times the machine failed a game
+        self._not_before = 0.0
+
+    def is_pausing(self) -> bool:
+        """No game may begin now."""
+        return self._clock() < self._not_before
+
+    def pause(self, seconds: float) -> None:
+        """No game may begin for so long."""
+        self._not_before = self._clock() + seconds
+
+    def ordered(self, offers: Iterable[Pairing]) -> list[Pairing]:
+        """As wished, but what the machine keeps failing lets the others go first."""
+        return sorted(offers, key=lambda pairing: self._failed[pairing.key])
+
+    def is_playable(self, pairing: Pairing) -> bool:
+        """Neither side is resting after a failed start, and the pairing is not set aside."""
+        now, names = self._clock(), (pairing.white, pairing.black)
+        for name in names:
+            if name in self.suspended and now >= self._retry_at[name]:
+                self._try_again(name)
+        return not self._is_open(pairing) and all(now >= self._retry_at.get(name, now) for name in names)
+
+    def is_blocked(self, offers: Sequence[Pairing]) -> bool:
+        """Nothing of this can be played; every suspended engine has had one more try since the last finished game."""
+        if not all(self._is_open(pairing) for pairing in offers):
+            return False
+        names = {name for pairing in offers for name in pairing.pair}
+        untried = names.intersection(self.suspended) - self._last_tries
+        for name in untried:
+            self._last_tries.add(name)
+            self._try_again(name)
+        return not untried
+
+    def heed(self, game: Game) -> None:
+        """Learn from a game that is in the log."""
+        if game.outcome is Outcome.VOID:
+            self._void(game)
+            return
+        self._host_failures = 0
+        self._last_tries.clear()
+        for name in game.pairing.pair:
+            self._start_failures[name] = 0
+
+    def host_failed(self, pairing: Pairing, text: str) -> None:
+        """The machine failed a game; after some in a row nothing begins for a while."""
+        self._host_failures += 1
+        self._failed[pairing.key] += 1
+        self._tell(text)
+        if self._host_failures >= HOST_FAILURES:
+            longer = min(self._host_failures - HOST_FAILURES, 10)  # a weekend of failures has no power of two
+            seconds = min(PAUSE_S * 2**longer, END_OF_PAUSES)
+            self.pause(seconds)
+            self._tell(f"{self._host_failures} failures of the machine in a row: waiting {seconds:.0f} s")
+
+    def _is_open(self, pairing: Pairing) -> bool:
+        """It stays open: an engine does not start, or cannot play it."""
+        return pairing.key in self._set_aside or any(name in self.suspended for name in pairing.pair)
+
+    def _try_again(self, name: str) -> None:
+        """Its next game is the probe; one more failed start sets it aside again."""
+        del self.suspended[name], self._retry_at[name]
+        self._start_failures[name] = START_FAILURES - 1
+
+    def _void(self, game: Game) -> None:
+        key, who = game.pairing.key, game.culprit
+        if not who:
+            self.host_failed(game.pairing, f"game void: {game.cause}")
+        elif game.category in START_CATEGORIES:
+            self._not_started(who, game.cause)
+        else:
+            self._voids[key] += 1
+            if self._voids[key] > MOST_REPLAYS:
+                self._set_aside.add(key)
+                names = f"{game.pairing.white} - {game.pairing.black}"
+                self._tell(f"{names} stays open, {who} cannot play it: {game.cause}")
+
+    def _not_started(self, who: str, cause: str) -> None:
+        self._start_failures[who] += 1
+        failures = self._start_failures[who]
+        if failures < START_FAILURES:
+            self._retry_at[who] = self._clock() + RETRY_S[failures - 1]
+            return
+        self.suspended[who] = cause
+        self._retry_at[who] = self._clock() + AGAIN_S
+        self._tell(f"{who} is suspended after {failures} failed starts in a row: {cause}")
