@@ -6,7 +6,6 @@ tournament's lock; readers need none.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,9 +22,7 @@ from enginetour.model import (
     Extended,
     Game,
     GameFinished,
-    GameKey,
     GameVoided,
-    Incident,
     Note,
     Outcome,
     Replaced,
@@ -34,7 +31,7 @@ from enginetour.model import (
 from enginetour.store import queries, records
 from enginetour.store.database import PATIENCE_S, Database
 from enginetour.store.entrants import add_entrant, made_id
-from enginetour.store.queries import GameLine, Stored
+from enginetour.store.reader import NEXT_POSITION, TournamentReader
 from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
 from enginetour.task import EngineSpec
 
@@ -45,7 +42,6 @@ _KNOWN = select(GAMES.c.number).where(
     *(GAMES.c[name] == bindparam(f"k_{name}") for name in ("tournament", "a", "b", "meeting", "leg", "replay"))
 )
 _NEXT_NUMBER = select(func.coalesce(func.max(GAMES.c.number), 0) + 1).where(GAMES.c.tournament == bindparam("t"))
-_NEXT_POSITION = select(func.coalesce(func.max(EVENTS.c.position), 0) + 1).where(EVENTS.c.tournament == bindparam("t"))
 _VERSIONS = (
     select(ENTRANTS.c.name, ENTRANTS.c.engine, ENGINES.c.own_name)
     .join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
@@ -68,48 +64,12 @@ def write_notes(connection: Connection, tournament: int, position: int, notes: S
         connection.execute(_NOTES, rows)
 
 
-class TournamentLog:
-    """One edition of a tournament in an open database; made by `Store`."""
+class TournamentLog(TournamentReader):
+    """One edition of a tournament in an open database, read and written; made by `Store`."""
 
     def __init__(self, database: Database, row: Any) -> None:
-        self.database = database
-        self.id: int = row.id
-        self.name: str = row.name
-        self.edition: int = row.edition
-        self.slug: str = row.slug
-        self.system: str = row.system
-        self.format_version: int = row.format_version
-        self.config: dict[str, Any] = json.loads(row.config)
-        self.seed: int = row.seed
-        self.created: float = row.created
+        super().__init__(database, row)
         self._newest: int | None = None  # position of the last event written through this object
-
-    @property
-    def title(self) -> str:
-        """The name, with its edition from the second on."""
-        return self.name if self.edition == 1 else f"{self.name} #{self.edition}"
-
-    @property
-    def entrants(self) -> tuple[Entrant, ...]:
-        """The starting list, best first, as it was before the first event: what a replay starts from."""
-        rows = self._rows(
-            select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.since == 0), ENTRANTS.c.place
-        )
-        return tuple(records.entrant_of(row._asdict()) for row in rows)
-
-    @property
-    def specs(self) -> dict[str, EngineSpec]:
-        """How every entrant is started now, those that joined later included."""
-        rows = self._rows(
-            select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id), ENTRANTS.c.since
-        )
-        return {row.name: records.spec_of(row.spec) for row in rows}
-
-    @property
-    def last_position(self) -> int:
-        """Position of the newest event, 0 before the first."""
-        with self.database.reading() as connection:
-            return int(connection.execute(_NEXT_POSITION, {"t": self.id}).scalar_one()) - 1
 
     def record_game(self, game: Game, notes: Sequence[Note] = ()) -> int | None:
         """Write a game, its event, notes, incidents and pair counts, all or nothing; its number.
@@ -185,7 +145,7 @@ class TournamentLog:
     def accept_change(self, specs: Mapping[str, EngineSpec]) -> None:
         """From the next event on these entrants are played by what is on the disk now: new engine versions."""
         with self.database.writing() as connection:
-            position = int(connection.execute(_NEXT_POSITION, {"t": self.id}).scalar_one())
+            position = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one())
             for name, spec in specs.items():
                 place = self._require(connection, name)
                 latest = select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
@@ -194,74 +154,16 @@ class TournamentLog:
                 entrant = records.entrant_of(row._asdict())
                 add_entrant(connection, self.id, entrant, spec, since=position, place=place)
 
-    def events(self) -> Iterator[Event]:
-        """Every event in order, without loading a move."""
-        return queries.events(self.database, self.id)
-
-    def notes(self) -> list[tuple[int, Note]]:
-        """Every decision with the position of its event, oldest first."""
-        return queries.notes(self.database, self.id)
-
-    def games(self, **filters: Any) -> list[GameLine]:
-        """Games as lines, in order; the filters are those of `queries.game_lines`."""
-        return queries.game_lines(self.database, self.id, **filters)
-
-    def game(self, number: int) -> Stored:
-        """One game with its moves; UsageRefused for a number that is not there."""
-        if 0 < number <= records.LARGEST_NUMBER:
-            for stored in queries.full_games(self.database, self.id, first=number, last=number):
-                return stored
-        raise UsageRefused(f"there is no game {number} in {self.title}", step="enginetour games lists them")
-
-    def full_games(self, first: int = 1) -> Iterator[Stored]:
-        """Games with their moves from number `first` on, a few at a time."""
-        return queries.full_games(self.database, self.id, first=first)
-
-    @property
-    def gone(self) -> set[str]:
-        """Who withdrew or was replaced."""
-        with self.database.reading() as connection:
-            return queries.gone(connection, self.id)
-
-    @property
-    def grown(self) -> dict[str, int]:
-        """Settings of the format that were extended after the start, with their values now."""
-        return queries.grown(self.database, self.id)
-
-    def replays(self, key: GameKey) -> int:
-        """How many games of that key do not count: the replay number of the next one."""
-        return queries.replays(self.database, self.id, key)
-
-    def aborts(self, key: GameKey) -> int:
-        """How many games of that key an engine gave up by ``*``."""
-        return queries.aborts(self.database, self.id, key)
-
-    def pair_counts(self) -> dict[tuple[str, str], tuple[int, int, int]]:
-        """Wins, draws, losses of White for each (white, black) that met."""
-        return queries.pair_counts(self.database, self.id)
-
-    def counts_are_kept(self) -> bool:
-        """The pair counts are what the games give when they are counted again."""
-        return queries.kept_counts(self.database, self.id) == queries.recounted(self.database, self.id)
-
-    def incidents(self) -> list[tuple[int, Incident]]:
-        """What a tester must see, with the numbers of the games."""
-        return queries.incidents(self.database, self.id)
-
-    def _rows(self, statement: Any, order: Any) -> Sequence[Any]:
-        with self.database.reading() as connection:
-            return connection.execute(statement.order_by(order)).fetchall()
-
     @contextmanager
     def _writing(self, *, patience: float = 0.0) -> Iterator[tuple[Connection, int]]:
         """A transaction and the position of its event; StoreRefused if somebody else has written since our last."""
         with self.database.writing(patience=patience) as connection:
-            position = int(connection.execute(_NEXT_POSITION, {"t": self.id}).scalar_one())
+            position = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one())
             if self._newest not in (None, position - 1):
                 step = "let one run end, then start it again; leave lock files alone"
                 raise StoreRefused("somebody else writes this tournament", place=self.title, step=step)
             yield connection, position
-            written = int(connection.execute(_NEXT_POSITION, {"t": self.id}).scalar_one()) - 1
+            written = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one()) - 1
         self._newest = written
 
     def _write_event(

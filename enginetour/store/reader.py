@@ -1,0 +1,120 @@
+"""One edition of a tournament in an open database, as it is read. Readers need no lock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import bindparam, func, select
+
+from enginetour.errors import UsageRefused
+from enginetour.model import Entrant, Event, GameKey, Incident, Note
+from enginetour.store import queries, records
+from enginetour.store.database import Database
+from enginetour.store.queries import GameLine, Stored
+from enginetour.store.tables import ENTRANTS, EVENTS
+from enginetour.task import EngineSpec
+
+NEXT_POSITION = select(func.coalesce(func.max(EVENTS.c.position), 0) + 1).where(EVENTS.c.tournament == bindparam("t"))
+
+
+class TournamentReader:
+    """What is known of it: who takes part, events, games, decisions, counts."""
+
+    def __init__(self, database: Database, row: Any) -> None:
+        self.database = database
+        self.id: int = row.id
+        self.name: str = row.name
+        self.edition: int = row.edition
+        self.slug: str = row.slug
+        self.system: str = row.system
+        self.format_version: int = row.format_version
+        self.config: dict[str, Any] = json.loads(row.config)
+        self.seed: int = row.seed
+        self.created: float = row.created
+
+    @property
+    def title(self) -> str:
+        """The name, with its edition from the second on."""
+        return self.name if self.edition == 1 else f"{self.name} #{self.edition}"
+
+    @property
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The starting list, best first, as it was before the first event: what a replay starts from."""
+        rows = self._rows(
+            select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.since == 0), ENTRANTS.c.place
+        )
+        return tuple(records.entrant_of(row._asdict()) for row in rows)
+
+    @property
+    def specs(self) -> dict[str, EngineSpec]:
+        """How every entrant is started now, those that joined later included."""
+        rows = self._rows(
+            select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id), ENTRANTS.c.since
+        )
+        return {row.name: records.spec_of(row.spec) for row in rows}
+
+    @property
+    def last_position(self) -> int:
+        """Position of the newest event, 0 before the first."""
+        with self.database.reading() as connection:
+            return int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one()) - 1
+
+    def events(self) -> Iterator[Event]:
+        """Every event in order, without loading a move."""
+        return queries.events(self.database, self.id)
+
+    def notes(self) -> list[tuple[int, Note]]:
+        """Every decision with the position of its event, oldest first."""
+        return queries.notes(self.database, self.id)
+
+    def games(self, **filters: Any) -> list[GameLine]:
+        """Games as lines, in order; the filters are those of `queries.game_lines`."""
+        return queries.game_lines(self.database, self.id, **filters)
+
+    def game(self, number: int) -> Stored:
+        """One game with its moves; UsageRefused for a number that is not there."""
+        if 0 < number <= records.LARGEST_NUMBER:
+            for stored in queries.full_games(self.database, self.id, first=number, last=number):
+                return stored
+        raise UsageRefused(f"there is no game {number} in {self.title}", step="enginetour games lists them")
+
+    def full_games(self, first: int = 1) -> Iterator[Stored]:
+        """Games with their moves from number `first` on, a few at a time."""
+        return queries.full_games(self.database, self.id, first=first)
+
+    @property
+    def gone(self) -> set[str]:
+        """Who withdrew or was replaced."""
+        with self.database.reading() as connection:
+            return queries.gone(connection, self.id)
+
+    @property
+    def grown(self) -> dict[str, int]:
+        """Settings of the format that were extended after the start, with their values now."""
+        return queries.grown(self.database, self.id)
+
+    def replays(self, key: GameKey) -> int:
+        """How many games of that key do not count: the replay number of the next one."""
+        return queries.replays(self.database, self.id, key)
+
+    def aborts(self, key: GameKey) -> int:
+        """How many games of that key an engine gave up by ``*``."""
+        return queries.aborts(self.database, self.id, key)
+
+    def pair_counts(self) -> dict[tuple[str, str], tuple[int, int, int]]:
+        """Wins, draws, losses of White for each (white, black) that met."""
+        return queries.pair_counts(self.database, self.id)
+
+    def counts_are_kept(self) -> bool:
+        """The pair counts are what the games give when they are counted again."""
+        return queries.kept_counts(self.database, self.id) == queries.recounted(self.database, self.id)
+
+    def incidents(self) -> list[tuple[int, Incident]]:
+        """What a tester must see, with the numbers of the games."""
+        return queries.incidents(self.database, self.id)
+
+    def _rows(self, statement: Any, order: Any) -> Sequence[Any]:
+        with self.database.reading() as connection:
+            return connection.execute(statement.order_by(order)).fetchall()
