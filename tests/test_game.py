@@ -57,12 +57,13 @@ def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("fault", ["crash", "segv", "eof", "half-move"])
+@pytest.mark.parametrize("fault", ["crash", "segv", "eof", "half-move", "closes-input-and-thinks"])
 def test_a_death_in_a_search_loses(protocol: Protocol, fault: str) -> None:
     """Whoever dies, or closes its output, while it owes a move has lost by a crash."""
     played = lost(game(scripted(protocol, fault), sound(protocol)), fault, Termination.CRASH)
     assert played.plies == 2
     expected = {"crash": "exit 3", "segv": "signal 11 (SIGSEGV)", "eof": "closed its output", "half-move": "exit 5"}
+    expected["closes-input-and-thinks"] = "closed its input"
     assert expected[fault] in played.cause
     if fault == "crash":
         assert "assertion failed" in played.incidents[-1].stderr

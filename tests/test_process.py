@@ -202,6 +202,18 @@ def test_the_end_is_seen_though_a_child_holds_the_pipes() -> None:
     assert engine.orphans == ()
 
 
+def test_the_end_is_seen_after_the_last_words() -> None:
+    """Output that came together with the end is read first; then the end is seen, though a child holds the pipes."""
+    engine = EngineProcess(odd("forks"))
+    until(engine.exit_status)
+    said = b""
+    while not engine.eof:
+        assert wait((engine,), None, time.monotonic_ns() + SECOND).readable, "its end was not seen"
+        said += engine.read()[0]
+    assert said.startswith(b"child ")
+    engine.kill()
+
+
 @pytest.mark.parametrize("state", ["alive", "ended"])
 def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str) -> None:
     """A daemon that an engine left behind is found by its tag, killed and reported."""
@@ -223,6 +235,16 @@ def test_only_the_right_tag_is_signalled() -> None:
     assert other.exit_status() == ""
     until(one.exit_status)
     assert one.exit_status() == "signal 9 (SIGKILL)"
+
+
+def test_a_child_in_the_engines_own_session_is_no_orphan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What dies with the group a moment later than the engine is nothing to report."""
+    engine = EngineProcess(odd("forks"))
+    until(engine.exit_status)
+    late = strays.Seen(10**9, "slow", "R", os.getpid(), engine.pid, engine.pid, 1)
+    monkeypatch.setattr(strays, "end_adopted", lambda living: [late])
+    engine.kill()
+    assert engine.orphans == ()
 
 
 def test_deaf_engines_end_together() -> None:
@@ -266,6 +288,14 @@ def test_a_closed_input_is_a_fact_and_no_exception() -> None:
     assert lines_of(engine, 1) == ["closed"]
     assert engine.write(b"go\n") <= time.monotonic_ns()
     assert engine.broken
+
+
+def test_a_closed_input_is_seen_without_a_write() -> None:
+    """A wait tells of it, once, and nothing is lost of what the engine says."""
+    engine = EngineProcess(odd("closes-stdin"))
+    until(lambda: wait((engine,), None, time.monotonic_ns() + SECOND).readable and engine.broken)
+    assert lines_of(engine, 1) == ["closed"]
+    assert wait((engine,), None, time.monotonic_ns() + SECOND // 20).readable == ()
 
 
 def test_waiting_input_is_pushed_when_there_is_room() -> None:

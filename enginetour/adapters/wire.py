@@ -66,8 +66,8 @@ class Wire(ABC):
         """It owes an answer."""
         return self.searches == self.answers + 1
 
-    def pull(self) -> None:
-        """One read; `stamp_ns` is the time right after it."""
+    def pull(self) -> bool:
+        """One read; `stamp_ns` is the time right after it. Whether anything came."""
         chunk, stamp = self.process.read()
         if chunk or self.process.eof:
             self._poke_ns = 0
@@ -78,6 +78,7 @@ class Wire(ABC):
             self._ended = True
             self.stamp_ns = stamp
             self._last_line_cut = self.intake.end()
+        return bool(chunk)
 
     def heard(self) -> Said | None:
         """The next thing said among what was read and not yet heard, or None."""
@@ -106,12 +107,11 @@ class Wire(ABC):
         """Read what waits before a search; what matters out of turn is returned, answers are stale."""
         mattering = []
         for _ in range(DISCARD_READS):
-            before = self.stamp_ns
-            self.pull()
+            came = self.pull()
             while (said := self.heard()) is not None:
                 if said.what not in (What.LINE, What.STALE, What.PONG, What.FEATURE):
                     mattering.append(said)
-            if self.stamp_ns == before or self._ended:
+            if not came:
                 break
         return tuple(mattering)
 

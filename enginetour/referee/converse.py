@@ -8,6 +8,7 @@ from typing import Any
 
 from enginetour.adapters.base import Engine
 from enginetour.adapters.said import Said
+from enginetour.adapters.wire import DISCARD_READS
 from enginetour.errors import EngineCrashed, EngineFault, MachineFailure
 from enginetour.referee.link import Link
 from enginetour.supervise.waiting import wait
@@ -41,12 +42,19 @@ class _Talk:
     def turn(self) -> None:
         """Tell the script all that was said, then whether its time is up or its engine gone."""
         engine = self.engine
-        while self.running and (said := engine.heard()) is not None:
-            self._step(lambda said=said: self.script.send(said))
-        if self.running and engine.dead:
+        self._hear()
+        for _ in range(DISCARD_READS):  # one that closed its input is heard out first
+            if not (self.running and engine.process.broken and engine.pull()):
+                break
+            self._hear()
+        if self.running and (engine.dead or engine.process.broken):
             self._step(lambda: self.script.throw(EngineCrashed(ended(engine))))
         while self.running and time.monotonic_ns() >= self.deadline:
             self._step(lambda: self.script.send(None))
+
+    def _hear(self) -> None:
+        while self.running and (said := self.engine.heard()) is not None:
+            self._step(lambda said=said: self.script.send(said))
 
     @property
     def until(self) -> int:
@@ -85,4 +93,5 @@ def ended(engine: Engine) -> str:
     until = time.monotonic_ns() + EXIT_NS
     while not engine.process.exited and time.monotonic_ns() < until:
         wait((engine.process,), None, until)
-    return engine.process.exit_status() or "closed its output and lives"
+    pipe = "input" if engine.process.broken and not engine.process.eof else "output"
+    return engine.process.exit_status() or f"closed its {pipe} and lives"

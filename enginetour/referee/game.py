@@ -110,8 +110,6 @@ class Contest:
             self._books.relayed(self._gap_ns)
         self._books.search_begun()
         seat.searched = True
-        if seat.engine.process.broken:
-            return self._crash(seat, other)
         said = self._await(seat, other)
         return said if isinstance(said, Verdict) else self._answered(seat, said)
 
@@ -157,6 +155,8 @@ class Contest:
                         return verdict
                 if engine.dead:
                     return self._crash(seat, other)
+            if engine.process.broken:
+                return self._last_words(seat, other)
             if other.engine.process in wake.readable:
                 other.engine.pull()
                 verdict = self._overhear(other)
@@ -167,6 +167,14 @@ class Contest:
             if working and engine.process not in wake.readable:  # the other one may talk without end
                 books.step()
         return verdict
+
+    def _last_words(self, seat: Seat, other: Seat) -> Said | Verdict:
+        """It closed its input and can hear nothing more: what it has said by now still counts."""
+        for said in seat.engine.discard():
+            last = said if said.what is What.ANSWER else self._talk(seat, said, thinking=True)
+            if last is not None:
+                return last
+        return seat.engine.overdue() or self._crash(seat, other)
 
     def _overhear(self, other: Seat) -> Verdict | None:
         """What the side that is not to move says."""
@@ -276,8 +284,7 @@ class Contest:
         other.engine.pull()
         if other.engine.process.eof:
             return verdicts.void(None, "host", f"both engines ended: {ended(seat.engine)}, {ended(other.engine)}")
-        status = "closed its input" if seat.engine.process.broken and not seat.engine.dead else ended(seat.engine)
-        return verdicts.crash(seat, status)
+        return verdicts.crash(seat, ended(seat.engine))
 
     # The record.
 

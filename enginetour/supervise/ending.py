@@ -66,10 +66,13 @@ def kill_all(processes: Iterable[EngineProcess]) -> None:
         process.forget()
     adopted = strays.end_adopted({process.pid: process.tag for process in living})
     names = " or ".join(process.spec.name for process in open_ones)
+    sessions = {process.pid for process in open_ones}
     for process in open_ones:
         own = [seen for seen, tag in tagged if tag == process.tag]
         away = {seen.pid: _told(seen) for seen in [*escaped[process], *own] if seen.session != process.pid}
-        away |= {seen.pid: f"{_told(seen)} of {names}" for seen in adopted if seen.pid not in away}
+        # What stayed in its session died with its group, some a moment later: no orphan.
+        strangers = [seen for seen in adopted if seen.pid not in away and seen.session not in sessions]
+        away |= {seen.pid: f"{_told(seen)} of {names}" for seen in strangers}
         process.orphans = tuple(away.values())
 
 

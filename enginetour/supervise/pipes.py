@@ -175,7 +175,7 @@ class Outbox:
             taken = self._write(chunk)
             self._waiting += chunk[taken:]
         if self.cap is not None and len(self._waiting) > self.cap:
-            self._break()
+            self.gone()
 
     def push(self) -> None:
         """One write of what waits, when the pipe has room again."""
@@ -189,10 +189,11 @@ class Outbox:
         except BlockingIOError:
             return 0
         except OSError:  # EPIPE: the reader is gone
-            self._break()
+            self.gone()
             return len(chunk)
 
-    def _break(self) -> None:
+    def gone(self) -> None:
+        """Nobody reads at the other end any more."""
         self.broken = True
         self._waiting.clear()
 

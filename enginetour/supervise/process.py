@@ -170,12 +170,12 @@ class EngineProcess:
         if not self.exited:
             poll.register(self.pidfd, select.POLLIN)
             where[self.pidfd] = self
-        if self.wants_write:
-            poll.register(self.stdin_fd, select.POLLOUT)
+        if not self.broken:  # asked for nothing, a poll still tells when nobody reads any more
+            poll.register(self.stdin_fd, select.POLLOUT if self.wants_write else 0)
             where[self.stdin_fd] = self
 
     def woke(self, fd: int) -> bool:
-        """What one ready descriptor means; True when `read` has something to tell."""
+        """What one ready descriptor means; True when `read` or `broken` has something to tell."""
         if fd == self.stdout_fd:
             return True
         if fd == self.pidfd:
@@ -183,9 +183,12 @@ class EngineProcess:
             return True
         if fd == self.stderr_fd:
             self._stderr_due = True
-        else:
+            return False
+        if self.wants_write:
             self.flush()
-        return False
+        else:
+            self._out.gone()
+        return self.broken
 
     def catch_up(self) -> None:
         """Drain stderr if the last wait saw some; after stdout, so that it delays no stamp (runner spec 2)."""

@@ -32,10 +32,11 @@ def wait(processes: Sequence[EngineProcess], control_fd: int | None, deadline_ns
             process.register(poll, where)
         if control_fd is not None:
             poll.register(control_fd, select.POLLIN)
-        left = deadline_ns - time.monotonic_ns()
+        ended = [process for process in processes if process.exited and not process.eof]  # its last words, then its end
+        left = 0 if ended else deadline_ns - time.monotonic_ns()
         ready = poll.poll(max(0, -(-left // 1_000_000)))  # whole ms, rounded up: no busy loop before the deadline
         control = False
-        readable: dict[EngineProcess, None] = {}
+        readable: dict[EngineProcess, None] = dict.fromkeys(ended)
         for fd, _ in ready:
             if fd == control_fd:
                 control = True

@@ -301,6 +301,10 @@ class Scripted:
         os.close(0)
         self.sleep()
 
+    def do_closes_input_and_thinks(self, move):
+        os.close(0)
+        self.sleep()
+
     def do_half(self, move):
         os.write(1, (f"bestmove {move}" if self.protocol == "uci" else f"move {move}").encode())
         os._exit(5)
