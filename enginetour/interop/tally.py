@@ -1,0 +1,171 @@
+"""What a scan of game files counts: three columns of numbers a game, names apart, and whatever was left out."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from enginetour.ratings.pairs import Pairs
+
+RESULTS = {b"1-0": 0, b"1/2-1/2": 1, b"0-1": 2}  # PGN standard 8.1.1.7
+UNFINISHED = 3  # any other result
+LONGEST_NAME = 4096  # bytes; the standard's readers need 255 (PGN standard 4.3)
+BROKEN_KEPT = 1000  # places that are remembered; all are counted
+
+# A quote that no backslash hides: the value did not end where it seemed to (PGN standard 7).
+_BARE_QUOTE = re.compile(rb'(?<!\\)(?:\\\\)*"')
+_ESCAPED = re.compile(rb'\\(["\\])')
+
+
+def unescaped(raw: bytes) -> bytes:
+    """The value of a tag from the bytes between its quotes; a backslash before anything else is one."""
+    return _ESCAPED.sub(rb"\1", raw) if b"\\" in raw else raw
+
+
+def escaped(value: bytes) -> bytes:
+    """The inverse of `unescaped`."""
+    return value.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+
+
+def nameless(raw: bytes) -> bool:
+    """Blank, or the standard's word for unknown."""
+    return raw.strip() in (b"", b"?")
+
+
+def text(raw: bytes) -> str:
+    """A name as people wrote it: UTF-8, else Latin-1, without blanks around it."""
+    value = unescaped(raw)
+    try:
+        return value.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return value.decode("latin-1").strip()
+
+
+class Names(dict[bytes, int]):
+    """Raw names by number. A name that needs the careful reader is -1 and not kept."""
+
+    def __missing__(self, raw: bytes) -> int:
+        """The next number for a new name."""
+        if nameless(raw) or len(raw) > LONGEST_NAME or _BARE_QUOTE.search(raw):
+            return -1
+        number = self[raw] = len(self)
+        return number
+
+
+class _Results(dict[bytes, int]):
+    def __missing__(self, raw: bytes) -> int:
+        return UNFINISHED
+
+
+_CODES = _Results(RESULTS)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Games in the order they were read. `broken` has place and reason of the first that could not be counted."""
+
+    names: Names = field(default_factory=Names)
+    white: array[int] = field(default_factory=lambda: array("i"))
+    black: array[int] = field(default_factory=lambda: array("i"))
+    results: array[int] = field(default_factory=lambda: array("b"))
+    others: Counter[str] = field(default_factory=Counter)
+    broken: list[tuple[str, str]] = field(default_factory=list)
+    broken_games: int = 0
+
+    @property
+    def games(self) -> int:
+        """All that have two names and a result, finished or not."""
+        return len(self.results)
+
+    def add(self, games: list[tuple[bytes, bytes, bytes]]) -> bool:
+        """Count raw (White, Black, Result) triples; False, and none counted, when a name needs the careful reader."""
+        if not games:
+            return True
+        whites, blacks, results = zip(*games, strict=True)
+        white = array("i", map(self.names.__getitem__, whites))
+        black = array("i", map(self.names.__getitem__, blacks))
+        if min(white) < 0 or min(black) < 0:
+            return False
+        codes = array("b", map(_CODES.__getitem__, results))
+        if UNFINISHED in codes:
+            self.others.update(raw.decode("utf-8", "replace").strip() for raw in results if raw not in RESULTS)
+        self.white.extend(white)
+        self.black.extend(black)
+        self.results.extend(codes)
+        return True
+
+    def break_at(self, place: str, why: str) -> None:
+        """A game that cannot be counted."""
+        self.broken_games += 1
+        if len(self.broken) < BROKEN_KEPT:
+            self.broken.append((place, why))
+
+    def join(self, other: Tally) -> None:
+        """Add the games of another tally behind our own."""
+        numbers = [self.names[raw] for raw in other.names]
+        self.white.extend(map(numbers.__getitem__, other.white))
+        self.black.extend(map(numbers.__getitem__, other.black))
+        self.results.extend(other.results)
+        self.others.update(other.others)
+        self.broken += other.broken[: BROKEN_KEPT - len(self.broken)]
+        self.broken_games += other.broken_games
+
+    def pairs(self, naming: Callable[[str], str | None]) -> tuple[Pairs, int, int]:
+        """Columns for the ratings, games of an engine against itself, and games of engines that are not wanted.
+
+        `naming` gives the name to count an engine under, None to leave out its games.
+        """
+        import numpy as np
+
+        from enginetour.ratings.pairs import Pairs
+
+        called = [naming(text(raw)) for raw in self.names]
+        known = tuple(sorted({name for name in called if name is not None}))
+        place = {name: number for number, name in enumerate(known)}
+        places = np.array([-1 if name is None else place[name] for name in called], dtype=np.int64)
+        white = places[np.array(self.white, dtype=np.intp)]
+        black = places[np.array(self.black, dtype=np.intp)]
+        results = np.array(self.results, dtype=np.int8)
+        finished, wanted = results != UNFINISHED, (white >= 0) & (black >= 0)
+        alone = finished & wanted & (white == black)
+        # One number a game, White's win first: sorted numbers are sorted pairs.
+        code = ((white * len(known) + black) * len(RESULTS) + results)[finished & wanted & ~alone]
+        found, times = np.unique(code, return_counts=True)
+        meetings, row = np.unique(found // len(RESULTS), return_inverse=True)
+        counts = np.zeros((len(RESULTS), len(meetings)))
+        counts[found % len(RESULTS), row] = times
+        first, second = np.divmod(meetings, max(1, len(known)))
+        pairs = Pairs(known, first.astype(np.intp), second.astype(np.intp), *counts)
+        met = [name for name, played in zip(known, pairs.played, strict=True) if played]
+        return pairs.within(met), int(alone.sum()), int((finished & ~wanted).sum())
+
+
+def at_least(pairs: Pairs, games: int) -> Pairs:
+    """Leave out engines with fewer games, with their games, until every engine left has that many."""
+    while True:
+        kept = [name for name, played in zip(pairs.names, pairs.played, strict=True) if played >= games]
+        if len(kept) == len(pairs.names):
+            return pairs
+        pairs = pairs.within(kept)
+
+
+def naming(
+    aliases: Mapping[str, str], include: Iterable[str] = (), exclude: Iterable[str] = ()
+) -> Callable[[str], str | None]:
+    """How engines are called: by alias, then only those of the `include` patterns, none of the `exclude` ones."""
+    from fnmatch import fnmatchcase
+
+    wanted, unwanted = tuple(include), tuple(exclude)
+
+    def called(name: str) -> str | None:
+        name = aliases.get(name, name)
+        if wanted and not any(fnmatchcase(name, pattern) for pattern in wanted):
+            return None
+        return None if any(fnmatchcase(name, pattern) for pattern in unwanted) else name
+
+    return called
