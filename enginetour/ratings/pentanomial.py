@@ -1,0 +1,208 @@
+"""Counts of a match of two, by games (trinomial) or by pairs of games on one opening (pentanomial), and what they say.
+
+Counts run from the worst to the best outcome: losses, draws, wins; or pairs that brought 0, 1/2, 1, 3/2, 2 points.
+The games of a pair share their opening, so they are not independent and the pair is the observation; only its
+spread tells how sure the result is. Source: Van den Bergh's notes on sequential tests (fishtest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from math import log, log10, sqrt
+from statistics import NormalDist
+
+from enginetour.ratings.likelihood import ELO_SCALE
+from enginetour.ratings.uncertainty import EXTREME_SCORE, FEW_GAMES, NORMAL_95
+
+EMPTY = 0.001  # what an empty class counts as (Van den Bergh, fishtest), so that no logarithm is infinite
+GAME_CLASSES, PAIR_CLASSES = 3, 5
+NELO_UNIT = 800 / log(10)  # nElo per unit of (score - 1/2)/sd of a game: Elo's slope at equality (Van den Bergh)
+ROOT_DONE = 1e-15  # of the multiplier, relative: double precision
+MOST_HALVINGS = 200  # more than the exponents of a double
+BOUND_DONE = 1e-12  # of a score
+
+Counts = Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchStatistics:
+    """What the counts of a match say. Elo and nElo None: no finite value; an end None: the interval has no end there.
+
+    `error` is the 95 % half-width in Elo, None where `by_profile`: with few observations, a score near 0 or 1, or one
+    kind of outcome only, `low`, `high` and `los` come from the profile of the likelihood, not from a bell curve.
+    """
+
+    observations: int
+    score: float  # of the possible points, 0 to 1
+    elo: float | None
+    error: float | None
+    low: float | None
+    high: float | None
+    los: float
+    nelo: float | None
+    nelo_error: float | None  # 95 %, by the delta method: the spread is estimated from the same games
+    by_profile: bool
+
+
+def statistics_of(counts: Counts) -> MatchStatistics:
+    """Elo with its error, likelihood of superiority and normalised Elo of one match; ValueError without a game."""
+    observations = round(sum(counts))
+    if not observations:
+        raise ValueError("a match without games has no statistics")
+    each, regular = games_each(counts), regularised(counts)
+    number = sum(regular)
+    chances = [count / number for count in regular]
+    score, variance = moments(chances)
+    deviation = sqrt(variance / number)
+    met = [place for place, count in enumerate(counts) if count]
+    whole = met[-1] == 0 or met[0] == len(counts) - 1
+    low, high = score - NORMAL_95 * deviation, score + NORMAL_95 * deviation
+    los, error = NormalDist().cdf((score - 0.5) / deviation), None
+    by_profile = (
+        observations < FEW_GAMES
+        or len(met) == 1
+        or not EXTREME_SCORE <= score <= 1 - EXTREME_SCORE
+        or not 0 < low < high < 1
+    )
+    if by_profile:
+        low, high, los = _profile(regular, score)
+    else:
+        error = (elo_of(high) - elo_of(low)) / 2
+    spreads = (score - 0.5) / sqrt(variance)
+    return MatchStatistics(
+        observations=observations,
+        score=sum(count * place for place, count in enumerate(counts)) / (len(counts) - 1) / observations,
+        elo=None if whole else elo_of(score),
+        error=error,
+        low=None if met[-1] == 0 else elo_of(low),
+        high=None if met[0] == len(counts) - 1 else elo_of(high),
+        los=los,
+        nelo=None if len(met) == 1 else spreads / sqrt(each) * NELO_UNIT,
+        nelo_error=None if len(met) == 1 else NORMAL_95 * NELO_UNIT * sqrt(_spread(chances, spreads) / each / number),
+        by_profile=by_profile,
+    )
+
+
+def score_of(elo: float) -> float:
+    """Expected score of an Elo difference."""
+    return 1 / (1 + 10 ** (-elo / ELO_SCALE))
+
+
+def elo_of(score: float) -> float:
+    """Elo difference of an expected score above 0 and below 1."""
+    return -ELO_SCALE * log10(1 / score - 1)
+
+
+def games_each(counts: Counts) -> int:
+    """Games in one observation: 1 for three classes, 2 for five; ValueError for other counts."""
+    if len(counts) not in (GAME_CLASSES, PAIR_CLASSES) or min(counts) < 0:
+        raise ValueError(f"three or five counts, none below 0, found {list(counts)}")
+    return (len(counts) - 1) // 2
+
+
+def regularised(counts: Counts) -> list[float]:
+    """The counts with something in every class."""
+    return [count or EMPTY for count in counts]
+
+
+def moments(chances: Sequence[float]) -> tuple[float, float]:
+    """Mean and variance of the score of one observation, 0 to 1."""
+    top = len(chances) - 1
+    mean = sum(chance * place for place, chance in enumerate(chances)) / top
+    return mean, sum(chance * (place / top - mean) ** 2 for place, chance in enumerate(chances))
+
+
+def tilted(chances: Sequence[float], values: Sequence[float]) -> list[float]:
+    """The likeliest chances p_i, seen these, under which the values average 0: seen_i/(1 + theta value_i).
+
+    ValueError unless some value is below 0 and some above. Newton's method kept in a bracket; every p_i is at most
+    1, which bounds theta away from the poles.
+    """
+    if not min(values) < 0 < max(values):
+        raise ValueError("no chances give these values the average 0")
+    low = max((seen - 1) / value for seen, value in zip(chances, values, strict=True) if value > 0)
+    high = min((seen - 1) / value for seen, value in zip(chances, values, strict=True) if value < 0)
+    theta = 0.0
+    for _ in range(MOST_HALVINGS):
+        shares = [value / (1 + theta * value) for value in values]
+        height = sum(seen * share for seen, share in zip(chances, shares, strict=True))
+        slope = sum(seen * share * share for seen, share in zip(chances, shares, strict=True))
+        if height > 0:
+            low = theta
+        else:
+            high = theta
+        following = theta + height / slope
+        if not low <= following <= high:
+            following = (low + high) / 2
+        moved, theta = abs(following - theta), following
+        if moved <= ROOT_DONE * (1 + abs(theta)):
+            break
+    return [seen / (1 + theta * value) for seen, value in zip(chances, values, strict=True)]
+
+
+def at_score(chances: Sequence[float], score: float) -> list[float]:
+    """The likeliest chances, seen these, whose mean is `score`, 0 < score < 1."""
+    top = len(chances) - 1
+    return tilted(chances, [place / top - score for place in range(top + 1)])
+
+
+def log_ratio(counts: Counts, one: Sequence[float], other: Sequence[float]) -> float:
+    """Logarithm of the likelihood of the counts under `one` over that under `other`."""
+    return sum(count * log(p / q) for count, p, q in zip(counts, one, other, strict=True))
+
+
+def paired(games: Iterable[tuple[Hashable, int]]) -> list[int]:
+    """Half points of every complete pair, 0 to 4, in the order in which the pairs were completed.
+
+    Games come as (what the two games of a pair share, half points of the one side). A third game under one key
+    opens another pair.
+    """
+    waiting: dict[Hashable, int] = {}
+    found = []
+    for key, half_points in games:
+        if key in waiting:
+            found.append(waiting.pop(key) + half_points)
+        else:
+            waiting[key] = half_points
+    return found
+
+
+def counted(outcomes: Iterable[int], classes: int) -> tuple[int, ...]:
+    """How often each outcome came, worst first."""
+    counts = [0] * classes
+    for outcome in outcomes:
+        counts[outcome] += 1
+    return tuple(counts)
+
+
+def _spread(chances: Sequence[float], spreads: float) -> float:
+    """Variance of one observation's influence on (score - 1/2)/sd, itself `spreads`: 1 between equals."""
+    mean, variance = moments(chances)
+    off = [(place / (len(chances) - 1) - mean) / sqrt(variance) for place in range(len(chances))]
+    return sum(chance * (x - spreads * (x * x - 1) / 2) ** 2 for chance, x in zip(chances, off, strict=True))
+
+
+def _profile(regular: Sequence[float], score: float) -> tuple[float, float, float]:
+    """Ends of the 95 % interval of the score and the likelihood of superiority, by likelihood ratio (Wilks 1938)."""
+    number = sum(regular)
+    chances = [count / number for count in regular]
+
+    def far(mean: float) -> float:
+        """Standard deviations between the observed score and another."""
+        return sqrt(2 * max(0.0, log_ratio(regular, chances, at_score(chances, mean))))
+
+    def end(outside: float) -> float:
+        inside = score
+        while abs(outside - inside) > BOUND_DONE:
+            middle = (inside + outside) / 2
+            if not 0 < middle < 1:
+                break
+            if far(middle) < NORMAL_95:
+                inside = middle
+            else:
+                outside = middle
+        return inside
+
+    sign = 1 if score > 0.5 else -1
+    return end(0.0), end(1.0), NormalDist().cdf(sign * far(0.5))

@@ -1,0 +1,123 @@
+"""Statistics of a match by games and by pairs."""
+
+from __future__ import annotations
+
+from math import exp, isfinite, log, log10
+
+import pytest
+
+from enginetour.ratings.pentanomial import NELO_UNIT, at_score, counted, paired, statistics_of, tilted
+from enginetour.ratings.uncertainty import NORMAL_95
+
+
+@pytest.mark.parametrize(
+    ("counts", "score", "elo", "error", "los", "nelo"),
+    [
+        ((900, 2100, 1000), 0.5125, 8.6877, 7.4215, 0.989153, 12.6111),
+        ((30, 440, 1100, 500, 30), 0.507143, 4.9637, 5.5670, 0.959763, 9.3708),
+    ],
+)
+def test_published_figures(
+    counts: tuple[int, ...], score: float, elo: float, error: float, los: float, nelo: float
+) -> None:
+    """Elo, its error, LOS and nElo as printed, to the last printed digit."""
+    found = statistics_of(counts)
+    assert found.score == pytest.approx(score, abs=6e-7)
+    assert found.elo == pytest.approx(elo, abs=6e-5)
+    assert found.error == pytest.approx(error, abs=6e-5)
+    assert found.los == pytest.approx(los, abs=6e-7)
+    assert found.nelo == pytest.approx(nelo, abs=6e-5)
+    assert not found.by_profile
+
+
+def test_the_ends_are_the_error() -> None:
+    """The half-width is half of the way from one end to the other."""
+    found = statistics_of((900, 2100, 1000))
+    assert found.low is not None
+    assert found.high is not None
+    assert found.error == pytest.approx((found.high - found.low) / 2, rel=1e-12)
+
+
+def test_pairs_that_cancel_are_surer_than_their_games() -> None:
+    """A hundred openings, each won by White twice, say much; two hundred lone games say less."""
+    by_games, by_pairs = statistics_of((100, 0, 110)), statistics_of((0, 0, 100, 0, 5))
+    assert by_games.elo == pytest.approx(by_pairs.elo, abs=1e-2)
+    assert by_games.error is not None
+    assert by_pairs.error is not None
+    assert by_pairs.error < by_games.error / 3
+
+
+def test_nelo_is_sure_to_one_over_the_root_of_the_games_between_equals() -> None:
+    """Whatever the draws: that is what it is for."""
+    for counts, games in (((50, 300, 50), 400), ((10, 40, 100, 40, 10), 400)):
+        assert statistics_of(counts).nelo_error == pytest.approx(NORMAL_95 * NELO_UNIT / games**0.5, rel=1e-9)
+
+
+def test_nelo_of_a_one_sided_match_knows_that_its_spread_is_estimated() -> None:
+    """Two classes only: the delta method agrees with differentiating by hand."""
+    p, n = 0.9, 1000
+    found = statistics_of((100, 0, 900))
+    slope = 0.25 / (p * (1 - p)) ** 1.5 / 1  # of (p - 1/2)/sqrt(p(1-p))
+    assert found.nelo_error == pytest.approx(NORMAL_95 * NELO_UNIT * slope * (p * (1 - p) / n) ** 0.5, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "counts", [(0, 0, 1), (1, 0, 0), (0, 3, 0), (0, 0, 200, 0, 0), (0, 0, 0, 0, 9), (1, 2, 30), (2, 0, 2)]
+)
+def test_few_or_one_sided_games_claim_little(counts: tuple[int, ...]) -> None:
+    """Never plus-minus nothing, never infinite, never certain: the profile of the likelihood speaks."""
+    found = statistics_of(counts)
+    assert found.by_profile
+    assert found.error is None
+    assert 0 < found.los < 1
+    ends = [end for end in (found.low, found.elo, found.high) if end is not None]
+    assert ends
+    assert all(isfinite(end) for end in ends)
+    assert all(low + 1 < high for low, high in zip(ends, ends[1:], strict=False))
+
+
+def test_one_win_bounds_the_score_from_below_only() -> None:
+    """The chance of a win is at least e^(-1.96^2/2); there is no Elo, and LOS is that of a ratio of two."""
+    found = statistics_of((0, 0, 1))
+    assert found.elo is None
+    assert found.high is None
+    assert found.nelo is None
+    assert found.low == pytest.approx(-400 * log10(exp(NORMAL_95**2 / 2) - 1), abs=2)
+    assert found.los == pytest.approx(0.8805, abs=2e-3)  # Phi(sqrt(2 ln 2))
+
+
+def test_no_game_has_no_statistics() -> None:
+    """Nor have counts of a shape we do not know."""
+    for counts in ((0, 0, 0), (1, 2), (1, 2, 3, 4), (-1, 2, 3)):
+        with pytest.raises(ValueError, match=r"game|count"):
+            statistics_of(counts)
+
+
+def test_the_tilt_is_the_likeliest() -> None:
+    """It sums to one, has the mean asked for, and its neighbours along the constraints are less likely."""
+    seen = [0.2, 0.5, 0.3]
+    found = at_score(seen, 0.6)
+    assert sum(found) == pytest.approx(1, abs=1e-14)
+    assert found[1] / 2 + found[2] == pytest.approx(0.6, abs=1e-14)
+
+    def height(chances: list[float]) -> float:
+        return sum(s * log(p) for s, p in zip(seen, chances, strict=True))
+
+    for aside in (1e-4, -1e-4):
+        assert height([found[0] + aside, found[1] - 2 * aside, found[2] + aside]) < height(found)
+
+
+def test_the_tilt_keeps_its_digits_next_to_a_pole() -> None:
+    """A class that was hardly seen carries nearly all of the weight."""
+    found = at_score([1 - 1e-9, 5e-10, 5e-10], 0.999)
+    assert found[1] / 2 + found[2] == pytest.approx(0.999, rel=1e-6)  # 1e-16 of 5e-10
+    assert all(chance > 0 for chance in found)
+    with pytest.raises(ValueError, match="average 0"):
+        tilted([0.5, 0.5], [1.0, 2.0])
+
+
+def test_pairs_are_completed_in_any_order() -> None:
+    """A pair stands where its second game ended; a lone game waits; a third game opens another pair."""
+    games = [("a", 2), ("b", 0), ("b", 1), ("c", 2), ("a", 2), ("a", 1), ("a", 0)]
+    assert paired(games) == [1, 4, 1]
+    assert counted([1, 4, 1], 5) == (0, 2, 0, 0, 1)
