@@ -7,7 +7,7 @@ import pytest
 
 from enginetour.adapters import cecp_lines
 from enginetour.adapters.cecp_setup import edit_lines, feature_wishes, time_lines
-from enginetour.adapters.features import Features
+from enginetour.adapters.features import MOST_OPTIONS, Features
 from enginetour.adapters.features import read_option as read_feature_option
 from enginetour.adapters.said import Thought
 from enginetour.errors import Unsupported
@@ -26,6 +26,16 @@ def test_features_are_read_leniently() -> None:
     assert features.on("time", default=True)
     assert features.values["myname"] == "Two Words"
     assert Features().read("myname=Fairy-Stockfish")[0] == ["myname"]
+
+
+@pytest.mark.timeout(5)
+def test_features_without_end_cost_nothing() -> None:
+    """A word as long as a line may be is passed over at once, and options are kept up to a bound."""
+    features = Features()
+    assert features.read("x" * 60_000) == ([], [])
+    for number in range(2 * MOST_OPTIONS):
+        features.read(f'option="{number} -button"')
+    assert len(features.options) == MOST_OPTIONS
 
 
 @pytest.mark.parametrize(

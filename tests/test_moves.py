@@ -77,3 +77,10 @@ def test_a_promotion_needs_a_piece(text: str) -> None:
 def test_a_lenient_reader_makes_a_queen(text: str) -> None:
     """Only where the engine's file says so."""
     assert read_move(chess.Board(PROMOTION), text, lenient_promotion=True)[0] == chess.Move.from_uci("e7d8q")
+
+
+@pytest.mark.timeout(5)
+def test_a_long_answer_is_no_move_and_costs_nothing() -> None:
+    """An answer as long as a line may be is refused at once: the opponent's clock may be running."""
+    assert read_move(chess.Board(), "e2e4" + "." * 60_000 + "x") == (None, False)
+    assert read_move(chess.Board(), "e2e4" + "!?" * 3) == (chess.Move.from_uci("e2e4"), True)

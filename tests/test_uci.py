@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from enginetour.adapters import uci
 from enginetour.adapters.base import Ask
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Thought
@@ -141,6 +142,15 @@ def test_odd_options_are_one_warning_a_kind() -> None:
     assert end is None
     assert sorted(engine.notes) == ["double-option", "odd-option"]
     assert "a name type type" in [option.name for option in engine.declared]
+
+
+def test_options_without_end_are_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory does not grow with what an engine declares; one warning says so."""
+    monkeypatch.setattr(uci, "MOST_OPTIONS", 3)
+    engine, end = shaken()
+    assert end is None
+    assert [option.name for option in engine.declared] == ["Hash", "Ponder", "Clear Hash"]
+    assert list(engine.notes) == ["many-options"]
 
 
 def test_a_wrong_option_is_never_sent() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from enginetour.adapters.options import MOST_OPTIONS
 from enginetour.adapters.said import whole
 from enginetour.task import Declared
 
 # Also several a line, quoted or not, with blanks around: NAME=VALUE, NAME="two words".
-_PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:\"([^\"]*)\"?|'([^']*)'?|(\S*))")
+# It begins at the start of a word only: a line of letters would cost its square otherwise.
+_PAIR = re.compile(r"(?<!\w)([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:\"([^\"]*)\"?|'([^']*)'?|(\S*))")
 # The kind is the last known one: a name may hold a dash and a word.
 _OPTION = re.compile(r"\s*(\S.*)\s+-(check|spin|combo|string|file|path|slider|button|save|reset)(?=\s|$)(.*)")
 KNOWN = frozenset(
@@ -44,7 +46,7 @@ class Features:
                 accepted.append(name)
             if name == "option":
                 option = read_option(value)
-                if option is not None:
+                if option is not None and len(self.options) < MOST_OPTIONS:
                     self.options.setdefault(option.name.casefold(), option)
             else:
                 self.values[name] = value

@@ -10,6 +10,7 @@ _PLAIN = re.compile(r"([a-h][1-8])[-x]?([a-h][1-8])(?:[=(/]?([nbrq])\)?)?", re.I
 _TRAILING = re.compile(r"[+#!?.,;]+$")
 _BARE_PROMOTION = re.compile(r"([a-h][18])[(/]?([NBRQnbrq])\)?$")
 # King takes rook: the Chess960 form of castling, tolerated in standard chess.
+LONGEST = 16  # characters of a move in any form, marks included: a7xb8=(Q)+!? has 13
 _ROOK_TAKING = frozenset({"e1h1", "e1a1", "e8h8", "e8a8"})
 _PROMOTIONS = frozenset("nbrq")
 
@@ -28,7 +29,7 @@ def read_move(board: chess.Board, text: str, *, lenient_promotion: bool = False)
         else:
             if board.is_legal(move):
                 return move, False
-    meant = _odd(board, text, lenient_promotion)
+    meant = _odd(board, text, lenient_promotion) if len(text) <= LONGEST else None
     return meant, meant is not None and meant.uci() != text
 
 

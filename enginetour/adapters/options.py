@@ -19,6 +19,7 @@ STANDARD = (
     ("UCI_AnalyseMode", "false"),
     ("UCI_Variant", "chess"),
 )
+MOST_OPTIONS = 20_000  # kept of one engine: ten thousand are tolerated (reliability 2.1), memory has an end
 TEXTS = frozenset({"string", "file", "path"})
 PRESSED = frozenset({"button", "save", "reset"})
 NUMBERS = frozenset({"spin", "slider"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enginetour.adapters import options
 from enginetour.adapters.base import Ask, Engine, Script, Setup
+from enginetour.adapters.options import MOST_OPTIONS
 from enginetour.adapters.said import Said, Thought, What, printable
 from enginetour.adapters.uci_lines import last_thought, plain, read_option
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
@@ -153,6 +154,8 @@ class UciEngine(Engine):
         option = read_option(line)
         if option is None:
             self.note("odd-option", f"an option that cannot be used: {printable(line)}")
+        elif len(self._options) >= MOST_OPTIONS:
+            self.note("many-options", f"declares more than {MOST_OPTIONS} options; the rest is not known")
         elif self._options.setdefault(option.name.casefold(), option) is not option:
             self.note("double-option", f"option {printable(option.name)!r} declared twice, the first counts")
 
