@@ -30,6 +30,11 @@ def finished_line(number: int, game: Game) -> str:
     return safe(f"Finished game {number} ({names}): {game.outcome} {{{game.cause}}}")
 
 
+def _about(engine: str, cause: str) -> str:
+    """Who and what, the name once: some causes begin with it, those of the host have none."""
+    return cause if not engine or cause.startswith(engine) else f"{engine}: {cause}"
+
+
 class Lines(Watcher):
     """One line a game, the decisions of the format, and now and then how far it is."""
 
@@ -42,7 +47,7 @@ class Lines(Watcher):
         click.echo(finished_line(number, game))
         for incident in game.incidents:
             kind = "warning" if incident.is_warning else "incident"
-            click.echo(safe(f"  {kind}: {incident.engine}: {incident.cause}   enginetour games {number}"))
+            click.echo(safe(f"  {kind}: {_about(incident.engine, incident.cause)}   enginetour games {number}"))
         for note in notes:
             click.echo(safe(f"  {note.text}"))
         self.due -= 1
@@ -76,7 +81,7 @@ class LiveTable(Watcher):
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Remember what deserves a line below the table."""
         if game.outcome is Outcome.VOID or any(not incident.is_warning for incident in game.incidents):
-            words = f"last incident: {number}  {game.culprit}: {game.cause}   enginetour games {number}"
+            words = f"last incident: {number}  {_about(game.culprit, game.cause)}   enginetour games {number}"
             self.incident = [safe(words)]  # stays while decisions come and go
         for note in notes:
             self._say(note.text)
