@@ -6,11 +6,19 @@ import chess
 import pytest
 
 from enginetour.adapters import cecp_lines
+from enginetour.adapters.base import Ask, Setup
+from enginetour.adapters.cecp import CecpEngine
 from enginetour.adapters.cecp_setup import edit_lines, feature_wishes, time_lines
-from enginetour.adapters.features import MOST_OPTIONS, Features
+from enginetour.adapters.features import Features
 from enginetour.adapters.features import read_option as read_feature_option
-from enginetour.adapters.said import Thought
+from enginetour.adapters.intake import Intake
+from enginetour.adapters.options import MOST_OPTIONS
+from enginetour.adapters.position import Position
+from enginetour.adapters.said import Said, Thought, What
+from enginetour.adapters.start import open_engine
 from enginetour.errors import Unsupported
+from enginetour.referee.converse import converse
+from enginetour.referee.link import Link
 from enginetour.task import Declared, EngineSpec, Quirks
 from enginetour.timecontrol import TimeControl
 from tests.playing import game, scripted, sound
@@ -164,7 +172,7 @@ def test_nodes_need_nps() -> None:
 
 def test_a_position_by_edit() -> None:
     """With Black to move a White move goes first, for `edit` keeps the turn."""
-    lines = [line.decode() for line in edit_lines(chess.Board("4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"))]
+    lines = [line.decode() for line in edit_lines(chess.Board("4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"), b"a2a3")]
     assert lines == ["a2a3", "edit", "#", "Ke1", "Pe2", "c", "Ke8", "."]
 
 
@@ -179,7 +187,13 @@ def test_a_position_by_edit() -> None:
 def test_what_edit_cannot_say(fen: str) -> None:
     """Other castling rights than the squares give, en passant, counters."""
     with pytest.raises(Unsupported):
-        edit_lines(chess.Board(fen))
+        edit_lines(chess.Board(fen), b"a2a3")
+
+
+def test_edit_in_the_engines_own_words() -> None:
+    """The move that gives Black the turn is announced as all moves are; rights that nobody has are none."""
+    lines = edit_lines(chess.Board("4k3/8/8/8/8/8/4P3/4K3 b KQkq - 0 1"), b"usermove a3")
+    assert lines[:2] == [b"usermove a3", b"edit"]
 
 
 def wishes(options: tuple[tuple[str, str], ...], features: str, **quirks: bool) -> tuple[object, ...]:
@@ -200,6 +214,75 @@ def test_memory_and_cores_stand_for_options() -> None:
     assert len(problems) == 2
     assert wishes((("Hash", "x"),), "memory=1")[2] == ("option 'Hash' is a whole number above 0, found 'x'",)
     assert wishes((("Hash", "8"),), 'memory=1 option="Hash -spin 1 1 9"') == ((("Hash", "8"),), [], ())
+
+
+def cecp_engine(*features: str) -> CecpEngine:
+    """An engine that has shaken hands and declares more than it did; it is dead, and can still be asked for words."""
+    engine = open_engine(scripted("cecp"))
+    assert isinstance(engine, CecpEngine)
+    assert converse({engine: engine.handshake()}, Link())[engine] is None
+    for feature in features:
+        engine.features.read(feature)
+    return engine
+
+
+def after(*moves: str) -> Position:
+    position = Position()
+    for text in moves:
+        position.push(chess.Move.from_uci(text))
+    return position
+
+
+def test_moves_in_san_whenever_san_was_declared() -> None:
+    """Features may come in the middle of a game; the next move is told in the form they ask for."""
+    engine = cecp_engine()
+    control = TimeControl.parse("10")
+    lines = engine.go_lines(Ask(after("e2e4"), white=False, tc=control)).split(b"\n")
+    assert b"usermove e2e4" in lines
+    engine.features.read("san=1 usermove=0")
+    lines = engine.go_lines(Ask(after("e2e4", "e7e5", "g1f3"), white=False, tc=control)).split(b"\n")
+    assert b"Nf3" in lines
+    engine.kill()
+
+
+def test_a_new_game_forgets_the_moves_of_the_last() -> None:
+    """A numbered move is an echo of a move of this game only."""
+    engine = cecp_engine()
+    control = TimeControl.parse("10")
+    engine.go_lines(Ask(after("g1f3"), white=False, tc=control))
+    assert converse({engine: engine.new_game(Setup(Position(), control))}, Link())[engine] is None
+    engine.go(Ask(Position(), white=True, tc=control))
+    engine.intake = Intake()
+    engine.intake.feed(b"1. g1f3\n")
+    assert engine.heard() is None
+    held = engine.overdue()
+    assert held is not None
+    assert held.text == "g1f3"
+    engine.kill()
+
+
+def test_a_refused_move_of_the_opening_is_no_ones_loss() -> None:
+    """Whichever of its moves is refused, the engine cannot be told the position."""
+    engine = cecp_engine()
+    script = engine.new_game(Setup(after("e2e4", "e7e5"), TimeControl.parse("10")))
+    next(script)
+    script.send(Said(What.PONG))
+    engine.intake = Intake()
+    engine.intake.feed(b"Illegal move: e2e4\n")
+    said = engine.heard()
+    with pytest.raises(Unsupported, match="refuses the opening"):
+        script.send(said)
+    engine.kill()
+
+
+def test_an_unknown_feature_is_rejected_without_a_warning() -> None:
+    """Engines may declare what they like."""
+    engine = cecp_engine()
+    engine.intake.feed(b"feature wheel=3\n")
+    engine.heard()
+    assert engine.process.traffic(1)[0].endswith("> rejected wheel")
+    assert not engine.notes
+    engine.kill()
 
 
 def test_what_a_cecp_engine_hears() -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from enginetour.adapters import cecp
+from enginetour.adapters import cecp_listening
 from enginetour.errors import MachineFailure
 from enginetour.model import Game, Opening, Outcome, Termination
 from enginetour.referee.link import Link
@@ -191,6 +191,22 @@ def test_odd_forms_of_moves_are_understood_with_a_warning(protocol: Protocol, fa
     assert [warning.partition(":")[0] for warning in played.white.warnings] == ["odd-move"]
 
 
+def test_castling_by_letters_is_ordinary_in_cecp() -> None:
+    """O-O is a form of the protocol's own; in UCI it is odd, and understood."""
+    opening = Opening(fen="4k3/7p/8/8/8/8/7P/4K2R w K - 0 1")
+    for protocol, warnings in (("cecp", 0), ("uci", 1)):
+        white = scripted(protocol, "castles", at=1)  # type: ignore[arg-type]
+        played = game(white, sound(moves="h7h6"), opening=opening, max_moves=1)
+        assert played.moves[0].uci == "e1g1"
+        assert len(played.white.warnings) == len(played.incidents) == warnings
+
+
+def test_thinking_lines_with_a_dot_after_the_depth() -> None:
+    """They look like a numbered move at first and are thinking lines all the same."""
+    played = drawn(game(scripted("cecp", "dotted-depth"), sound()))
+    assert {(move.score, move.depth) for move in played.moves} == {(31, 5)}
+
+
 def test_numbers_beyond_sense_are_clamped() -> None:
     """A score of 25 digits is cut to 64 bits, a PV of thousands of plies is cut."""
     played = drawn(game(scripted("uci", "absurd"), sound()))
@@ -304,6 +320,18 @@ def test_a_resignation_ends_the_game_at_once(fault: str) -> None:
     assert not played.culprit
 
 
+@pytest.mark.timeout(30)  # half of what the engine has on its clock: it is heard at once
+@pytest.mark.parametrize(
+    ("fault", "termination"),
+    [("resigns-at-a-fence", Termination.RESIGN), ("blames-at-a-fence", Termination.FALSE_CLAIM)],
+)
+def test_what_is_said_at_a_fence_counts(fault: str, termination: Termination) -> None:
+    """A resignation or a claim is heard though it comes while a pong is waited for."""
+    played = game(scripted("cecp", fault, at=3, fence="wait"), sound())
+    assert (played.outcome, played.termination) == (Outcome.BLACK, termination), played.cause
+    assert played.plies == 4
+
+
 @pytest.mark.parametrize("fault", ["win", "move-and-win", "blames", "error-blames"])
 def test_a_false_claim_loses(fault: str) -> None:
     """A win that is not on the board, and a legal move called illegal, lose the game."""
@@ -357,7 +385,7 @@ def test_old_ways_to_announce_a_move(fault: str) -> None:
 
 def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
     """Held back because it may be an echo, it is the answer at the deadline, and in time if it came in time."""
-    monkeypatch.setattr(cecp, "HELD_NS", 10**11)
+    monkeypatch.setattr(cecp_listening, "HELD_NS", 10**11)
     played = game(sound(), scripted("cecp", "numbered"), black_tc="0.3", max_moves=2)
     assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 4), played.cause
 

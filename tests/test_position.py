@@ -50,9 +50,11 @@ def test_a_long_game_begins_anew_after_an_irreversible_move() -> None:
     assert len(position.moves) > 300
 
 
-def test_san_is_kept_for_those_who_want_it() -> None:
-    """The last move in SAN, as it was before it was played."""
+def test_the_last_move_in_san() -> None:
+    """As it was written before it was played, whenever it is asked for."""
     position = Position()
-    position.with_san = True
+    assert position.last_san == ""
     position.push(chess.Move.from_uci("g1f3"))
+    before = position.board.fen(), position.line
     assert position.last_san == "Nf3"
+    assert (position.board.fen(), position.line) == before

@@ -14,7 +14,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from enginetour.adapters.position import Position
-from enginetour.adapters.said import NO_THOUGHT, Said, Thought, What
+from enginetour.adapters.said import Said, Thought, What
 from enginetour.adapters.wire import Wire
 from enginetour.errors import EngineStalled, StartFailed
 from enginetour.timecontrol import TimeControl
@@ -92,6 +92,11 @@ class Engine(Wire):
         """Whether this process, as it was used so far, can be told this control."""
         del tc
         return True
+
+    def usual(self, text: str) -> bool:
+        """Whether a move in an odd form is no oddity in its protocol."""
+        del text
+        return False
 
     def game_over(self, result: str, why: str) -> bytes:
         """What to tell it when a game has ended; b"" for nothing."""
@@ -256,11 +261,6 @@ class Engine(Wire):
     def ready_ns(self) -> int:
         """A fence between games."""
         return int(self.spec.quirks.ready_timeout * 1e9)
-
-    def own_thought(self, *, white: bool) -> Thought:
-        """What it thought in its last search."""
-        text, self.search_text = self.search_text, b""
-        return self.thought(text, white=white) if text else NO_THOUGHT
 
     def kill(self) -> None:
         """SIGKILL to its group, now."""

@@ -77,15 +77,15 @@ def _level(stage: Stage) -> bytes:
     return f"level {stage.moves} {base} {seconds_text(stage.increment_ms)}".encode("ascii")
 
 
-def edit_lines(board: chess.Board) -> list[bytes]:
+def edit_lines(board: chess.Board, white_move: bytes) -> list[bytes]:
     """A bare position for an engine without setboard, in force mode right after `new`.
 
-    `edit` cannot say whose move it is, so with Black to move a White move goes first. It cannot say castling
+    `edit` cannot say whose move it is, so with Black to move `white_move` goes first. It cannot say castling
     rights (taken from king and rook squares), en passant and counters: Unsupported when they differ.
     """
-    if board.castling_rights != _given_rights(board) or board.has_legal_en_passant() or board.halfmove_clock:
+    if board.clean_castling_rights() != _given_rights(board) or board.has_legal_en_passant() or board.halfmove_clock:
         raise Unsupported(f"cannot set position {board.fen()} by edit: castling rights, en passant or counters differ")
-    lines = [b"a2a3"] if board.turn == chess.BLACK else []
+    lines = [white_move] if board.turn == chess.BLACK else []
     lines += [b"edit", b"#"]
     for color in chess.COLORS:
         if color == chess.BLACK:

@@ -17,17 +17,23 @@ class Position:
         # python-chess keeps rights clean from the first push on; keys of repetitions need them clean before.
         self.board.castling_rights = self.board.clean_castling_rights()
         self.moves: list[str] = []  # UCI, all plies from the start position
-        self.with_san = False  # someone is told moves in SAN
-        self.last_san = ""
         self.anchor = 0  # plies up to and with the last irreversible move
         self.line = b"position startpos" if fen is None else b"position fen " + self.board.fen().encode("ascii")
         self._words_begun = False
 
+    @property
+    def last_san(self) -> str:
+        """The last move as SAN, "" without one. Some 20 us, for the few engines that are told moves so."""
+        if not self.moves:
+            return ""
+        move = self.board.pop()
+        san = self.board.san(move)
+        self.board.push(move)
+        return san
+
     def push(self, move: chess.Move) -> bool:
         """Play a legal move; true if it was irreversible (no earlier position can come again)."""
         board = self.board
-        if self.with_san:
-            self.last_san = board.san(move)
         irreversible = board.is_irreversible(move)
         board.push(move)
         text = move.uci()

@@ -51,7 +51,7 @@ class Wire(ABC):
     @property
     def due_ns(self) -> int | None:
         """When `heard` is worth calling without any new byte; None: never."""
-        return self._poke_ns or None
+        return self._last_write_ns if self._unheard else self._poke_ns or None
 
     @abstractmethod
     def _heard(self) -> Said | None:

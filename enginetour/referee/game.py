@@ -235,7 +235,7 @@ class Contest:
     def _read(self, seat: Seat, said: Said) -> chess.Move | None:
         lenient = seat.side.spec.quirks.lenient_promotion
         move, odd = read_move(self._position.board, said.text, lenient_promotion=lenient)
-        if move is not None and odd:
+        if move is not None and odd and not seat.engine.usual(said.text):
             seat.engine.note("odd-move", f"wrote {printable(said.text)!r} for {move.uci()}")
         return move
 

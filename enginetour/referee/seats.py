@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from enginetour.adapters.base import Ask, Engine, Script, Setup
 from enginetour.adapters.position import Position
-from enginetour.adapters.said import Thought
 from enginetour.adapters.start import open_engine
 from enginetour.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed
 from enginetour.model import Incident
@@ -29,7 +28,6 @@ class Seat:
         self.clock = Clock(side, rules.hang_limit)
         self.searched = False  # set thinking in this game
         self.draw_claimed = False  # said "1/2-1/2" and has not moved since
-        self.thoughts: list[Thought] = []
         self.warnings: list[str] = []
         self._engine: Engine | None = None
 

@@ -161,6 +161,11 @@ class Scripted:
             return
         if self.fault == "late-pong":
             time.sleep(self.seconds)
+        if self.searches == self.at - 1:
+            if self.fault == "resigns-at-a-fence":
+                self.say("resign")
+            if self.fault == "blames-at-a-fence":
+                self.say(f"Illegal move: {self.opponent}")
         self.say(text)
         if self.fault == "double-pong":
             self.say(text)
@@ -186,7 +191,7 @@ class Scripted:
         if self.protocol == "uci":
             self.say("info depth 5 seldepth 9 score cp 31 nodes 1234 nps 9 time 1 pv g1f3 g8f6", "info string hello")
         else:
-            self.say("5 31 1 1234 g1f3 g8f6")
+            self.say(f"{'5.' if self.fault == 'dotted-depth' else '5'} 31 1 1234 g1f3 g8f6")
 
     def search(self, rest):
         self.searches += 1
@@ -313,6 +318,9 @@ class Scripted:
         os.write(1, (f"bestmove {move[:3]}" if self.protocol == "uci" else f"move {move[:3]}").encode())
         os._exit(5)
 
+    def do_castles(self, move):
+        self.answer("O-O")
+
     def do_upper(self, move):
         self.answer(move.upper())
 
@@ -338,6 +346,11 @@ class Scripted:
     def do_mate_claim(self, move):
         self.say("info depth 3 score mate 1 nodes 10 pv g1f3" if self.protocol == "uci" else "3 100001 1 10 g1f3")
         return False
+
+    def do_resigns_at_a_fence(self, move):
+        """All was said before."""
+
+    do_blames_at_a_fence = do_resigns_at_a_fence
 
     def do_resign(self, move):
         self.say("resign")
