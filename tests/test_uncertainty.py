@@ -4,7 +4,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from enginetour.ratings.likelihood import Fit, GaussianPrior, fit
+from enginetour.ratings.likelihood import Fit, GaussianPrior, ModelName, fit
 from enginetour.ratings.pairs import Counts
 from enginetour.ratings.uncertainty import NORMAL_95, errors_of
 
@@ -136,3 +136,42 @@ def test_unbeaten_bounds_are_lopsided() -> None:
     errors = errors_of(fit({("A", "B"): (10, 0, 0)}, prior=GaussianPrior(350.0)))
     down, up = errors.bounds(0) or (0, 0)
     assert up > down > 100
+
+
+@pytest.mark.parametrize("model", ["davidson", "raokupper"])
+def test_models_with_draws_invert_their_curvature(model: ModelName) -> None:
+    """In closed form by the delta method: sd of ln(W/L), or of half the difference of two logits."""
+    errors = errors_of(fit(MATCH, model=model))
+    unit, won, drawn, lost = 400 / np.log(10), 30, 40, 15
+    if model == "davidson":
+        exact = unit * (1 / won + 1 / lost) ** 0.5
+        assert errors.draw_sd == pytest.approx((1 / drawn + (1 / won + 1 / lost) / 4) ** 0.5, rel=1e-9)
+    else:
+        up, down = 1 / (won + drawn) + 1 / lost, 1 / (lost + drawn) + 1 / won  # variances of the logits of L and W
+        shared = 1 / won / lost * 85 / ((won + drawn) / won * (lost + drawn) / lost)  # minus their covariance
+        exact = unit * (up + down + 2 * shared) ** 0.5 / 2
+        assert errors.draw_sd == pytest.approx(unit * (up + down - 2 * shared) ** 0.5 / 2, rel=1e-9)
+    assert errors.difference_sd(0, 1) == pytest.approx(exact, rel=1e-9)
+    assert errors.sd == pytest.approx([exact / 2] * 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("model", ["davidson", "raokupper"])
+def test_expected_draws_between_equals(model: ModelName) -> None:
+    """Between equals the model's own draw rate is reported; of equals' games it is the counted one."""
+    assert errors_of(fit({("A", "B"): (30, 40, 30)}, model=model)).draw_rate == pytest.approx(0.4, abs=1e-9)
+    assert errors_of(fit({("A", "B"): (5, 0, 5)}, model=model)).draw_sd is None
+
+
+@pytest.mark.parametrize("model", ["davidson", "raokupper"])
+def test_bounds_of_models_with_draws(model: ModelName) -> None:
+    """At a bound the likelihood with the draw parameter held has fallen by 1.92; long matches are normal."""
+    made = fit({("A", "B"): (6, 3, 2)}, model=model)
+    errors = errors_of(made)
+    drop = NORMAL_95**2 / 2 * errors.covariance[0, 0] / errors.inverse[0, 0]
+    down, up = errors.bounds(0) or (0, 0)
+    for end in (-down, up):
+        at = made.at + np.array([end, -end, 0, 0]) / made.unit
+        assert made.problem.height(made.at) - made.problem.height(at) == pytest.approx(drop, abs=1e-6)
+    assert up > down
+    many = errors_of(fit({("A", "B"): (3000, 4000, 2800)}, model=model))
+    assert many.bounds(0) == pytest.approx([NORMAL_95 * many.sd[0]] * 2, rel=1e-3)

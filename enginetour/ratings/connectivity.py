@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from enginetour.ratings.pairs import Counts, Index, Pairs, pairs_of
 
+MOST_ROUNDS = 100  # a round reads all arrows; only chains of versions are longer
 Parts = tuple[tuple[str, ...], ...]
 
 
@@ -67,20 +68,19 @@ def _one(pairs: Pairs, takers: Index, givers: Index) -> bool:
     met = pairs.played > 0
     if not met.any():
         return False
-    arrows = np.zeros((len(met), len(met)), dtype=np.bool_)
-    arrows[takers, givers] = True
     first = int(np.argmax(met))
-    return bool(_reached(arrows, first)[met].all() and _reached(arrows.T, first)[met].all())
+    return all(_reached(*ends, first, met) for ends in ((takers, givers), (givers, takers)))
 
 
-def _reached(arrows: NDArray[np.bool_], first: int) -> NDArray[np.bool_]:
-    seen = np.zeros(len(arrows), dtype=np.bool_)
+def _reached(tails: Index, heads: Index, first: int, met: NDArray[np.bool_]) -> bool:
+    """All that met somebody, along the arrows; False also after so many rounds that a graph library is quicker."""
+    seen = ~met
     seen[first] = True
-    border = seen.copy()
-    while border.any():
-        border = arrows[border].any(axis=0) & ~seen
-        seen |= border
-    return seen
+    for _ in range(MOST_ROUNDS):
+        seen[heads[seen[tails]]] = True
+        if seen.all():
+            return True
+    return False
 
 
 def _all_met(pairs: Pairs) -> Parts:

@@ -1,14 +1,15 @@
-"""Ratings of greatest likelihood: the logistic model, a draw counting as half a win and half a loss (Ordo's estimator).
+"""Ratings of greatest likelihood, by Newton's method, so chains of versions are exact too.
 
-P(White scores) = 1/(1+10^(-(R_w + adv - R_b)/scale)). Everything in and out is in points of the scale (400: Elo);
-inside, points times ln10/scale. Newton's method on the dense system, so chains of versions are exact too.
-Names are sorted first: the order of games never shows, not even in the last bit.
+Everything in and out is in points of the scale (400: Elo); inside, points times ln10/scale. White's gap is
+R_w + adv - R_b; the models say what follows from it. Points of davidson and raokupper are not Elo points:
+`Fit.point` says what one is worth. Names are sorted first: the order of games never shows, not even in the last bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf, isfinite, log
 from typing import Literal
 
@@ -16,9 +17,14 @@ import numpy as np
 
 from enginetour.errors import InputRefused
 from enginetour.ratings.connectivity import groups
+from enginetour.ratings.curvature import Curvature, curvature
+from enginetour.ratings.models import MODELS, Model, Slopes, Tally
 from enginetour.ratings.pairs import Counts, Index, Pairs, Vector, pairs_of
+from enginetour.ratings.priors import Belief, GaussianPrior, Prior, VirtualDraws, belief_of, with_virtual_draws
 
-Spread = float | Mapping[str, float]
+__all__ = ["ELO_SCALE", "Fit", "GaussianPrior", "ModelName", "Undetermined", "fit"]
+
+ModelName = Literal["logistic", "davidson", "raokupper"]
 
 ELO_SCALE = 400.0  # Elo 1978: points between engines at ten to one
 STEP_LIMIT = 4.0  # natural units, 695 Elo: a Newton step from far away overshoots
@@ -26,46 +32,70 @@ STEP_DONE = 1e-8  # natural units; Newton has squared its error once more by the
 STEP_ROUNDING = 1e-12  # natural units: what double precision leaves of a step in large pools
 RESIDUAL_DONE = 1e-9  # points per engine, ten times better than promised
 UPHILL = 1e-9  # share of the log likelihood that is rounding
-RUNAWAY = 30.0  # natural units: e^30 to one is no White advantage but a missing bound
+RUNAWAY = 30.0  # natural units: e^30 to one is no White advantage or draw parameter but a missing bound
 MOST_STEPS = 1000  # far above any pool that has a maximum
+PATIENCE = 15  # steps by conjugate gradients; a mesh takes 9, a chain of 3,000 versions 129
 IDENTIFIED = 1e-9  # share of the advantage's curvature that ratings may not explain away
+ONE_EACH = Tally(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals: they bound the draws
 
 
 class Undetermined(InputRefused):
     """The games have no likelihood maximum at finite ratings."""
 
 
-@dataclass(frozen=True, slots=True)
-class GaussianPrior:
-    """What is believed before any game, in points; one for all or by name. Means make loose anchors.
-
-    `mean` None: about the pool's own average, wherever that lies. Of a name not in `sd` nothing is believed.
-    """
-
-    sd: Spread = 350.0
-    mean: Spread | None = None
-
-    def sd_of(self, name: str) -> float:
-        """Infinite where nothing is believed."""
-        return self.sd.get(name, inf) if isinstance(self.sd, Mapping) else self.sd
-
-    def mean_of(self, name: str) -> float | None:
-        """None: the pool's average."""
-        return self.mean.get(name, 0.0) if isinstance(self.mean, Mapping) else self.mean
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fit:
-    """The maximum. Arrays run over `names`; `precision` is the prior's part of the curvature in natural units."""
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is climbed, likelihood and prior, over the `free` unknowns: ratings, then advantage, then draw parameter."""
 
     pairs: Pairs
+    model: Model
+    belief: Belief
+    free: Index
+    level_free: bool
+    imagined: bool  # ONE_EACH counts too
+
+    def gaps(self, at: Vector) -> Vector:
+        """White's gap in each row."""
+        return np.asarray(at[self.pairs.white] - at[self.pairs.black] + at[-2])
+
+    def height(self, at: Vector) -> float:
+        """Log likelihood plus log prior, without constants."""
+        imagined = self.model.height(ONE_EACH, np.zeros(1), at[-1]) if self.imagined else 0.0
+        return self.model.height(self.pairs, self.gaps(at), at[-1]) + self.belief.height(at[:-2]) + imagined
+
+    def slopes(self, at: Vector) -> tuple[Vector, Curvature]:
+        """Points scored beyond expectation, per engine and for White, the prior's pull with them; the curvature."""
+        slopes = self.model.slopes(self.pairs, self.gaps(at), at[-1])
+        if self.imagined:
+            more = self.model.slopes(ONE_EACH, np.zeros(1), at[-1])
+            draw = (slopes.draw_score + more.draw_score, slopes.draw_curve + more.draw_curve)
+            slopes = Slopes(slopes.score, slopes.curve, slopes.cross, *draw)
+        engines = self.pairs.per_engine(slopes.score, -slopes.score) + self.belief.pull(at[:-2])
+        gradient = np.append(engines, (slopes.score.sum(), slopes.draw_score))
+        return gradient, curvature(self.pairs, slopes, self.belief, at[:-2], self.free, level_free=self.level_free)
+
+    def uphill(self, at: Vector, step: Vector, here: float) -> tuple[Vector, float]:
+        """The step from height `here`, limited and halved until it leads uphill but for rounding; the new height."""
+        step = step * (STEP_LIMIT / max(float(np.abs(step).max()), STEP_LIMIT))
+        while not (there := self.height(at + step)) >= here - UPHILL * (1 + abs(here)):
+            step = step / 2
+        return step, there
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The maximum. Arrays run over `names`; `at` holds all unknowns in natural units."""
+
+    pairs: Pairs
+    problem: Problem
+    at: Vector
     ratings: Vector
     advantage: float
     advantage_fitted: bool
+    draw: float | None  # nu, or drawElo; None where the model has none
+    draw_fitted: bool
     fixed: frozenset[int]
-    precision: Vector
     scale: float
-    level_free: bool
     residual: float  # largest distance from the score equations, points per engine
     steps: int
 
@@ -75,152 +105,144 @@ class Fit:
         return self.pairs.names
 
     @property
+    def model(self) -> str:
+        """Its name."""
+        return self.problem.model.name
+
+    @property
+    def level_free(self) -> bool:
+        """Neither anchors nor a prior say where the ratings lie."""
+        return self.problem.level_free
+
+    @property
     def unit(self) -> float:
         """Points of the scale in one natural unit."""
         return self.scale / log(10)
+
+    @property
+    def point(self) -> float:
+        """Elo points that one point of the ratings is worth near equality."""
+        return self.problem.model.point(float(self.at[-1]))
+
+    @cached_property
+    def curvature(self) -> Curvature:
+        """At the maximum."""
+        return self.problem.slopes(self.at)[1]
 
     def by_name(self) -> dict[str, float]:
         """The ratings in points."""
         return dict(zip(self.names, self.ratings.tolist(), strict=True))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Problem:
-    """What is climbed, likelihood and prior, over the `free` unknowns: ratings, then the advantage."""
-
-    pairs: Pairs
-    about: Vector
-    precision: Vector
-    free: Index
-    level_free: bool
-
-    def height(self, at: Vector) -> float:
-        """Log likelihood plus log prior, without constants."""
-        pairs, ratings = self.pairs, at[:-1]
-        gap = ratings[pairs.white] - ratings[pairs.black] + at[-1]
-        off = ratings - self.about
-        return float(pairs.points @ gap - pairs.games @ np.logaddexp(0, gap) - off @ self.precision @ off / 2)
-
-    def gradient(self, at: Vector) -> Vector:
-        """Points scored beyond expectation, per engine and for White; the prior pulls in the same unit."""
-        pairs = self.pairs
-        surprise = pairs.points - pairs.games * expected_points(pairs, at[:-1], at[-1])[0]
-        pull = self.precision @ (self.about - at[:-1])
-        return np.append(pairs.per_engine(surprise, -surprise) + pull, surprise.sum())[self.free]
-
-    def newton(self, at: Vector, here: float) -> tuple[Vector, float]:
-        """The step from height `here`, limited and halved until it leads uphill but for rounding; the new height."""
-        weights = expected_points(self.pairs, at[:-1], at[-1])[1]
-        hessian = curvature(self.pairs, weights, self.precision, level_free=self.level_free)
-        step = np.zeros(len(at))
-        step[self.free] = np.linalg.solve(hessian[np.ix_(self.free, self.free)], self.gradient(at))
-        step *= STEP_LIMIT / max(float(np.abs(step).max()), STEP_LIMIT)
-        while (there := self.height(at + step)) < here - UPHILL * (1 + abs(here)):
-            step /= 2
-        return step, there
-
-
 def fit(
     counts: Counts | Pairs,
     *,
-    prior: GaussianPrior | None = None,
+    model: ModelName = "logistic",
+    prior: Prior | None = None,
     anchors: Mapping[str, float] | None = None,
     advantage: float | Literal["fit"] = 0.0,
+    draw: float | Literal["fit"] = "fit",
     scale: float = ELO_SCALE,
     names: Collection[str] = (),
+    start: Fit | None = None,
 ) -> Fit:
     """The most likely ratings, centred on 0 unless anchors or a prior with means give the level.
 
-    Undetermined when there is no finite maximum: several groups and no prior, or a White advantage that the
-    strengths explain as well or that nothing bounds. `names` adds engines that rest on the prior alone.
-    ValueError for numbers that are not finite.
+    `draw` is nu or drawElo in points. `names` adds engines that rest on the prior alone; `start` is a fit of nearly
+    the same games to begin from. Undetermined when there is no finite maximum: several groups and no prior, or a
+    White advantage that the strengths explain as well or that nothing bounds. ValueError for numbers that cannot be.
     """
-    pairs = pairs_of(counts, names)
+    pairs, chosen = pairs_of(counts, names), MODELS[model]
     held = {name: value for name, value in sorted((anchors or {}).items()) if name in pairs.names}
     fitted = advantage == "fit"
     given = 0.0 if advantage == "fit" else advantage
     if not all(map(isfinite, (given, *held.values()))) or not 0 < scale < inf:
         raise ValueError("anchors, advantage and scale are finite numbers, the scale above 0")
+    if draw != "fit" and not 0 < draw < inf:
+        raise ValueError("a draw parameter is a finite number above 0")
     unit, count = scale / log(10), len(pairs.names)
-    about, precision = _prior_terms(pairs.names, prior, unit)
-    _refuse_unlinked(pairs, {*held, *(name for name, own in zip(pairs.names, np.diag(precision), strict=True) if own)})
+    counted = with_virtual_draws(pairs, prior.weight) if isinstance(prior, VirtualDraws) else pairs
+    belief = belief_of(pairs.names, prior, unit)
+    _refuse_unlinked(counted, {*held, *(name for name, own in zip(pairs.names, belief.bound(), strict=True) if own)})
+    games, drawn = float(counted.games.sum()), float(counted.draws.sum())
+    draw_fitted = chosen.draws and draw == "fit" and drawn > 0
     fixed = np.searchsorted(pairs.names, list(held)) if held else np.zeros(0, dtype=np.intp)
-    free = np.append(np.setdiff1d(np.arange(count), fixed), [count] if fitted else []).astype(np.intp)
-    problem = _Problem(pairs, about, precision, free, not held and (prior is None or prior.mean is None))
-    at = np.append(about if not held else np.full(count, np.mean(list(held.values())) / unit), given / unit)
+    extra = [count] * fitted + [count + 1] * draw_fitted
+    free = np.append(np.setdiff1d(np.arange(count), fixed), extra).astype(np.intp)
+    level_free = not held and not belief.draws and (belief.floating or not belief.weights.any())
+    problem = Problem(counted, chosen, belief, free, level_free, draw_fitted and drawn == games)
+    rate = games / (games + 2) if drawn == games else drawn / games  # as ONE_EACH has it
+    at = np.append(belief.about, (given / unit, chosen.guess(rate) if draw == "fit" else chosen.taken(draw, unit)))
+    if held:
+        at[:count] = np.mean(list(held.values())) / unit
+    if start is not None:
+        at = _begun(at, pairs.names, start, free, model)
     at[fixed] = [value / unit for value in held.values()]
     if fitted:
         _refuse_hidden_advantage(problem, at)
+    try:
+        top, residual, steps = climb(problem, at)
+    except Undetermined:
+        if problem.imagined or not draw_fitted:
+            raise
+        # Without enough decided games gaps and draw parameter may grow together for ever: A drew and lost against B.
+        problem = replace(problem, imagined=True)
+        top, residual, steps = climb(problem, at)
+    at = top
+    ratings = at[:count] * unit
+    ratings[fixed] = list(held.values())  # to the last bit, whatever the unit did to them
+    return Fit(
+        pairs=pairs,
+        problem=problem,
+        at=at,
+        ratings=ratings,
+        advantage=float(at[-2]) * unit if fitted else given,
+        advantage_fitted=fitted,
+        draw=chosen.told(float(at[-1]), unit) if chosen.draws else None,
+        draw_fitted=draw_fitted,
+        fixed=frozenset(fixed.tolist()),
+        scale=scale,
+        residual=residual,
+        steps=steps,
+    )
+
+
+def climb(problem: Problem, at: Vector) -> tuple[Vector, float, int]:
+    """Newton's method: the maximum, its residual and the steps it took. Undetermined when there is none."""
+    count = len(problem.pairs.names)
+    fitted = count in problem.free
     height = problem.height(at)
+    gradient, bent = problem.slopes(at)
     for steps in range(1, MOST_STEPS + 1):
         try:
-            step, height = problem.newton(at, height)
+            step, height = problem.uphill(at, bent.solve(gradient, dense=steps > PATIENCE), height)
         except np.linalg.LinAlgError:
             break
         at = at + step
         if problem.level_free:
-            at[:-1] -= at[:-1].mean()
-        if fitted and abs(at[-1]) > RUNAWAY:
+            at[:-2] -= at[:-2].mean()
+        if any(abs(at[place]) > RUNAWAY for place in problem.free[problem.free >= count]):
             break
-        residual, moved = float(np.abs(problem.gradient(at)).max(initial=0.0)), float(np.abs(step).max())
+        gradient, bent = problem.slopes(at)
+        residual, moved = float(np.abs(gradient[problem.free]).max(initial=0.0)), float(np.abs(step).max())
         if moved < STEP_DONE and (residual < RESIDUAL_DONE or moved < STEP_ROUNDING):
-            ratings = at[:-1] * unit
-            ratings[fixed] = list(held.values())  # to the last bit, whatever the unit did to them
-            return Fit(
-                pairs=pairs,
-                ratings=ratings,
-                advantage=float(at[-1]) * unit if fitted else given,
-                advantage_fitted=fitted,
-                fixed=frozenset(fixed.tolist()),
-                precision=precision,
-                scale=scale,
-                level_free=problem.level_free,
-                residual=residual,
-                steps=steps,
-            )
+            return at, residual, steps
     raise Undetermined(
         "these games put no bound on White's advantage" if fitted else "these games bound no ratings",
         step="give the advantage as a number" if fitted else "use a prior",
     )
 
 
-def expected_points(pairs: Pairs, ratings: Vector, adv: float) -> tuple[Vector, Vector]:
-    """White's expected score in one game of each pair, and the curvature of all its games; natural units."""
-    chance = 1 / (1 + np.exp(-np.clip(ratings[pairs.white] - ratings[pairs.black] + adv, -700, 700)))
-    return chance, pairs.games * chance * (1 - chance)
-
-
-def curvature(pairs: Pairs, weights: Vector, precision: Vector, *, level_free: bool) -> Vector:
-    """Graph Laplacian of the weights, (N+1) square: the ratings, then the advantage; plus the prior's precision.
-
-    A level that nothing fixes gets c 11^T/N, c the mean diagonal: the solution then has mean 0.
-    """
-    count = len(pairs.names)
-    matrix = np.zeros((count + 1, count + 1))
-    matrix[pairs.white, pairs.black] = -weights
-    matrix[pairs.black, pairs.white] -= weights
-    matrix[np.arange(count), np.arange(count)] = pairs.per_engine(weights, weights)
-    matrix[:count, :count] += precision
-    matrix[count, :count] = matrix[:count, count] = pairs.per_engine(weights, -weights)
-    matrix[count, count] = weights.sum()
-    if level_free:
-        matrix[:count, :count] += (float(np.trace(matrix[:count, :count])) / count or 1.0) / count
-    return matrix
-
-
-def _prior_terms(names: tuple[str, ...], prior: GaussianPrior | None, unit: float) -> tuple[Vector, Vector]:
-    """Means and precision matrix in natural units; about a floating mean the precision is blind to the level."""
-    if prior is None:
-        return np.zeros(len(names)), np.zeros((len(names), len(names)))
-    sd = np.array([prior.sd_of(name) for name in names], dtype=np.float64) / unit
-    mean = np.array([prior.mean_of(name) or 0.0 for name in names], dtype=np.float64) / unit
-    if not (sd > 0).all() or not np.isfinite(mean).all():
-        raise ValueError("a prior has finite means and a spread above 0")
-    weights = sd**-2
-    precision = np.diag(weights)
-    if prior.mean is None and weights.any():
-        precision -= np.outer(weights, weights / weights.sum())
-    return mean, precision
+def _begun(at: Vector, names: tuple[str, ...], start: Fit, free: Index, model: str) -> Vector:
+    """An earlier maximum as the beginning; engines it does not know keep theirs."""
+    known = dict(zip(start.names, start.at[:-2].tolist(), strict=True))
+    begun = at.copy()
+    begun[:-2] = [known.get(name, own) for name, own in zip(names, at[:-2].tolist(), strict=True)]
+    if start.advantage_fitted and len(names) in free:
+        begun[-2] = start.at[-2]
+    if start.draw_fitted and len(names) + 1 in free and start.model == model:
+        begun[-1] = start.at[-1]
+    return begun
 
 
 def _refuse_unlinked(pairs: Pairs, believed: Collection[str]) -> None:
@@ -234,14 +256,17 @@ def _refuse_unlinked(pairs: Pairs, believed: Collection[str]) -> None:
         raise Undetermined(f"no finite ratings: {found} groups that do not reach each other", step="use a prior")
 
 
-def _refuse_hidden_advantage(problem: _Problem, at: Vector) -> None:
-    """What remains of the advantage's curvature when the ratings follow it must be something."""
-    pairs, free = problem.pairs, problem.free
-    hessian = curvature(
-        pairs, expected_points(pairs, at[:-1], at[-1])[1], problem.precision, level_free=problem.level_free
-    )[np.ix_(free, free)]
-    column, own = hessian[:-1, -1], hessian[-1, -1]
-    if own - column @ np.linalg.solve(hessian[:-1, :-1], column) <= IDENTIFIED * own:
+def _refuse_hidden_advantage(problem: Problem, at: Vector) -> None:
+    """What remains of the advantage's curvature when the others follow it must be something."""
+    count = len(problem.pairs.names)
+    bent = problem.slopes(at)[1]
+    unit = np.zeros(count + 2)
+    unit[count] = 1.0
+    column = bent.times(unit)
+    own = float(column[count])
+    column[count] = 0.0
+    others = bent.held(problem.free[problem.free != count])
+    if own - column @ others.solve_exactly(column) <= IDENTIFIED * own:
         raise Undetermined(
             "White's advantage does not show apart from the strengths", step="give the advantage as a number"
         )

@@ -1,43 +1,24 @@
-"""The rating list: one row per engine and pool, errors that are honest in small samples, and what each rests on."""
+"""The rating list: who is rated with whom, by which model and prior, and what is told with the numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import log10
 from statistics import NormalDist
 from typing import Literal
 
 from enginetour.errors import InputRefused
 from enginetour.ratings.connectivity import groups, pools, unbeaten, winless
-from enginetour.ratings.likelihood import ELO_SCALE, Fit, GaussianPrior, Undetermined, fit
+from enginetour.ratings.likelihood import ELO_SCALE, Fit, ModelName, Undetermined, fit
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
-from enginetour.ratings.uncertainty import EXTREME_SCORE, FEW_GAMES, NORMAL_95, Errors, errors_of
+from enginetour.ratings.priors import GaussianPrior, Prior, VirtualDraws
+from enginetour.ratings.rows import DENSE_ERRORS, NOT_ASKED, SHARED, Row, rows_of, shown
+from enginetour.ratings.uncertainty import FEW_GAMES
+
+__all__ = ["RatingList", "Row", "Unrated", "bubble_rating_order", "rating_list"]
 
 PRIOR_SD = 350.0  # Elo; Glickman 1999 starts a newcomer with it
 OLD_PLACE_SD = 150.0  # Elo; simulated bubbles: what a place in the old list is worth
-SHARED = 6  # digits behind the point; closer ratings share a rank
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One engine. `plus` and `minus` are the 95 % bounds' distances, None when nothing can be said; ranks per pool."""
-
-    rank: int
-    name: str
-    rating: float
-    plus: float | None
-    minus: float | None
-    games: int
-    score: float
-    wins: int
-    draws: int
-    losses: int
-    opponents: float
-    performance: float | None  # None at 0 or 100 %
-    los: float | None  # against the next of the pool
-    pool: int  # from 1
-    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +44,8 @@ class RatingList:
     games: int
     skipped: int
     model: str = "logistic"
+    draw_parameter: float | None = None  # nu of davidson, drawElo of raokupper, in the model's points
+    point: float = 1.0  # what the model's points were multiplied with to be shown
 
     def to_json(self) -> dict[str, object]:
         """Ready for json.dumps: numbers, strings, None; never NaN."""
@@ -71,6 +54,8 @@ class RatingList:
             "unrated": [asdict(engine) for engine in self.unrated],
             "model": self.model,
             "white_advantage": self.white_advantage,
+            "draw_parameter": self.draw_parameter,
+            "point": self.point,
             "draw_rate": self.draw_rate,
             "residual": self.residual,
             "pools": [list(pool) for pool in self.pools],
@@ -85,6 +70,7 @@ class RatingList:
 class _Terms:
     """What a whole list is made with."""
 
+    model: ModelName
     anchors: Mapping[str, float]
     scale: float
     mean: float | None
@@ -93,22 +79,27 @@ class _Terms:
 def rating_list(
     counts: Counts | Pairs,
     *,
-    prior: Literal["auto", "none"] | GaussianPrior = "auto",
+    model: ModelName = "logistic",
+    prior: Literal["auto", "none"] | Prior = "auto",
     anchors: Mapping[str, float] | None = None,
     advantage: float | Literal["fit"] = 0.0,
+    draw: float | Literal["fit"] = "fit",
     scale: float = ELO_SCALE,
     mean: float | None = None,
     names: Collection[str] = (),
+    errors_for: Collection[str] | None = None,
     skipped: int = 0,
 ) -> RatingList:
     """Rate every pool apart, centred on `mean` (0) unless anchors or the prior's own means give the level.
 
     `auto`: no prior where everybody can be reached from everybody, else a Gaussian one about the pool's mean.
     `none`: mutually reachable groups are rated apart, and whoever is alone in its group gets no rating.
-    `names` adds engines that may have no games; `skipped` games were left out by whoever counted.
+    `advantage`, `draw` and what priors say are in the model's own points. `names` adds engines that may have no
+    games; `errors_for` are those with errors in a pool of more than 4,000; `skipped` games were left out by whoever
+    counted.
     """
     pairs = pairs_of(counts, names)
-    terms = _Terms(anchors or {}, scale, mean)
+    terms = _Terms(model, anchors or {}, scale, mean)
     if terms.anchors and mean is not None:
         raise InputRefused("a list has anchors or a mean, not both", step="leave one out")
     if strangers := sorted(set(terms.anchors) - set(pairs.names)):
@@ -117,7 +108,8 @@ def rating_list(
     parts: list[tuple[str, ...]] = []
     told: list[str] = []
     alone: list[Unrated] = []
-    residual, adv = 0.0, advantage
+    residual, adv, drawn = 0.0, advantage, draw
+    worth: list[float] = []
     found = pools(pairs)
     if len(found) > 1:
         told.append(f"{len(found)} pools without a common game: nothing compares across them")
@@ -126,13 +118,20 @@ def rating_list(
         if len(part) == 1:
             alone.append(Unrated(part[0], _alone(part[0], pairs)))
             continue
-        fitted = _fit(inside, belief, adv, terms, told)
-        adv = fitted.advantage  # the first unit is the largest; the others lean on its advantage
+        fitted = _fit(inside, belief, adv, drawn, terms, told)
+        adv = fitted.advantage  # the first unit is the largest; the others lean on its advantage and draws
+        drawn = fitted.draw or "fit"
         residual = max(residual, fitted.residual)
         parts.append(part)
-        rows += _rows(fitted, belief, len(parts), terms)
+        seen = shown(fitted, belief, mean)
+        rows += rows_of(fitted, belief, len(parts), seen, errors_for)
+        if not worth:
+            told += _points(fitted, seen.point)
+        worth.append(seen.point)
     if any("bounds" in remark for row in rows for remark in row.remarks):
         told.append(f"profile bounds where an engine has fewer than {FEW_GAMES} games or an extreme score")
+    if any(NOT_ASKED in row.remarks for row in rows):
+        told.append(f"a pool of more than {DENSE_ERRORS} engines: errors only where they were asked for")
     idle = [name for name, games in zip(pairs.names, pairs.played, strict=True) if not games]
     games = int(pairs.games.sum())
     return RatingList(
@@ -140,12 +139,15 @@ def rating_list(
         unrated=(*alone, *(Unrated(name, "no games") for name in idle)),
         pools=tuple(parts),
         caption=tuple(told),
-        white_advantage=0.0 if adv == "fit" else adv,
+        white_advantage=0.0 if adv == "fit" else adv * (worth[0] if worth else 1.0),
         draw_rate=float(pairs.draws.sum()) / games if games else None,
         residual=residual,
         anchors=tuple(sorted(terms.anchors.items())),
         games=games,
         skipped=skipped,
+        model=model,
+        draw_parameter=None if drawn == "fit" else drawn,
+        point=worth[0] if worth else 1.0,
     )
 
 
@@ -173,17 +175,20 @@ def bubble_rating_order(
 def _units(
     pairs: Pairs,
     found: tuple[tuple[str, ...], ...],
-    prior: Literal["auto", "none"] | GaussianPrior,
+    prior: Literal["auto", "none"] | Prior,
     terms: _Terms,
     told: list[str],
-) -> Iterator[tuple[tuple[str, ...], GaussianPrior | None]]:
+) -> Iterator[tuple[tuple[str, ...], Prior | None]]:
     """What is rated together, with what is believed before: whole pools, or the groups of a pool."""
+    if isinstance(prior, VirtualDraws):
+        told.append(f"{prior.weight:g} virtual draws an engine are counted, to compare with BayesElo's lists only")
     for pool in found:
+        if not isinstance(prior, str):
+            yield pool, prior
+            continue
         inside = pairs.within(pool)
         parts = groups(inside, [name for name in pool if name in terms.anchors])
-        if isinstance(prior, GaussianPrior):
-            yield pool, prior
-        elif len(parts) == 1:
+        if len(parts) == 1:
             yield pool, None
         elif prior == "none":
             told.append(f"{_told(parts)} are rated apart: the games between them bound no difference")
@@ -214,73 +219,43 @@ def _alone(name: str, pairs: Pairs) -> str:
 
 
 def _fit(
-    pairs: Pairs, prior: GaussianPrior | None, advantage: float | Literal["fit"], terms: _Terms, told: list[str]
+    pairs: Pairs,
+    prior: Prior | None,
+    advantage: float | Literal["fit"],
+    draw: float | Literal["fit"],
+    terms: _Terms,
+    told: list[str],
 ) -> Fit:
     """The pool's fit; an advantage that cannot be told from strength is 0, and said to be."""
     anchors = {name: terms.anchors[name] for name in pairs.names if name in terms.anchors}
+
+    def fitted(advantage: float | Literal["fit"]) -> Fit:
+        return fit(
+            pairs, model=terms.model, prior=prior, anchors=anchors, advantage=advantage, draw=draw, scale=terms.scale
+        )
+
     try:
-        return fit(pairs, prior=prior, anchors=anchors, advantage=advantage, scale=terms.scale)
+        return fitted(advantage)
     except Undetermined as failure:
         if advantage != "fit":
             raise
         told.append(f"{failure.what}: taken as 0")
-        return fit(pairs, prior=prior, anchors=anchors, scale=terms.scale)
+        return fitted(0.0)
 
 
-def _rows(fitted: Fit, prior: GaussianPrior | None, pool: int, terms: _Terms) -> Iterator[Row]:
-    """The pool's rows, best first."""
-    pairs, errors = fitted.pairs, errors_of(fitted)
-    ratings = fitted.ratings
-    if not fitted.fixed and (fitted.level_free or terms.mean is not None):
-        ratings = ratings - ratings.mean() + (terms.mean or 0.0)
-    level = float(ratings.mean())
-    opponents = pairs.per_engine(pairs.games * ratings[pairs.black], pairs.games * ratings[pairs.white]) / pairs.played
-    order = sorted(range(len(ratings)), key=lambda place: (-round(float(ratings[place]), SHARED), place))
-    rank, last = 0, None
-    for position, place in enumerate(order, 1):
-        rating = round(float(ratings[place]), SHARED)
-        rank, last = (rank if rating == last else position), rating
-        won, drawn, lost = (int(column[place]) for column in pairs.record)
-        games = won + drawn + lost
-        score = (won + drawn / 2) / games
-        minus, plus, remarks = _bounds(errors, place, games, score)
-        following = order[position] if position < len(order) else None
-        yield Row(
-            rank=rank,
-            name=fitted.names[place],
-            rating=float(ratings[place]),
-            plus=plus,
-            minus=minus,
-            games=games,
-            score=score,
-            wins=won,
-            draws=drawn,
-            losses=lost,
-            opponents=float(opponents[place]),
-            performance=float(opponents[place]) + terms.scale * log10(score / (1 - score)) if 0 < score < 1 else None,
-            los=None if following is None or fitted.fixed >= {place, following} else errors.los(place, following),
-            pool=pool,
-            remarks=(*_rests_on(fitted, prior, place, score, level), *remarks),
-        )
-
-
-def _bounds(errors: Errors, place: int, games: int, score: float) -> tuple[float | None, float | None, tuple[str, ...]]:
-    """Distances down and up, and what to say about them."""
-    if place in errors.fit.fixed:
-        return None, None, ("anchor",)
-    if games >= FEW_GAMES and EXTREME_SCORE <= score <= 1 - EXTREME_SCORE:
-        return (error := NORMAL_95 * float(errors.sd[place])), error, ()
-    bounds = errors.bounds(place)
-    if bounds is None:
-        return None, None, ("too few games",)
-    return *bounds, ("few games: profile bounds" if games < FEW_GAMES else "extreme score: profile bounds",)
-
-
-def _rests_on(fitted: Fit, prior: GaussianPrior | None, place: int, score: float, level: float) -> tuple[str, ...]:
-    """Named when only the prior holds a rating."""
-    if prior is None or 0 < score < 1 or place in fitted.fixed:
+def _points(fitted: Fit, point: float) -> tuple[str, ...]:
+    """What a point of the list is, where the model's is not Elo's."""
+    if fitted.point == 1:
         return ()
-    name = fitted.names[place]
-    mean, sd = prior.mean_of(name), prior.sd_of(name)
-    about = round(level if mean is None else mean, 1) + 0.0  # never "-0"
-    return (f"{'unbeaten' if score else 'winless'}: rests on the prior ({about:g} ± {sd:g})",)
+    bounded = ("the decided games bound no draw parameter: a win and a loss between equals are imagined",)
+    told = bounded if fitted.problem.imagined else ()
+    draws = "" if fitted.draw is None else f", {'nu' if fitted.model == 'davidson' else 'drawElo'} {fitted.draw:.4g}"
+    if point == 1:
+        return (
+            *told,
+            f"points of the {fitted.model} model{draws}: near equality one is worth {fitted.point:.4f} Elo",
+        )
+    return (
+        *told,
+        f"points of the {fitted.model} model{draws}, times {point:.4f}: near equality they are Elo points",
+    )

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from enginetour.ratings import egf2021, elo, gor
 from enginetour.ratings.base import RatedGame
-from enginetour.ratings.likelihood import GaussianPrior, fit
+from enginetour.ratings.likelihood import GaussianPrior, ModelName, fit
 from enginetour.ratings.listing import rating_list
+from enginetour.ratings.priors import PhantomDraws, VirtualDraws
 
 NAMES = "ABCDEFG"
 LAW = settings(max_examples=60, deadline=None)
@@ -17,7 +18,8 @@ LAW = settings(max_examples=60, deadline=None)
 pairings = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)).filter(lambda pair: pair[0] != pair[1])
 results = st.tuples(pairings, st.integers(0, 2))
 tables = st.dictionaries(pairings, st.tuples(*[st.integers(0, 9)] * 3).filter(any), min_size=1, max_size=20)
-priors = st.sampled_from([GaussianPrior(350.0), GaussianPrior(150.0, 0.0)])
+priors = st.sampled_from([GaussianPrior(350.0), GaussianPrior(150.0, 0.0), PhantomDraws(1.0)])
+models: st.SearchStrategy[ModelName] = st.sampled_from(["logistic", "davidson", "raokupper"])
 
 
 @st.composite
@@ -95,41 +97,49 @@ def test_relabelling_events(system: Any, chosen: Any, log: list[RatedGame]) -> N
     assert {(other[e.engine], e.event): e.after for e in system.rate(renamed, chosen, start)} == expected
 
 
-@given(counts=tables, prior=priors, data=st.data())
+@given(counts=tables, prior=priors, model=models, data=st.data())
 @LAW
-def test_order_and_names(counts: Any, prior: GaussianPrior, data: st.DataObject) -> None:
+def test_order_and_names(counts: Any, prior: Any, model: ModelName, data: st.DataObject) -> None:
     """Reordering the games changes no bit of a likelihood rating, renaming nothing but the names."""
-    ratings = fit(counts, prior=prior).by_name()
-    assert fit(dict(data.draw(st.permutations(list(counts.items())))), prior=prior).by_name() == ratings
+    ratings = fit(counts, prior=prior, model=model).by_name()
+    shuffled = dict(data.draw(st.permutations(list(counts.items()))))
+    assert fit(shuffled, prior=prior, model=model).by_name() == ratings
     other = dict(zip(NAMES, data.draw(st.permutations(NAMES)), strict=True))
-    renamed = fit({(other[w], other[b]): tally for (w, b), tally in counts.items()}, prior=prior).by_name()
+    moved = {(other[w], other[b]): tally for (w, b), tally in counts.items()}
+    renamed = fit(moved, prior=prior, model=model).by_name()
     assert renamed == pytest.approx({other[name]: rating for name, rating in ratings.items()}, abs=1e-6)
 
 
-@given(counts=tables, prior=priors, advantage=st.sampled_from([0.0, 35.0]))
+@given(counts=tables, prior=priors, model=models, advantage=st.sampled_from([0.0, 35.0]))
 @LAW
-def test_mirror(counts: Any, prior: GaussianPrior, advantage: float) -> None:
+def test_mirror(counts: Any, prior: Any, model: ModelName, advantage: float) -> None:
     """Swapping all results mirrors the ratings."""
-    ratings = fit(counts, prior=prior, advantage=advantage).by_name()
+    ratings = fit(counts, prior=prior, model=model, advantage=advantage).by_name()
     swapped = {pair: tally[::-1] for pair, tally in counts.items()}
-    mirrored = fit(swapped, prior=prior, advantage=-advantage).by_name()
+    mirrored = fit(swapped, prior=prior, model=model, advantage=-advantage).by_name()
     assert mirrored == pytest.approx({name: -rating for name, rating in ratings.items()}, abs=1e-6)
 
 
-@given(counts=tables, prior=priors)
+@given(counts=tables, prior=priors, model=models)
 @LAW
-def test_residual(counts: Any, prior: GaussianPrior) -> None:
-    """The score equations hold to 1e-8 points per engine, and the average is 0."""
-    fitted = fit(counts, prior=prior)
+def test_residual(counts: Any, prior: Any, model: ModelName) -> None:
+    """The score equations hold to 1e-8 points per engine, and a prior about 0 or no level keeps the average at 0."""
+    fitted = fit(counts, prior=prior, model=model)
     assert fitted.residual <= 1e-8
-    assert fitted.ratings.mean() == pytest.approx(0, abs=1e-6)
+    if isinstance(prior, GaussianPrior):
+        assert fitted.ratings.mean() == pytest.approx(0, abs=1e-6)
 
 
-@given(counts=tables, prior=st.sampled_from(["auto", "none"]), mean=st.sampled_from([None, 0.0, 1500.0]))
+@given(
+    counts=tables,
+    prior=st.sampled_from(["auto", "none", VirtualDraws()]),
+    mean=st.sampled_from([None, 0.0, 1500.0]),
+    model=models,
+)
 @LAW
-def test_lists_are_honest(counts: Any, prior: Any, mean: float | None) -> None:
+def test_lists_are_honest(counts: Any, prior: Any, mean: float | None, model: ModelName) -> None:
     """Whatever the games: pools average to the offset, every error is above 0, and every engine is accounted for."""
-    made = rating_list(counts, prior=prior, mean=mean)
+    made = rating_list(counts, model=model, prior=prior, mean=mean)
     for number, pool in enumerate(made.pools, 1):
         rows = [row for row in made.rows if row.pool == number]
         assert sum(row.rating for row in rows) / len(rows) == pytest.approx(mean or 0.0, abs=1e-6)
@@ -141,3 +151,16 @@ def test_lists_are_honest(counts: Any, prior: Any, mean: float | None) -> None:
     met = {name for pair in counts for name in pair}
     assert {row.name for row in made.rows} | {engine.name for engine in made.unrated} == met
     assert made.residual <= 1e-8
+
+
+@given(counts=tables, model=models, more=st.tuples(pairings, st.integers(0, 2)))
+@LAW
+def test_warm_starts_arrive(counts: Any, model: ModelName, more: Any) -> None:
+    """From the ratings before a game the ratings after it are those of a fit from nothing."""
+    pair, place = more
+    tally = list(counts.get(pair, (0, 0, 0)))
+    tally[place] += 1
+    after = {**counts, pair: tuple(tally)}
+    start = fit(counts, model=model, prior=GaussianPrior())
+    warm, cold = (fit(after, model=model, prior=GaussianPrior(), start=begun) for begun in (start, None))
+    assert warm.by_name() == pytest.approx(cold.by_name(), abs=1e-6)

@@ -1,0 +1,247 @@
+"""How a gap in strength becomes wins, draws and losses: what the likelihood of a list is made of.
+
+x = gap in natural units; W, D, L: White's results of a row of games, n their sum; s(x) = 1/(1+e^-x)
+
+model      probabilities                              draw parameter        source
+logistic   s(x); a draw is half a win, half a loss    none                  Ordo's estimator
+davidson   W : D : L = e^(x/2) : nu : e^(-x/2)        ln nu                 Davidson 1970
+raokupper  W = s(x-d), L = s(-x-d), D the rest        d > 0                 Rao and Kupper 1967; BayesElo
+
+All are concave in the gaps and the parameter together, so Newton's method climbs to the one maximum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cosh, exp, expm1, inf, log
+from typing import Protocol
+
+import numpy as np
+
+from enginetour.ratings.pairs import Vector
+
+
+class Results(Protocol):
+    """Counted games, one row per gap."""
+
+    @property
+    def wins(self) -> Vector: ...  # noqa: D102
+    @property
+    def draws(self) -> Vector: ...  # noqa: D102
+    @property
+    def losses(self) -> Vector: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Results of rows that are no pairs of a pool."""
+
+    wins: Vector
+    draws: Vector
+    losses: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """First and negative second derivatives of the log likelihood: per row in its gap, summed in the parameter."""
+
+    score: Vector
+    curve: Vector
+    cross: Vector  # gap by parameter
+    draw_score: float
+    draw_curve: float
+
+
+class Model(Protocol):
+    """One relation between strength and results. `draw` is the draw parameter in natural units, 0 without one."""
+
+    name: str
+    draws: bool  # has a draw parameter
+
+    def height(self, results: Results, gap: Vector, draw: float) -> float:
+        """Log likelihood without constants; -inf for a parameter that cannot be."""
+        ...
+
+    def slopes(self, results: Results, gap: Vector, draw: float) -> Slopes:
+        """Its derivatives."""
+        ...
+
+    def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:
+        """The parts of the log likelihood that depend on the gap, row by row."""
+        ...
+
+    def guess(self, rate: float) -> float:
+        """The parameter at which equals draw at this rate, below 1; at 0 the limit without draws."""
+        ...
+
+    def told(self, draw: float, unit: float) -> float:
+        """The parameter as its authors write it: nu, or drawElo in points of `unit` each natural unit."""
+        ...
+
+    def taken(self, told: float, unit: float) -> float:
+        """The other way round."""
+        ...
+
+    def point(self, draw: float) -> float:
+        """Elo points that one point of the model is worth near equality."""
+        ...
+
+
+def chance(gap: Vector) -> Vector:
+    """s(x), also far out."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(gap, -700, 700))))
+
+
+def softplus(gap: Vector) -> Vector:
+    """ln(1+e^x) = -ln s(-x); four times as fast as logaddexp."""
+    return np.asarray(np.maximum(gap, 0.0) + np.log1p(np.exp(-np.abs(gap))))
+
+
+class Logistic:
+    """A draw counts half; the curvature is that of games without draws."""
+
+    name = "logistic"
+    draws = False
+
+    def height(self, results: Results, gap: Vector, draw: float) -> float:
+        """Of the points."""
+        return float(self.row_heights(results, gap, draw).sum())
+
+    def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:  # noqa: ARG002
+        """Points won at gap x, all of them lost at ln(1+e^x)."""
+        points, games = results.wins + results.draws / 2, results.wins + results.draws + results.losses
+        return np.asarray(points * gap - games * softplus(gap))
+
+    def slopes(self, results: Results, gap: Vector, draw: float) -> Slopes:  # noqa: ARG002
+        """Points beyond expectation, and n p (1-p)."""
+        share, games = chance(gap), results.wins + results.draws + results.losses
+        score = results.wins + results.draws / 2 - games * share
+        return Slopes(score, games * share * (1 - share), np.zeros(len(gap)), 0.0, 0.0)
+
+    def guess(self, rate: float) -> float:  # noqa: ARG002
+        """No parameter."""
+        return 0.0
+
+    def told(self, draw: float, unit: float) -> float:  # noqa: ARG002
+        """No parameter."""
+        return draw
+
+    def taken(self, told: float, unit: float) -> float:  # noqa: ARG002
+        """No parameter: ValueError."""
+        raise ValueError("the logistic model has no draw parameter")
+
+    def point(self, draw: float) -> float:  # noqa: ARG002
+        """It defines the Elo point."""
+        return 1.0
+
+
+class Davidson:
+    """The parameter is ln nu, -inf without draws."""
+
+    name = "davidson"
+    draws = True
+
+    def height(self, results: Results, gap: Vector, draw: float) -> float:
+        """Needs ln nu only where there are draws."""
+        drawn = float(results.draws.sum())
+        return float(self.row_heights(results, gap, draw).sum()) + (drawn * draw if drawn else 0.0)
+
+    def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:
+        """Half the gap for each decided game, less ln(e^(x/2) + nu + e^(-x/2)) for each game."""
+        games = results.wins + results.draws + results.losses
+        return np.asarray((results.wins - results.losses) * gap / 2 - games * _davidson_sum(gap, draw))
+
+    def slopes(self, results: Results, gap: Vector, draw: float) -> Slopes:
+        """In the notation of Davidson 1970, m = P(win) - P(loss)."""
+        games, whole = results.wins + results.draws + results.losses, _davidson_sum(gap, draw)
+        won, lost, drawn = np.exp(gap / 2 - whole), np.exp(-gap / 2 - whole), np.exp(draw - whole)
+        lead, expected = won - lost, games * drawn
+        return Slopes(
+            score=(results.wins - results.losses - games * lead) / 2,
+            curve=games * ((won + lost) - lead * lead) / 4,
+            cross=-expected * lead / 2,
+            draw_score=float((results.draws - expected).sum()),
+            draw_curve=float((expected * (1 - drawn)).sum()),
+        )
+
+    def guess(self, rate: float) -> float:
+        """Equals draw nu/(2+nu)."""
+        return log(2 * rate / (1 - rate)) if rate else -inf
+
+    def told(self, draw: float, unit: float) -> float:  # noqa: ARG002
+        """Nu."""
+        return exp(draw)
+
+    def taken(self, told: float, unit: float) -> float:  # noqa: ARG002
+        """Nu, above 0."""
+        return log(told)
+
+    def point(self, draw: float) -> float:
+        """Slope of the expected score at equality against Elo's."""
+        return 2 / (2 + exp(draw))
+
+
+class RaoKupper:
+    """The parameter is d, the gap below which neither side wins; 0 without draws."""
+
+    name = "raokupper"
+    draws = True
+
+    def height(self, results: Results, gap: Vector, draw: float) -> float:
+        """A draw is a win and a loss, each less d, times e^(2d) - 1."""
+        drawn = float(results.draws.sum())
+        if draw < 0 or (drawn and draw == 0):
+            return -inf
+        return float(self.row_heights(results, gap, draw).sum()) + (drawn * _log_expm1(2 * draw) if drawn else 0.0)
+
+    def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:
+        """Each draw on both sides."""
+        ahead, behind = results.wins + results.draws, results.losses + results.draws
+        return np.asarray(-ahead * softplus(draw - gap) - behind * softplus(draw + gap))
+
+    def slopes(self, results: Results, gap: Vector, draw: float) -> Slopes:
+        """Observed, not expected: the curvature depends on the results."""
+        ahead, behind = results.wins + results.draws, results.losses + results.draws
+        above, below = chance(gap - draw), chance(-gap - draw)
+        up, down = ahead * (1 - above), behind * (1 - below)
+        bent_up, bent_down = up * above, down * below
+        drawn = float(results.draws.sum())
+        shrunk = -expm1(-2 * draw) if drawn else 1.0  # 1 - e^(-2d)
+        return Slopes(
+            score=up - down,
+            curve=bent_up + bent_down,
+            cross=bent_down - bent_up,
+            draw_score=2 * drawn / shrunk - float((up + down).sum()),
+            draw_curve=float((bent_up + bent_down).sum()) + 4 * drawn * exp(-2 * draw) / shrunk**2,
+        )
+
+    def guess(self, rate: float) -> float:
+        """Equals draw 1 - 2 s(-d)."""
+        return log((1 + rate) / (1 - rate))
+
+    def told(self, draw: float, unit: float) -> float:
+        """BayesElo's drawElo."""
+        return draw * unit
+
+    def taken(self, told: float, unit: float) -> float:
+        """From drawElo."""
+        return told / unit
+
+    def point(self, draw: float) -> float:
+        """4t/(1+t)^2 with t = e^-d: what BayesElo multiplies ratings with before it shows them."""
+        return 1 / cosh(draw / 2) ** 2
+
+
+def _davidson_sum(gap: Vector, draw: float) -> Vector:
+    """ln(e^(x/2) + nu + e^(-x/2))."""
+    half = np.abs(gap) / 2
+    decided = half + np.log1p(np.exp(-2 * half))
+    return np.asarray(decided + softplus(draw - decided)) if draw > -inf else np.asarray(decided)
+
+
+def _log_expm1(value: float) -> float:
+    """ln(e^v - 1) for v > 0, without overflow."""
+    return value + log(-expm1(-value))
+
+
+MODELS: dict[str, Model] = {model.name: model for model in (Logistic(), Davidson(), RaoKupper())}

@@ -1,0 +1,155 @@
+"""What is believed of ratings before any game.
+
+prior          adds to the log likelihood                                  source
+GaussianPrior  -(R - mean)^2/(2 sd^2) each; means make loose anchors       Bayes; Ordo's loose anchors
+PhantomDraws   w draws of every engine against one that stands at `about`  Mease 2003, an imagined opponent
+VirtualDraws   P/4 (n_ij/n_i + n_ij/n_j) draws each way for every pair     BayesElo; for parity with it only
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enginetour.ratings.models import chance, softplus
+from enginetour.ratings.pairs import Pairs, Vector
+
+Spread = float | Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianPrior:
+    """In points of the model; one for all or by name. Means make loose anchors.
+
+    `mean` None: about the pool's own average, wherever that lies. Of a name not in `sd` nothing is believed.
+    """
+
+    sd: Spread = 350.0
+    mean: Spread | None = None
+
+    def sd_of(self, name: str) -> float:
+        """Infinite where nothing is believed."""
+        return self.sd.get(name, inf) if isinstance(self.sd, Mapping) else self.sd
+
+    def mean_of(self, name: str) -> float | None:
+        """None: the pool's average."""
+        return self.mean.get(name, 0.0) if isinstance(self.mean, Mapping) else self.mean
+
+
+@dataclass(frozen=True, slots=True)
+class PhantomDraws:
+    """`weight` draws against an opponent rated `about`, in points of the model, that stays there."""
+
+    weight: float = 1.0
+    about: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualDraws:
+    """BayesElo's prior: `weight` draws an engine, spread over the opponents it met."""
+
+    weight: float = 2.0  # BayesElo's default
+
+
+Prior = GaussianPrior | PhantomDraws | VirtualDraws
+
+
+def told(prior: Prior, name: str, level: float, point: float) -> str:
+    """What an engine's rating rests on when its games bound none; `level` is the list's, `point` shrinks spreads."""
+    if isinstance(prior, VirtualDraws):
+        return f"virtual draws ({prior.weight:g})"
+    if isinstance(prior, PhantomDraws):
+        return f"phantom draws ({prior.weight:g})"
+    mean, sd = prior.mean_of(name), prior.sd_of(name)
+    about = round(level if mean is None else mean, 1) + 0.0  # never "-0"
+    return f"the prior ({about:g} ± {sd if point == 1 else round(sd * point, 1):g})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """A prior in natural units over a pool's names: a parabola of weight `weights` and `draws` phantom draws.
+
+    A floating one is about the weighted average of the ratings and blind to their level.
+    """
+
+    about: Vector
+    weights: Vector
+    floating: bool = False
+    draws: float = 0.0
+
+    def height(self, ratings: Vector) -> float:
+        """Log prior without constants."""
+        off = ratings - self.about
+        height = -off @ self._weigh(off) / 2
+        return float(height - (self.draws * (softplus(off) / 2 + softplus(-off) / 2).sum() if self.draws else 0.0))
+
+    def pull(self, ratings: Vector) -> Vector:
+        """Its gradient, in points like the games'."""
+        off = ratings - self.about
+        pull = -self._weigh(off)
+        return pull + self.draws * (0.5 - chance(off)) if self.draws else pull
+
+    def stiffness(self, ratings: Vector) -> Vector:
+        """Diagonal of its curvature, but for what floating takes off."""
+        if not self.draws:
+            return self.weights
+        share = chance(ratings - self.about)
+        return self.weights + self.draws * share * (1 - share)
+
+    def bound(self) -> NDArray[np.bool_]:
+        """Which engines it holds."""
+        return np.asarray(self.weights + self.draws > 0)
+
+    def _weigh(self, off: Vector) -> Vector:
+        pulled = self.weights * off
+        return pulled - self.weights * (pulled.sum() / self.weights.sum()) if self.floating else pulled
+
+
+def belief_of(names: tuple[str, ...], prior: Prior | None, unit: float) -> Belief:
+    """The prior's terms; those of virtual draws are in the counts. ValueError for means or spreads that cannot be."""
+    if isinstance(prior, GaussianPrior):
+        sd = np.array([prior.sd_of(name) for name in names], dtype=np.float64) / unit
+        mean = np.array([prior.mean_of(name) or 0.0 for name in names], dtype=np.float64) / unit
+        if not (sd > 0).all() or not np.isfinite(mean).all():
+            raise ValueError("a prior has finite means and a spread above 0")
+        weights = sd**-2
+        return Belief(mean, weights, floating=prior.mean is None and bool(weights.any()))
+    nothing = np.zeros(len(names))
+    if prior is None:
+        return Belief(nothing, nothing)
+    if not 0 < prior.weight < inf:
+        raise ValueError("a prior of draws has a finite weight above 0")
+    if isinstance(prior, VirtualDraws):
+        return Belief(nothing, nothing)
+    if not isfinite(prior.about):
+        raise ValueError("phantom draws are against a finite rating")
+    return Belief(np.full(len(names), prior.about / unit), nothing, draws=prior.weight)
+
+
+def with_virtual_draws(pairs: Pairs, weight: float) -> Pairs:
+    """The counts with BayesElo's prior in them: every pair that met gets draws in both colours."""
+    count = len(pairs.names)
+    low, high = np.minimum(pairs.white, pairs.black), np.maximum(pairs.white, pairs.black)
+    met, which = np.unique(low * count + high, return_inverse=True)
+    one, other = met // count, met % count
+    games = np.bincount(which, pairs.games, len(met))
+    virtual = weight / 4 * (games / pairs.played[one] + games / pairs.played[other])
+    keys = np.concatenate((pairs.white * count + pairs.black, one * count + other, other * count + one))
+    rows, place = np.unique(keys, return_inverse=True)
+    nothing = np.zeros(2 * len(met))
+
+    def merged(real: Vector, added: Vector) -> Vector:
+        return np.bincount(place, np.append(real, added), len(rows)).astype(np.float64)
+
+    return Pairs(
+        pairs.names,
+        rows // count,
+        rows % count,
+        merged(pairs.wins, nothing),
+        merged(pairs.draws, np.append(virtual, virtual)),
+        merged(pairs.losses, nothing),
+    )

@@ -1,0 +1,170 @@
+from math import exp, inf, log
+
+import numpy as np
+import pytest
+
+from enginetour.ratings.likelihood import Fit, fit
+from enginetour.ratings.listing import rating_list
+from enginetour.ratings.models import MODELS, Tally, chance, softplus
+from enginetour.ratings.pairs import Counts
+
+MATCH = {("A", "B"): (30, 40, 15)}
+ROWS = Tally(np.array([30.0, 4.0, 0.0]), np.array([40.0, 0.0, 3.0]), np.array([15.0, 9.0, 1.0]))
+GAPS = np.array([0.7, -1.3, 3.1])
+DRAW = {"logistic": 0.0, "davidson": log(1.4), "raokupper": 0.6}
+ALL = pytest.mark.parametrize("name", sorted(MODELS))
+
+
+def gap(fitted: Fit) -> float:
+    return float(fitted.ratings[0] - fitted.ratings[1])
+
+
+def test_davidson_match() -> None:
+    """Davidson in closed form: 400 log10(30/15), nu 40/sqrt(450), 61.978298 when shown in Elo near equality."""
+    fitted = fit(MATCH, model="davidson")
+    assert gap(fitted) == pytest.approx(120.411998, abs=1e-6)
+    assert fitted.draw == pytest.approx(40 / 450**0.5, rel=1e-9)
+    assert fitted.draw == pytest.approx(1.885618, abs=5e-7)
+    assert gap(fitted) * fitted.point == pytest.approx(61.978298, abs=1e-6)
+
+
+def test_rao_kupper_match() -> None:
+    """Rao and Kupper in closed form, drawElo and scale as BayesElo reckons them."""
+    fitted = fit(MATCH, model="raokupper")
+    closed = (log(30 / 55) - log(15 / 70)) / 2 * 400 / log(10)
+    assert gap(fitted) == pytest.approx(closed, rel=1e-9)
+    assert gap(fitted) == pytest.approx(81.153069, abs=1e-6)
+    assert fitted.draw == pytest.approx(186.449643, abs=1e-6)
+    assert fitted.point == pytest.approx(0.759464, abs=5e-7)
+    assert gap(fitted) * fitted.point == pytest.approx(61.632865, abs=1e-6)
+
+
+def test_logistic_points_are_elo_points() -> None:
+    """The logistic model has no draw parameter, and refuses one."""
+    fitted = fit(MATCH)
+    assert (fitted.draw, fitted.point, fitted.draw_fitted) == (None, 1.0, False)
+    with pytest.raises(ValueError, match="no draw parameter"):
+        fit(MATCH, draw=97.3)
+
+
+@pytest.mark.parametrize(("model", "draw"), [("davidson", 0.5), ("raokupper", 97.3)])
+def test_a_given_draw_parameter_stays(model: str, draw: float) -> None:
+    """A parameter given in its authors' unit is kept, and moves the ratings."""
+    fitted = fit(MATCH, model=model, draw=draw)  # type: ignore[arg-type]
+    assert fitted.draw == pytest.approx(draw, rel=1e-12)
+    assert not fitted.draw_fitted
+    if model == "raokupper":
+        assert abs(gap(fitted) - 81.153069) > 0.1
+    with pytest.raises(ValueError, match="draw parameter"):
+        fit(MATCH, model=model, draw=inf)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("model", ["davidson", "raokupper"])
+def test_without_draws_all_models_agree(model: str) -> None:
+    """Where no game is drawn, all are Bradley and Terry's model and all points Elo points."""
+    counts = {("A", "B"): (50, 0, 35), ("B", "C"): (3, 0, 9), ("C", "A"): (5, 0, 5)}
+    fitted = fit(counts, model=model)  # type: ignore[arg-type]
+    assert (fitted.draw, fitted.point, fitted.draw_fitted) == (0.0, 1.0, False)
+    assert fitted.ratings == pytest.approx(fit(counts).ratings, abs=1e-7)
+
+
+@pytest.mark.parametrize("model", ["davidson", "raokupper"])
+def test_nothing_but_draws(model: str) -> None:
+    """With draws only a win and a loss are imagined between equals: the parameter is finite, the engines are equal."""
+    fitted = fit({("A", "B"): (0, 98, 0)}, model=model)  # type: ignore[arg-type]
+    assert fitted.ratings == pytest.approx([0, 0], abs=1e-9)
+    natural = float(fitted.at[-1])
+    rate = exp(natural) / (2 + exp(natural)) if model == "davidson" else np.tanh(natural / 2)
+    assert rate == pytest.approx(0.98, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", ["davidson", "raokupper"])
+@pytest.mark.parametrize("counts", [{("A", "B"): (0, 1, 1)}, {("A", "B"): (3, 1, 0), ("B", "C"): (2, 5, 0)}])
+def test_gaps_and_draws_that_grow_together(model: str, counts: Counts) -> None:
+    """Where nobody loses to who is beaten, gaps and draws could grow for ever: a win and a loss are imagined."""
+    fitted = fit(counts, model=model)  # type: ignore[arg-type]
+    assert fitted.problem.imagined
+    assert np.abs(fitted.ratings).max() < 1500
+    assert fitted.residual <= 1e-8
+    assert not fit(MATCH, model=model).problem.imagined  # type: ignore[arg-type]
+    assert "imagined" in rating_list(counts, model=model).caption[0]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("model", ["davidson", "raokupper"])
+def test_white_and_draws_together(model: str) -> None:
+    """From games of its own making a model finds ratings, White's worth and its draw parameter again."""
+    true, white = {"A": 120.0, "B": -40.0, "C": -80.0}, 25.0
+    parameter, unit = DRAW[model], 400 / log(10)
+    counts = {}
+    for one in true:
+        for other in set(true) - {one}:
+            x = (true[one] - true[other] + white) / unit
+            if model == "davidson":
+                shares = np.exp([x / 2, parameter, -x / 2])
+                won, drawn, lost = shares / shares.sum()
+            else:
+                won, lost = 1 / (1 + exp(parameter - x)), 1 / (1 + exp(parameter + x))
+                drawn = 1 - won - lost
+            counts[one, other] = (1e6 * won, 1e6 * drawn, 1e6 * lost)
+    fitted = fit(counts, model=model, advantage="fit")  # type: ignore[arg-type]
+    assert fitted.by_name() == pytest.approx(true, abs=1e-6)
+    assert fitted.advantage == pytest.approx(white, abs=1e-6)
+    assert fitted.at[-1] == pytest.approx(parameter, abs=1e-9)
+
+
+@ALL
+def test_slopes_are_the_derivatives(name: str) -> None:
+    """Scores and curvatures are the first and second differences of the height."""
+    model, draw, h = MODELS[name], DRAW[name], 1e-5
+    slopes = model.slopes(ROWS, GAPS, draw)
+    for row in range(3):
+        nudge = h * np.eye(3)[row]
+        up, down = (model.slopes(ROWS, GAPS + sign * nudge, draw) for sign in (1, -1))
+        rise = model.height(ROWS, GAPS + nudge, draw) - model.height(ROWS, GAPS - nudge, draw)
+        assert slopes.score[row] == pytest.approx(rise / (2 * h), abs=1e-6)
+        assert slopes.curve[row] == pytest.approx((down.score[row] - up.score[row]) / (2 * h), abs=1e-6)
+        assert slopes.cross[row] == pytest.approx((down.draw_score - up.draw_score) / (2 * h), abs=1e-6)
+    up, down = (model.slopes(ROWS, GAPS, draw + sign * h) for sign in (1, -1))
+    rise = model.height(ROWS, GAPS, draw + h) - model.height(ROWS, GAPS, draw - h)
+    assert slopes.draw_score == pytest.approx(rise / (2 * h), abs=1e-6)
+    assert slopes.draw_curve == pytest.approx((down.draw_score - up.draw_score) / (2 * h), abs=1e-6)
+
+
+@ALL
+def test_row_heights_are_the_height_in_the_gap(name: str) -> None:
+    """Row by row the height differs from the whole by what the gap does not move."""
+    model, draw = MODELS[name], DRAW[name]
+    rows = model.row_heights(ROWS, GAPS, draw).sum() - model.row_heights(ROWS, GAPS / 2, draw).sum()
+    whole = model.height(ROWS, GAPS, draw) - model.height(ROWS, GAPS / 2, draw)
+    assert rows == pytest.approx(whole, rel=1e-12)
+
+
+@ALL
+def test_far_out_nothing_overflows(name: str) -> None:
+    """Gaps of thousands of natural units have finite heights and slopes, and colours are mirrored."""
+    model, draw = MODELS[name], DRAW[name]
+    far = np.array([3000.0, -3000.0, 900.0])
+    slopes = model.slopes(ROWS, far, draw)
+    assert np.isfinite(model.height(ROWS, far, draw))
+    assert np.isfinite([slopes.score, slopes.curve, slopes.cross]).all()
+    mirrored = model.slopes(Tally(ROWS.losses, ROWS.draws, ROWS.wins), -GAPS, draw)
+    assert mirrored.score == pytest.approx(-model.slopes(ROWS, GAPS, draw).score, abs=1e-12)
+
+
+@ALL
+def test_guess_is_the_draw_rate_of_equals(name: str) -> None:
+    """At the guessed parameter equal engines draw at the given rate."""
+    model = MODELS[name]
+    natural = model.guess(0.4)
+    if name == "davidson":
+        assert exp(natural) / (2 + exp(natural)) == pytest.approx(0.4)
+    elif name == "raokupper":
+        assert 1 - 2 / (1 + exp(natural)) == pytest.approx(0.4)
+    if model.draws:
+        assert model.taken(model.told(natural, 100.0), 100.0) == pytest.approx(natural)
+
+
+def test_logistic_curve_and_its_integral() -> None:
+    """Chance and softplus, also where a plain exponential would overflow."""
+    assert chance(np.array([0.0, 800.0, -800.0])) == pytest.approx([0.5, 1, 0], abs=1e-12)
+    assert softplus(np.array([0.0, 800.0, -800.0])) == pytest.approx([log(2), 800, 0], abs=1e-12)
