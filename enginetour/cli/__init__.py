@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "ladder": ("Read", "reading", "ladder", "the bubble's story: each decision with its reason"),
     "games": ("Read", "games", "games", "the games, or one of them with its moves"),
     "ratings": ("Read", "lists", "ratings", "a rating list from the store"),
+    "rate": ("Read", "rate", "rate", "a rating list straight from PGN files"),
     "withdraw": ("Change", "changing", "withdraw", "take an engine out of a tournament"),
     "add": ("Change", "changing", "add", "let an engine join a tournament"),
     "replace": ("Change", "changing", "replace", "put another engine in the place of one"),

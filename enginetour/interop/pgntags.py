@@ -107,7 +107,7 @@ class TagReader:
                     self._header, self._begun = True, here
                 self._tags[name] = value
         self._blanks = 0
-        if line.startswith((b"[White ", b"[White\t", b"[Result")):
+        if line.startswith(b'[White "') or b"[Result" in line:
             self._named = True
 
     def _moves(self, line: bytes, here: tuple[int, int]) -> None:

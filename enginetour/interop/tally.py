@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -82,6 +82,11 @@ class Tally:
         """All that have two names and a result, finished or not."""
         return len(self.results)
 
+    @property
+    def latin(self) -> int:
+        """Names that are not UTF-8."""
+        return sum(raw.decode("utf-8", "replace").encode() != raw for raw in self.names)
+
     def add(self, games: list[tuple[bytes, bytes, bytes]]) -> bool:
         """Count raw (White, Black, Result) triples; False, and none counted, when a name needs the careful reader."""
         if not games:
@@ -143,29 +148,3 @@ class Tally:
         pairs = Pairs(known, first.astype(np.intp), second.astype(np.intp), *counts)
         met = [name for name, played in zip(known, pairs.played, strict=True) if played]
         return pairs.within(met), int(alone.sum()), int((finished & ~wanted).sum())
-
-
-def at_least(pairs: Pairs, games: int) -> Pairs:
-    """Leave out engines with fewer games, with their games, until every engine left has that many."""
-    while True:
-        kept = [name for name, played in zip(pairs.names, pairs.played, strict=True) if played >= games]
-        if len(kept) == len(pairs.names):
-            return pairs
-        pairs = pairs.within(kept)
-
-
-def naming(
-    aliases: Mapping[str, str], include: Iterable[str] = (), exclude: Iterable[str] = ()
-) -> Callable[[str], str | None]:
-    """How engines are called: by alias, then only those of the `include` patterns, none of the `exclude` ones."""
-    from fnmatch import fnmatchcase
-
-    wanted, unwanted = tuple(include), tuple(exclude)
-
-    def called(name: str) -> str | None:
-        name = aliases.get(name, name)
-        if wanted and not any(fnmatchcase(name, pattern) for pattern in wanted):
-            return None
-        return None if any(fnmatchcase(name, pattern) for pattern in unwanted) else name
-
-    return called

@@ -1,0 +1,213 @@
+"""`enginetour rate`: a list straight from PGN files, without a store."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from enginetour.cli.common import output_options, show
+from enginetour.errors import InputRefused, UsageRefused
+from enginetour.reports.sheet import Column, dumps, points, render, safe
+
+if TYPE_CHECKING:
+    from enginetour.interop.selection import LeftOut
+    from enginetour.interop.tally import Tally
+    from enginetour.ratings.listing import RatingList
+    from enginetour.reports.sheet import Sheet
+
+BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
+BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
+FEW_NAMED = 10  # engines in a note
+
+# What Ordo's full list has between the score and the opponents.
+_COLUMNS = {
+    key: Column(key, header) for key, header in (("points", "points"), ("wins", "W"), ("draws", "D"), ("losses", "L"))
+}
+
+
+def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
+    """A finite number; also ``fit`` where that is said to be possible."""
+    if value is None or (value == "fit" and "fit" in str(param.metavar)):
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise click.BadParameter(f"{value!r} is no finite number", ctx, param)
+    return number
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE.pgn...", type=click.Path(path_type=Path))
+@output_options
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write: .csv, .json, else text.")
+@click.option("--anchor", "anchors", multiple=True, metavar="NAME=ELO", help="Fix an engine's rating; repeat.")
+@click.option("--average", metavar="ELO", callback=_number, help="Average of each pool; default 0, or by the anchors.")
+@click.option("--advantage", default="0", metavar="ELO|fit", callback=_number, help="White's advantage; default 0.")
+@click.option(
+    "--prior",
+    type=click.Choice(["auto", "none"]),
+    default="auto",
+    show_default=True,
+    help="Where games bound no rating: a wide Gaussian, or groups apart.",
+)
+@click.option("--aliases", type=click.Path(path_type=Path), help='Lines of "name","alias","alias".')
+@click.option("--include", multiple=True, metavar="GLOB", help="Only games between such engines; repeat.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="No games of such engines; repeat.")
+@click.option("--min-games", type=click.IntRange(min=0), default=0, help="Leave out engines with fewer games.")
+def rate(
+    files: tuple[Path, ...],
+    as_json: bool,
+    as_csv: bool,
+    output: Path | None,
+    anchors: tuple[str, ...],
+    average: float | None,
+    advantage: float | Literal["fit"],
+    prior: Literal["auto", "none"],
+    aliases: Path | None,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    min_games: int,
+) -> None:
+    """The rating list of PGN files (also .gz), by maximum likelihood.
+
+    A game needs the tags White, Black and Result; moves are not read. What
+    cannot be counted is told with file and line.
+
+    Example: enginetour rate night.pgn --anchor "Fruit 2.1=2784"
+    """
+    fixed = dict(_anchor(words) for words in anchors)
+    if fixed and average is not None:
+        raise click.UsageError("--anchor gives the level already; leave out --average")
+    if output is not None and any(_same(output, path) for path in files):
+        raise UsageRefused(f"{output} is one of the games' files", place="--output", step="choose another name")
+    from enginetour.interop.aliases import read_aliases
+    from enginetour.interop.pgnscan import scan
+
+    known = read_aliases(aliases) if aliases else {}
+    with _bar(files) as progress:
+        tally = scan(files, progress)
+    _tell_broken(tally)
+    from enginetour.interop.selection import select
+    from enginetour.ratings.listing import rating_list
+
+    pairs, left = select(tally, aliases=known, include=include, exclude=exclude, min_games=min_games)
+    if not len(pairs.games):
+        raise InputRefused(f"no game to rate; left out: {_told(left)}", place=", ".join(map(str, files)))
+    _refuse_strangers(fixed, pairs.names)
+    found = rating_list(pairs, prior=prior, anchors=fixed, advantage=advantage, mean=average, skipped=left.games)
+    sheet = _sheet(found, tally, left)
+    value = {
+        **found.to_json(),
+        "files": list(map(str, files)),
+        "left_out": {**asdict(left), "games": left.games},
+        "broken": [{"place": place, "why": why} for place, why in tally.broken],
+    }
+    if output is None:
+        show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+        return
+    as_json, as_csv = as_json or output.suffix == ".json", as_csv or output.suffix == ".csv"
+    _write(output, dumps(value) + "\n" if as_json else sheet.csv() if as_csv else render(sheet))
+    click.echo(f"{output} written: {len(found.rows):,} engines, {found.games:,} games", err=True)
+
+
+def _sheet(found: RatingList, tally: Tally, left: LeftOut) -> Sheet:
+    """Ordo's columns and more; what people expect of each is in the README."""
+    from enginetour.reports.ratings import likelihood
+
+    sheet = likelihood("", found)
+    columns = [column for column in sheet.columns if column.key not in _COLUMNS]
+    place = next(number for number, column in enumerate(columns) if column.key == "opponents")
+    columns[place:place] = _COLUMNS.values()
+    rows = tuple({**row, "points": row["wins"] + row["draws"] / 2} for row in sheet.rows)
+    shown = tuple(
+        {**words, "points": points(2 * row["wins"] + row["draws"])}
+        for words, row in zip(sheet.shown, rows, strict=True)
+    )
+    notes = [*sheet.notes]
+    if left.games:
+        notes.append(f"games left out: {_told(left)}")
+    if left.engines:
+        notes.append(f"too few games: {', '.join(left.engines[:FEW_NAMED])}{', ...' * (len(left.engines) > FEW_NAMED)}")
+    if tally.latin:
+        notes.append(f"{tally.latin} names are not UTF-8 and were read as Latin-1")
+    return replace(sheet, columns=tuple(columns), rows=rows, shown=shown, notes=tuple(notes))
+
+
+def _told(left: LeftOut) -> str:
+    """The games left out, by reason."""
+    words = [f"{count:,} with result {result or 'blank'}" for result, count in left.others.items()]
+    reasons = {
+        "broken": left.broken,
+        "of an engine against itself": left.alone,
+        "of engines that are not wanted": left.unwanted,
+        "of engines with too few": left.few,
+    }
+    words += [f"{count:,} {reason}" for reason, count in reasons.items() if count]
+    return ", ".join(words)
+
+
+def _tell_broken(tally: Tally) -> None:
+    """Where the games are that could not be counted, on stderr."""
+    for place, why in tally.broken[:BROKEN_SHOWN]:
+        click.echo(safe(f"{place}: {why}"), err=True)
+    if tally.broken_games > BROKEN_SHOWN:
+        click.echo(
+            f"... and {tally.broken_games - BROKEN_SHOWN:,} more broken games; --json has their places", err=True
+        )
+
+
+@contextmanager
+def _bar(files: tuple[Path, ...]) -> Iterator[Callable[[int], object]]:
+    """A bar on stderr, on a terminal and for big files only: nothing to see is better than a flash."""
+    size = sum(path.stat().st_size for path in files if path.is_file())
+    if size < BIG or not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield lambda _: None
+        return
+    with click.progressbar(length=size, label="reading", file=sys.stderr) as bar:
+        yield bar.update
+
+
+def _refuse_strangers(fixed: dict[str, float], names: tuple[str, ...]) -> None:
+    from difflib import get_close_matches
+
+    for name in fixed:
+        if name not in names:
+            close = get_close_matches(name, names, n=1)
+            raise UsageRefused(
+                f"{name!r} has no games here{f', did you mean {close[0]!r}?' if close else ''}", place="--anchor"
+            )
+
+
+def _anchor(words: str) -> tuple[str, float]:
+    name, equals, rating = words.rpartition("=")
+    try:
+        if not equals or not name or not math.isfinite(float(rating)):
+            raise ValueError
+        return name.strip(), float(rating)
+    except ValueError:
+        raise click.UsageError(f"--anchor takes NAME=ELO, found {words!r}") from None
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _write(path: Path, text: str) -> None:
+    """Beside, then renamed: a reader sees the old list or the new one."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,76 @@
+"""Which of the games of a tally make a list: aliases, patterns of names, fewest games; and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from enginetour.errors import UsageRefused
+from enginetour.interop.tally import Tally
+from enginetour.ratings.pairs import Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Games that are not rated, by reason."""
+
+    others: Mapping[str, int]  # by the result that is none
+    broken: int
+    alone: int  # of an engine against itself
+    unwanted: int  # by the patterns
+    few: int  # of engines with too few
+    engines: tuple[str, ...]  # those with too few
+
+    @property
+    def games(self) -> int:
+        """All of them."""
+        return sum(self.others.values()) + self.broken + self.alone + self.unwanted + self.few
+
+
+def select(
+    tally: Tally,
+    *,
+    aliases: Mapping[str, str] | None = None,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    min_games: int = 0,
+) -> tuple[Pairs, LeftOut]:
+    """The games to rate. UsageRefused for a pattern that no engine answers to: it is misspelt.
+
+    An engine with fewer than `min_games` games goes with all of them, until every engine left has that many.
+    """
+    wanted, unwanted = tuple(include), tuple(exclude)
+    answered: set[str] = set()
+
+    def called(name: str) -> str | None:
+        name = (aliases or {}).get(name, name)
+        fits = [pattern for pattern in (*wanted, *unwanted) if fnmatchcase(name, pattern)]
+        answered.update(fits)
+        if wanted and not any(pattern in wanted for pattern in fits):
+            return None
+        return None if any(pattern in unwanted for pattern in fits) else name
+
+    pairs, alone, others = tally.pairs(called)
+    for pattern in (*wanted, *unwanted):
+        if pattern not in answered:
+            raise UsageRefused(f"no engine is called like {pattern!r}", step="patterns are as in a shell: 'Fruit*'")
+    enough = at_least(pairs, min_games)
+    few = tuple(sorted(set(pairs.names) - set(enough.names)))
+    return enough, LeftOut(
+        others=dict(tally.others.most_common()),
+        broken=tally.broken_games,
+        alone=alone,
+        unwanted=others,
+        few=int(pairs.games.sum() - enough.games.sum()),
+        engines=few,
+    )
+
+
+def at_least(pairs: Pairs, games: int) -> Pairs:
+    """Without engines that have fewer games, again and again: each that goes takes games from others."""
+    while True:
+        kept = [name for name, played in zip(pairs.names, pairs.played, strict=True) if played >= games]
+        if len(kept) == len(pairs.names):
+            return pairs
+        pairs = pairs.within(kept)

@@ -1,0 +1,429 @@
+"""The scan of PGN files: what it counts, where it says it could not, and that quick and careful reading agree."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+
+import chess.pgn
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from enginetour.errors import InputRefused
+from enginetour.interop import pgnscan
+from enginetour.interop.pgnscan import game_start, scan
+from enginetour.interop.pgntags import tags_of
+from enginetour.interop.tally import RESULTS, UNFINISHED, Tally, escaped, text, unescaped
+
+WORDS = {code: raw.decode() for raw, code in RESULTS.items()}
+SHARING = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def read(path: Path, content: bytes | str) -> Tally:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return scan([path])
+
+
+def games(tally: Tally) -> Counter[tuple[str, str, str]]:
+    """White, Black and result of every game; results that are none as ``*``."""
+    names = [text(raw) for raw in tally.names]
+    rows = zip(tally.white, tally.black, tally.results, strict=True)
+    return Counter((names[white], names[black], WORDS.get(result, "*")) for white, black, result in rows)
+
+
+def game(white: str = "A", black: str = "B", result: str = "1-0", moves: str = "1. e4 e5") -> str:
+    return f'[Event "E"]\n[Site "?"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n{moves} {result}\n\n'
+
+
+def careful(path: Path) -> Tally:
+    """The scan with nothing read the quick way."""
+    with patch.object(pgnscan, "_quick", lambda piece, tally: False):
+        return scan([path])
+
+
+def quick_pieces(path: Path) -> list[bool]:
+    """Whether each piece was read the quick way."""
+    plain, seen = pgnscan._quick, []
+
+    def noted(piece: bytes, tally: Tally) -> bool:
+        seen.append(plain(piece, tally))
+        return seen[-1]
+
+    with patch.object(pgnscan, "_quick", noted):
+        scan([path])
+    return seen
+
+
+# --- what is counted
+
+
+def test_games_are_counted_by_names_and_result(tmp_path: Path) -> None:
+    """Usual files are read the quick way, and unfinished games are counted apart."""
+    found = read(
+        tmp_path / "g.pgn", game() * 2 + game("B", "A", "1/2-1/2") + game("B", "C", "*") + game("C", "A", "0-1")
+    )
+    assert games(found) == {("A", "B", "1-0"): 2, ("B", "A", "1/2-1/2"): 1, ("B", "C", "*"): 1, ("C", "A", "0-1"): 1}
+    assert found.others == {"*": 1}
+    assert not found.broken_games
+    assert all(quick_pieces(tmp_path / "g.pgn"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        game().replace("\n", "\r\n"),
+        game().replace("\n", "\r"),
+        "\ufeff" + game(),
+        game().rstrip("\n"),
+        '[White "A"]\n[Black "B"]\n[Result "1-0"]\n',
+        '[White "A"]\n[Black "B"]\n[Result "1-0"]',
+        '[Result "1-0"]\n[Black "B"]\n[Event "x"]\n[White "A"]\n\n*\n',
+        '[White   "A"]\n[Black\t"B"]  \n[Result "1-0" ]\n\n1. e4\n',
+        '[White "A"][Black "B"] [Result "1-0"]\n\n1. e4\n',
+        '[Event "E"][White "A"][Black "B"][Result "1-0"]\n\n1. e4\n',
+        '[White "  A "]\n[Black "B"]\n\n[Result "1-0"]\n\n1. e4\n',
+        "% [White nobody]\n; a comment\n\n\n" + game(),
+        game(moves="1. e4 {a [comment] with } e5 ; {not one\n2. d4"),
+        game(moves='{\n[White "X"]\n[Black "Y"]\n[Result "0-1"]\n\n1. d4\n\n[Event "E"]\n} 1. e4'),
+        game(moves='1. e4\n%{ an escaped line\n{ a { b\n[White "X"]\n[Black "Y"]\n[Result "0-1"]\n}'),
+        game(moves="1. e4 (1. d4 {\n}) ; }\n{Result: [Result 1-0]}"),
+        game("A", "B").replace("[Site", '[White "Z"]\n[Site'),
+    ],
+)
+def test_one_game_however_it_is_written(tmp_path: Path, content: str) -> None:
+    """Line ends, marks, blanks, tags in any order and in one line, comments that look like tags."""
+    found = read(tmp_path / "g.pgn", content)
+    assert games(found) == {("A", "B", "1-0"): 1}
+    assert not found.broken_games
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (rb"Foo \"Bar\" 1", 'Foo "Bar" 1'),
+        (rb'Foo "Bar" 1', 'Foo "Bar" 1'),
+        (rb"back\\slash", "back\\slash"),
+        (rb"back\slash", "back\\slash"),
+        (rb"ends\\", "ends\\"),
+        ("Zoë".encode(), "Zoë"),
+        ("Zoë".encode("latin-1"), "Zoë"),
+        (rb"x\"][Black \"y", 'x"][Black "y'),
+        (b"] { [", "] { ["),
+    ],
+)
+def test_names_come_as_they_were_meant(tmp_path: Path, written: bytes, name: str) -> None:
+    """Escapes, quotes that nobody escaped, UTF-8 and Latin-1."""
+    found = read(tmp_path / "g.pgn", game(white="@").encode().replace(b"@", written) * 2)
+    assert games(found) == {(name, "B", "1-0"): 2}
+    assert not found.broken_games
+
+
+def test_names_that_are_not_utf8_are_told(tmp_path: Path) -> None:
+    """Read as Latin-1, and their number said."""
+    assert read(tmp_path / "g.pgn", game(white="Zoë").encode("latin-1") + game().encode()).latin == 1
+
+
+def test_files_without_moves_are_read_the_quick_way(tmp_path: Path) -> None:
+    """Three tags a game and no Event: pieces still end between games."""
+    content = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n' * 50
+    with patch.object(pgnscan, "PIECE", 200):
+        found = read(tmp_path / "g.pgn", content)
+        assert games(found) == {("A", "B", "1-0"): 50}
+        assert set(quick_pieces(tmp_path / "g.pgn")[:-1]) == {True}
+
+
+def test_an_odd_game_costs_one_piece(tmp_path: Path) -> None:
+    """Behind a piece that needed care reading is quick again."""
+    odd = '[Event "E"]\n[Black "B"]\n[White "A"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    (tmp_path / "g.pgn").write_text(game() * 30 + odd + game() * 30)
+    with patch.object(pgnscan, "PIECE", 500):
+        assert games(scan([tmp_path / "g.pgn"])) == {("A", "B", "1-0"): 61}
+        assert quick_pieces(tmp_path / "g.pgn").count(False) == 1
+
+
+# --- what cannot be counted
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        ('[Event "E"]\n[White "A"]\n[Black "B"]\n\n1. e4 1-0\n\n', "without a readable Result tag"),
+        ('[Event "E"]\n[White "A"]\n[Result "1-0"]\n\n1-0\n\n', "without a readable Black tag"),
+        ('[Event "E"]\n[White "A]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n\n', "without a readable White tag"),
+        (game(white="?"), "White has no name"),
+        (game(black=" "), "Black has no name"),
+        (game(white="A" * 5000), "a name of endless length"),
+        (game(white="A" * 70000), "without a readable White tag"),
+    ],
+)
+def test_broken_games_are_told_with_file_and_line(tmp_path: Path, bad: str, why: str) -> None:
+    """One line each, at the first line of the game; the games around it count."""
+    path = tmp_path / "g.pgn"
+    found = read(path, game() + bad + game())
+    assert games(found) == {("A", "B", "1-0"): 2}
+    [(place, said)] = found.broken
+    assert place == f"{path}:9"
+    assert why in said
+
+
+def test_a_file_that_breaks_off(tmp_path: Path) -> None:
+    """The last game counts when its tags are whole, else it is told; an open comment is told where it began."""
+    path = tmp_path / "g.pgn"
+    whole = game() + game("B", "A")
+    assert games(read(path, whole[:-12])).total() == 2
+    cut = read(path, whole[: whole.rindex("[Result") + 12])
+    assert games(cut).total() == 1
+    assert cut.broken == [(f"{path}:9", "a game without a readable Result tag")]
+    found = read(path, game(moves="1. e4 e5\n{ no end") + game())
+    assert games(found).total() == 1
+    assert found.broken[0][0] == f"{path}:8"
+    assert "comment" in found.broken[0][1]
+
+
+def test_lines_are_right_far_into_a_file(tmp_path: Path) -> None:
+    """Places are counted from the file's first line, in plain and packed files."""
+    content = (game() * 300 + game(white="?") + game() * 300 + game(black="?")).encode()
+    packed = tmp_path / "g.pgn.gz"
+    packed.write_bytes(gzip.compress(content))
+    with patch.object(pgnscan, "PIECE", 700):
+        plain = read(tmp_path / "g.pgn", content)
+        assert [place for place, _ in plain.broken] == [f"{tmp_path}/g.pgn:2401", f"{tmp_path}/g.pgn:4809"]
+        assert [place for place, _ in scan([packed]).broken] == [f"{packed}:2401", f"{packed}:4809"]
+
+
+def test_an_endless_line_costs_one_message(tmp_path: Path) -> None:
+    """A line of many pieces is not held whole, and the games around it count."""
+    path = tmp_path / "g.pgn"
+    path.write_text(game() + game(moves="x" * 100_000 + " {").replace("{", "}") + game())
+    with patch.object(pgnscan, "PIECE", 1000), patch.object(pgnscan, "LONGEST_PIECE", 5000):
+        found = scan([path])
+    assert games(found) == {("A", "B", "1-0"): 3}
+    assert [why for _, why in found.broken] == ["a line without end"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "no game in it"),
+        (b"\x00\x01\x02" * 99, "no game in it"),
+        (b"1. e4 e5 1-0\n", "no game in it"),
+        ("\ufeffx".encode("utf-16-le"), "UTF-16"),
+        (gzip.compress(game().encode() * 99)[:-20], "cannot be unpacked"),
+        (b"\x28\xb5\x2f\xfd" + bytes(20), "zstd"),
+    ],
+)
+def test_what_is_no_pgn_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+    """With the file's name and words, not with an empty list."""
+    with pytest.raises(InputRefused) as refused:
+        read(tmp_path / "g.pgn", content)
+    assert words in refused.value.what
+    assert "g.pgn" in refused.value.place
+
+
+@pytest.mark.parametrize("name", ["missing.pgn", "."])
+def test_unreadable_files_are_refused(tmp_path: Path, name: str) -> None:
+    """No traceback for a folder or a missing file."""
+    with pytest.raises(InputRefused, match="cannot read"):
+        scan([tmp_path / name])
+
+
+# --- ways in
+
+
+def test_packed_and_piped_files_are_the_same(tmp_path: Path) -> None:
+    """A packed file is known by its first bytes; a pipe is read once, from the front."""
+    content = (game() * 40 + game("C", "B", "0-1")).encode()
+    plain = games(read(tmp_path / "g.pgn", content))
+    assert games(read(tmp_path / "packed", gzip.compress(content))) == plain
+    ours, theirs = os.pipe()
+    os.write(theirs, content)
+    os.close(theirs)
+    assert games(scan([Path(f"/dev/fd/{ours}")])) == plain
+    os.close(ours)
+
+
+def test_files_add_up(tmp_path: Path) -> None:
+    """Names are the same in all files, whatever their order there."""
+    (tmp_path / "a.pgn").write_text(game("A", "B"))
+    (tmp_path / "b.pgn").write_text(game("B", "C") + game("A", "B"))
+    assert games(scan([tmp_path / "a.pgn", tmp_path / "b.pgn"])) == {("A", "B", "1-0"): 2, ("B", "C", "1-0"): 1}
+
+
+def test_progress_tells_all_bytes(tmp_path: Path) -> None:
+    """Once each."""
+    (tmp_path / "g.pgn").write_text(game() * 99)
+    told: list[int] = []
+    with patch.object(pgnscan, "PIECE", 300):
+        scan([tmp_path / "g.pgn"], told.append)
+    assert sum(told) == (tmp_path / "g.pgn").stat().st_size
+
+
+@pytest.fixture
+def by_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pgnscan, "WORTH_TWO", 1)
+    monkeypatch.setattr(pgnscan, "PIECE", 600)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+
+
+@pytest.mark.usefixtures("by_two")
+def test_two_processes_count_the_same(tmp_path: Path) -> None:
+    """The halves join at the start of a game, places included, and no process stays."""
+    path = tmp_path / "g.pgn"
+    path.write_text("".join(game(f"E{number % 7}", "B") for number in range(200)) + game(white="?"))
+    with patch.object(os, "fork", wraps=os.fork) as forks:
+        found = scan([path])
+    assert forks.called
+    assert games(found) == games(careful(path))
+    assert games(found).total() == 200
+    assert found.broken == [(f"{path}:1601", "a game whose White has no name")]
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.mark.usefixtures("by_two")
+def test_a_middle_inside_a_comment_is_no_start(tmp_path: Path) -> None:
+    """What looks like games in the second half is a comment begun in the first."""
+    path = tmp_path / "g.pgn"
+    path.write_text(game() * 5 + game(moves="1. e4 { all of this is a comment\n\n" + game("X", "Y") * 40))
+    assert games(scan([path])) == {("A", "B", "1-0"): 6}
+
+
+@pytest.mark.usefixtures("by_two")
+def test_a_second_process_that_is_killed_costs_nothing(tmp_path: Path) -> None:
+    """Its half is read by the first one."""
+    path = tmp_path / "g.pgn"
+    path.write_text(game() * 200)
+    with patch("enginetour.interop.pgnscan.pickle.dump", side_effect=OSError):
+        assert games(scan([path])).total() == 200
+
+
+# --- laws
+
+letters = st.text(st.sampled_from('AbC 1"\\[]{};%?.é'), min_size=1, max_size=8).filter(lambda name: name.strip(" ?"))
+line_ends = st.sampled_from(["\n", "\r\n"])
+fakes = st.sampled_from(
+    [
+        '[White "X"]\n[Black "Y"]\n[Result "1-0"]',
+        '[Result "0-1"]',
+        '[Event "E"]\n',
+        "1-0\n\n[White",
+        "{",
+        ";",
+        "[%eval 1]",
+    ]
+)
+comments = st.lists(fakes | st.just("text"), max_size=4).map(lambda parts: "{" + "\n".join(parts) + "}")
+moves = st.lists(
+    comments | st.sampled_from(["1. e4", "e5", "2. Nf3\n", "; rest {\n", "\n% { escaped\n", "(1. d4 d5)", "$1", "\n"]),
+    max_size=6,
+).map(" ".join)
+
+
+class Written(NamedTuple):
+    tags: tuple[tuple[str, str], ...]
+    moves: str
+    usual: bool
+
+
+@st.composite
+def written(draw: st.DrawFn) -> Written:
+    """A game with hostile names; its tags usual or shuffled, one of them perhaps missing."""
+    usual = draw(st.booleans())
+    tags = [
+        ("White", draw(letters)),
+        ("Black", draw(letters)),
+        ("Result", draw(st.sampled_from([*WORDS.values(), "*"]))),
+    ]
+    if not usual:
+        tags = draw(st.permutations([*tags, ("WhiteElo", "2000"), ("Annotator", draw(letters))]))
+        tags = tags[draw(st.integers(0, 1)) :]
+    # A blank line in the moves ends a game for some readers and not for others.
+    said = "\n".join(line for line in draw(moves).splitlines() if line.strip())
+    return Written((("Event", "E"), *tags), said or "*", usual)
+
+
+def pgn(all_written: list[Written], end: str) -> bytes:
+    blocks = []
+    for one in all_written:
+        tags = "".join(f'[{name} "{escaped(value.encode()).decode()}"]\n' for name, value in one.tags)
+        blocks.append(f"{tags}\n{one.moves}\n\n")
+    return "".join(blocks).replace("\n", end).encode()
+
+
+def by_python_chess(content: bytes) -> Counter[tuple[str, str, str]]:
+    """White, Black and result of the games that have all three tags and names."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    source = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", errors="replace")
+    while (headers := chess.pgn.read_headers(source)) is not None:
+        white, black = (unescaped(headers.get(side, "?").encode()).decode().strip() for side in ("White", "Black"))
+        if {white, black}.isdisjoint(("", "?")):
+            found[white, black, headers.get("Result", "*")] += 1
+    return found
+
+
+@SHARING
+@given(st.lists(written(), min_size=1, max_size=12), line_ends, st.integers(40, 2000))
+def test_quick_and_careful_reading_agree(tmp_path: Path, wrote: list[Written], end: str, piece: int) -> None:
+    """On any file, in pieces of any size, cut anywhere: the same games, the same broken ones in the same lines."""
+    path = tmp_path / "g.pgn"
+    content = pgn(wrote, end)
+    for length in (len(content), len(content) * 2 // 3):
+        path.write_bytes(b'[Event "0"]\n[White "0"]\n[Black "1"]\n[Result "*"]\n\n*\n\n' + content[:length])
+        whole = careful(path)
+        with patch.object(pgnscan, "PIECE", piece), patch.object(pgnscan, "LONGEST_PIECE", 4 * piece):
+            found = scan([path])
+        assert games(found) == games(whole)
+        assert [broken for broken in found.broken if "without end" not in broken[1]] == whole.broken
+
+
+@SHARING
+@given(st.lists(written(), min_size=1, max_size=12), line_ends)
+def test_counted_as_python_chess_does(tmp_path: Path, wrote: list[Written], end: str) -> None:
+    """The same games of whole and of truncated files; missing results are ``*`` there and broken here."""
+    path = tmp_path / "g.pgn"
+    content = pgn(wrote, end)
+    for length in (len(content), len(content) * 2 // 3):
+        path.write_bytes(b'[White "0"]\n[Black "1"]\n[Result "1-0"]\n\n*\n\n' + content[:length])
+        tally = scan([path])
+        theirs = by_python_chess(path.read_bytes())
+        ours = games(tally)
+        assert ours - theirs == Counter()
+        unresulted = theirs - ours
+        assert all(result == "*" for _, _, result in unresulted)
+        assert unresulted.total() <= tally.broken_games
+
+
+@given(st.binary(max_size=40))
+def test_escapes_turn_back(value: bytes) -> None:
+    """What is escaped comes back, in a tag line too."""
+    assert unescaped(escaped(value)) == value
+    line = b'[White "' + escaped(value) + b'"]'
+    if not {10, 13} & set(value):
+        assert tags_of(line) == [(b"White", escaped(value))]
+
+
+@given(
+    st.lists(st.sampled_from(["\n", "\r\n", "[White", ' "A"]', '[Event "', "%", ";", "1-0", " "]), max_size=30).map(
+        "".join
+    )
+)
+def test_a_game_starts_behind_a_blank_line(piece: str) -> None:
+    """Every start is the newline before a bracket, with nothing in the line before it."""
+    raw = piece.encode()
+    if cut := game_start(raw):
+        assert raw[cut : cut + 2] == b"\n["
+        assert raw[:cut].rstrip(b"\r").endswith(b"\n")
+
+
+def test_the_tally_of_nothing_joins() -> None:
+    """An empty half is no special case."""
+    tally = Tally()
+    tally.join(Tally())
+    assert tally.games == 0
+    assert UNFINISHED not in tally.results

@@ -1,0 +1,275 @@
+"""`enginetour rate`: from PGN files to a list, what was left out told, nothing heavy loaded."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from enginetour.cli import cli, rate
+from enginetour.errors import InputRefused, UsageRefused
+
+WORDS = {"w": "1-0", "d": "1/2-1/2", "l": "0-1", "*": "*"}
+
+
+def pgn(*matches: tuple[str, str, str]) -> str:
+    """White, Black and a letter a game: w, d, l or ``*``."""
+    return "".join(
+        f'[Event "E"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{WORDS[letter]}"]\n\n1. e4 {WORDS[letter]}\n\n'
+        for white, black, letters in matches
+        for letter in letters
+    )
+
+
+FIELD = pgn(("Fruit 2.1", "Toga II", "w" * 30 + "d" * 40 + "l" * 15), ("Toga II", "Rebel 6", "wwdll" * 8))
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    path = tmp_path / "games.pgn"
+    path.write_text(FIELD)
+    return path
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(cli, ["rate", *map(str, words)], standalone_mode=True)
+
+
+def listed(*words: object) -> dict[str, Any]:
+    done = invoke(*words, "--json")
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def row(found: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(row for row in found["list"] if row["name"] == name)
+
+
+def test_the_list_of_two_engines_is_the_closed_form(tmp_path: Path) -> None:
+    """30 wins, 40 draws, 15 losses: 400 log10(50/35) apart, and 13.728 the error's standard deviation."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("A", "B", "w" * 30 + "d" * 40 + "l" * 15)))
+    found = listed(path)
+    assert row(found, "A")["rating"] - row(found, "B")["rating"] == pytest.approx(61.960784, abs=1e-6)
+    assert row(found, "A")["plus"] == pytest.approx(1.959964 * 13.727991, abs=1e-5)
+    assert (found["games"], found["skipped"], found["pools"]) == (85, 0, [["A", "B"]])
+    keys = "rank name rating plus minus games score wins draws losses opponents performance los pool"
+    assert set(row(found, "A")) >= {*keys.split(" ")}
+
+
+def test_the_table_has_what_ordo_users_look_for(games: Path) -> None:
+    """Points, percentage, wins, draws, losses, draw rate, opponents' average, LOS."""
+    head, first, *_ = invoke(games).stdout.splitlines()
+    assert " ".join(head.split()) == "# engine rating + - games score points W D L opp. draws LOS"
+        "#",
+        "engine",
+        "rating",
+        "+",
+        "-",
+        "games",
+        "score",
+        "points",
+        "W",
+        "D",
+        "L",
+        "opp.",
+        "draws",
+        "LOS",
+    ]
+    assert first.split()[1:3] == ["Fruit", "2.1"]
+    assert first.split()[6:12] == ["85", "58.8%", "50", "30", "40", "15"]
+
+
+def test_csv_and_output_files(games: Path, tmp_path: Path) -> None:
+    """The ending of the name tells the form; the same figures in all of them."""
+    printed = invoke(games, "--csv").stdout
+    for name in ("list.csv", "list.json", "list.txt"):
+        assert invoke(games, "-o", tmp_path / name).exit_code == 0
+    assert (tmp_path / "list.csv").read_text() == printed
+    rows = list(csv.DictReader(printed.splitlines()))
+    assert [cells["points"] for cells in rows] == ["50.0", "20.0", "55.0"]
+    assert json.loads((tmp_path / "list.json").read_text()) == listed(games)
+    assert "maximum likelihood" in (tmp_path / "list.txt").read_text()
+    assert sorted(os.listdir(tmp_path)) == ["games.pgn", "list.csv", "list.json", "list.txt"]
+
+
+def test_the_games_are_never_written_over(games: Path) -> None:
+    """An output that is an input is refused, under any of its names."""
+    (games.parent / "link.pgn").symlink_to(games)
+    done = invoke(games, "-o", games.parent / "link.pgn")
+    assert isinstance(done.exception, UsageRefused)
+    assert games.read_text() == FIELD
+
+
+def test_anchors_fix_their_ratings(games: Path) -> None:
+    """Several at once; an unknown one is answered with the nearest name."""
+    found = listed(games, "--anchor", "Fruit 2.1=2784", "--anchor", "Rebel 6=2700")
+    assert row(found, "Fruit 2.1")["rating"] == 2784
+    assert row(found, "Rebel 6")["rating"] == 2700
+    assert found["anchors"] == {"Fruit 2.1": 2784, "Rebel 6": 2700}
+    done = invoke(games, "--anchor", "Fruit 2=2784")
+    assert isinstance(done.exception, UsageRefused)
+    assert "did you mean 'Fruit 2.1'?" in done.exception.what
+
+
+def test_average_and_advantage(games: Path) -> None:
+    """The level and White's advantage are as given, or fitted."""
+    found = listed(games, "--average", "2500", "--advantage", "30")
+    assert sum(one["rating"] for one in found["list"]) == pytest.approx(7500)
+    assert found["white_advantage"] == 30
+    games.write_text(FIELD + pgn(("Toga II", "Fruit 2.1", "wwddl" * 9)))
+    assert listed(games, "--advantage", "fit")["white_advantage"] > 5
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--anchor", "Fruit"),
+        ("--anchor", "Fruit=nan"),
+        ("--average", "inf"),
+        ("--average", "fit"),
+        ("--advantage", "x"),
+        ("--average", "1", "--anchor", "Fruit 2.1=2"),
+        ("--min-games", "-1"),
+    ],
+)
+def test_what_cannot_be_meant_is_usage(games: Path, words: tuple[str, ...]) -> None:
+    """Exit code 2."""
+    assert invoke(games, *words).exit_code == 2
+
+
+def test_patterns_choose_engines(games: Path) -> None:
+    """Games count when both engines are wanted; a pattern nobody answers to is a slip of the pen."""
+    found = listed(games, "--exclude", "Reb*")
+    assert [one["name"] for one in found["list"]] == ["Fruit 2.1", "Toga II"]
+    assert found["skipped"] == found["left_out"]["unwanted"] == 40
+    assert listed(games, "--include", "Toga*", "--include", "Rebel 6")["games"] == 40
+    done = invoke(games, "--include", "Frut*")
+    assert isinstance(done.exception, UsageRefused)
+    assert "'Frut*'" in done.exception.what
+
+
+def test_aliases_join_engines(games: Path, tmp_path: Path) -> None:
+    """Names behind the first one of a line count as it; games of an engine against itself are left out."""
+    aliases = tmp_path / "names.csv"
+    aliases.write_text('# names\n"Toga II","Toga 2", "Rebel 6"\n\n')
+    games.write_text(FIELD + pgn(("Fruit 2.1", "Toga 2", "wl")))
+    found = listed(games, "--aliases", aliases)
+    assert [one["name"] for one in found["list"]] == ["Fruit 2.1", "Toga II"]
+    assert found["games"] == 87
+    assert found["left_out"]["alone"] == 40
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "words"),
+    [
+        ("A,B\nC,B\n", 2, "'B' is also an alias of 'A'"),
+        ("A,B\nB,C\n", 2, "'B' is"),
+        ("A\n", 1, "at least one alias"),
+        ('A,B\n"C,D\n', 2, "no list of names"),
+    ],
+)
+def test_aliases_that_contradict_are_refused(games: Path, tmp_path: Path, lines: str, line: int, words: str) -> None:
+    """With file and line."""
+    (tmp_path / "names.csv").write_text(lines)
+    done = invoke(games, "--aliases", tmp_path / "names.csv")
+    assert isinstance(done.exception, InputRefused)
+    assert done.exception.place.endswith(f"names.csv:{line}")
+    assert words in done.exception.what
+
+
+def test_engines_with_few_games_go_with_their_games(games: Path) -> None:
+    """Until everybody left has enough."""
+    found = listed(games, "--min-games", 45)
+    assert [one["name"] for one in found["list"]] == ["Fruit 2.1", "Toga II"]
+    assert found["left_out"]["engines"] == ["Rebel 6"]
+    assert found["left_out"]["few"] == 40
+    done = invoke(games, "--min-games", 200)
+    assert isinstance(done.exception, InputRefused)
+    assert "125 of engines with too few" in done.exception.what
+
+
+def test_what_is_left_out_is_told(games: Path, tmp_path: Path) -> None:
+    """Other results below the list, broken games as file:line beside it."""
+    other = tmp_path / "other.pgn"
+    other.write_text(pgn(("Fruit 2.1", "Toga II", "w**"), ("?", "Toga II", "w")))
+    done = invoke(games, other)
+    assert f"{other}:22: a game whose White has no name" in done.stderr
+    assert "games left out: 2 with result *, 1 broken" in done.stdout
+    found = listed(games, other)
+    assert (found["games"], found["skipped"]) == (126, 3)
+    assert found["left_out"]["others"] == {"*": 2}
+    assert found["broken"] == [{"place": f"{other}:22", "why": "a game whose White has no name"}]
+    assert found["files"] == [str(games), str(other)]
+
+
+def test_an_unbeaten_engine_is_named(tmp_path: Path) -> None:
+    """With the prior it is told to rest on it; without it has no rating, and says so."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("A", "B", "w" * 9), ("B", "C", "wl" * 9)))
+    assert any("rests on the prior" in remark for remark in row(listed(path), "A")["remarks"])
+    apart = listed(path, "--prior", "none")
+    assert [one["name"] for one in apart["unrated"]] == ["A"]
+    assert {one["name"] for one in apart["list"]} == {"B", "C"}
+
+
+def test_hostile_names_move_no_cursor(tmp_path: Path) -> None:
+    """Escapes of a terminal are gone, formulas of a spreadsheet defused."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("\x1b[2J=evil\u202e", "=B", "wdl" * 9)))
+    assert "\x1b" not in invoke(path).output
+    cells = [line.split(",")[1] for line in invoke(path, "--csv").stdout.splitlines()[1:]]
+    assert sorted(cells) == ["'=B", "[2J=evil"]
+
+
+def test_a_bar_needs_a_terminal_and_a_big_file(
+    games: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither a pipe nor a small file gets one."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(rate, "BIG", 1)
+    with rate._bar((games,)) as told:
+        told(10)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with rate._bar((games,)) as told:
+        told(games.stat().st_size)
+    assert "reading" in capsys.readouterr().err
+    monkeypatch.setattr(rate, "BIG", 10**9)
+    with rate._bar((games,)) as told:
+        told(10)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("words", [(), ("--json",), ("--csv",)])
+def test_no_store_and_no_rules_are_loaded(games: Path, words: tuple[str, ...]) -> None:
+    """Nothing but the numbers: the start decides about small files."""
+    heavy = ("sqlalchemy", "sqlmodel", "pydantic", "chess", "networkx", "enginetour.store")
+    code = (
+        "import sys; from enginetour.cli import main\n"
+        f"sys.argv = ['enginetour', 'rate', {str(games)!r}, *{words!r}]\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code\n"
+        f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_numbers_wait_for_the_games(tmp_path: Path) -> None:
+    """What cannot be read is refused before numpy is loaded."""
+    code = (
+        "import sys; from enginetour.cli import main\n"
+        f"sys.argv = ['enginetour', 'rate', {str(tmp_path / 'none.pgn')!r}]\n"
+        "try: main()\nexcept SystemExit as end: print(end.code, 'numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3", "False"]
+    assert "none.pgn: cannot read" in done.stderr
