@@ -499,6 +499,30 @@ def test_what_may_not_play_again_is_ended() -> None:
     shelf.close_all()
 
 
+@pytest.mark.parametrize(
+    ("fault", "category", "words"),
+    [("ignores-quit", "shutdown-warning", "ignored quit"), ("leaves-a-child", "orphan-warning", "left behind: ")],
+)
+def test_a_bad_parting_is_a_warning(fault: str, category: str, words: str) -> None:
+    """Who must be ended by a signal, or leaves a process behind, is told once, in the game with which it went."""
+    shelf = EngineShelf()
+    rude, polite = scripted("uci", fault, restart=True), sound("cecp")
+    first = drawn(game(rude, polite, shelf=shelf))
+    assert [(told.engine, told.category, told.is_warning) for told in first.incidents] == [(fault, category, True)]
+    assert words in first.incidents[0].cause
+    assert not drawn(game(rude, polite, shelf=shelf)).incidents
+    shelf.close_all()
+
+
+def test_a_bad_parting_between_games_is_told_with_the_next() -> None:
+    """An engine that makes room for another pair has left before that pair's game."""
+    shelf = EngineShelf()
+    drawn(game(scripted("uci", "ignores-quit"), sound("cecp"), shelf=shelf))
+    told = drawn(game(sound("uci"), sound("cecp", fence="wait"), shelf=shelf)).incidents
+    assert [(warning.engine, warning.category) for warning in told] == [("ignores-quit", "shutdown-warning")]
+    shelf.close_all()
+
+
 def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
     """Depths and fixed times outlive `new` in surveyed engines."""
     shelf = EngineShelf()

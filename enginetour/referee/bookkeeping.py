@@ -15,9 +15,7 @@ from enginetour.model import Incident, MoveMade, SideRecord
 from enginetour.referee.clock import RunQueue
 from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat, incident
-from enginetour.referee.shelf import EngineShelf
-
-SOME_TRAFFIC = 20  # lines kept with a warning; with an abnormal end it is 50 (reliability 1)
+from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
 
 
 class RawPly(NamedTuple):

@@ -309,6 +309,7 @@ class Contest:
         incidents = self._books.incidents + told(verdict, self.seats, absent, self._position)
         part(verdict, self.seats, absent, self._link)
         leave(self.seats, self._shelf)
+        incidents += self._shelf.partings()
         self._link.tell("end", {"outcome": verdict.outcome.value, "cause": verdict.cause})
         task, books = self._task, self._books
         return Game(

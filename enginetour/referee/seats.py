@@ -59,7 +59,7 @@ def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: Engin
     """
     for seat, engine in zip(seats, shelf.take(*(seat.side.spec for seat in seats)), strict=True):
         if engine is not None and not engine.suits(seat.side.tc):
-            engine.process.end()
+            shelf.end(engine)
             engine = None  # nobody of use was on the shelf
         seat.sit(engine)
     again = [seat for seat in seats if seat.present is not None]
@@ -69,7 +69,8 @@ def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: Engin
     if worn and not (set(faults) - set(worn)):
         for seat in worn:
             if seat.present is not None:
-                seat.present.kill()
+                seat.present.spoiled = faults[seat].detail
+                shelf.end(seat.present)
             seat.sit(None)
             del faults[seat]
         faults = _prepare(worn, names, position, link)

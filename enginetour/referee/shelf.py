@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from enginetour.adapters.base import Engine
 from enginetour.adapters.cecp import CecpEngine
+from enginetour.model import Incident
 from enginetour.supervise.ending import end_all
 from enginetour.task import EngineSpec
 
+SOME_TRAFFIC = 20  # lines kept with a warning; with an abnormal end it is 50 (reliability 1)
 ROOM = 2  # engines a slot keeps alive at most (runner spec 14)
 
 
@@ -16,6 +18,7 @@ class EngineShelf:
     def __init__(self) -> None:
         self._engines: list[Engine] = []
         self.warned: set[tuple[str, str]] = set()  # (engine, kind of warning) told by this slot
+        self._partings: list[Incident] = []
 
     def take(self, *specs: EngineSpec) -> list[Engine | None]:
         """A waiting engine for each spec, or None; all others are ended, so that they cost nobody's clock anything."""
@@ -31,15 +34,36 @@ class EngineShelf:
     def give_back(self, *engines: Engine) -> None:
         """Keep those that may play another game, end the others."""
         kept = [engine for engine in engines if usable(engine)][:ROOM]
-        end([engine for engine in engines if engine not in kept])
+        self.end(*(engine for engine in engines if engine not in kept))
         self._engines += kept
-        end(self._engines[:-ROOM])
+        self.end(*self._engines[:-ROOM])
         del self._engines[:-ROOM]
 
     def close_all(self) -> None:
         """End every waiting engine, all at the same time."""
-        end(self._engines)
+        self.end(*self._engines)
         self._engines = []
+
+    def end(self, *engines: Engine) -> None:
+        """End them for good, and keep what was wrong with it."""
+        end(list(engines))
+        for engine in engines:
+            if engine.process.deaf:
+                self._warn(engine, "shutdown-warning", "ignored quit; ended by a signal")
+            if engine.process.orphans:
+                self._warn(engine, "orphan-warning", f"left behind: {', '.join(engine.process.orphans)}")
+
+    def partings(self) -> list[Incident]:
+        """Warnings of engines that were ended since the last call."""
+        told, self._partings = self._partings, []
+        return told
+
+    def _warn(self, engine: Engine, category: str, cause: str) -> None:
+        name = engine.spec.name
+        if (name, category) not in self.warned:
+            self.warned.add((name, category))
+            traffic, stderr = engine.process.traffic(SOME_TRAFFIC), engine.process.stderr(SOME_TRAFFIC)
+            self._partings.append(Incident(name, category, cause, 0, traffic, stderr))
 
 
 def usable(engine: Engine) -> bool:

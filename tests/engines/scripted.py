@@ -70,6 +70,10 @@ class Scripted:
                 time.sleep(0.005)
         if self.fault == "silent":
             self.sleep()
+        if self.fault == "leaves-a-child" and not os.fork():
+            os.setsid()
+            os.closerange(0, 3)
+            self.sleep()
 
     def sleep(self):
         while True:
@@ -104,7 +108,7 @@ class Scripted:
             self.color = "wb"[(self.plies + black) % 2]
         elif word == "go":
             self.search(rest)
-        elif word == "quit":
+        elif word == "quit" and self.fault != "ignores-quit":
             os._exit(0)
 
     def cecp(self, word, rest):
@@ -125,7 +129,7 @@ class Scripted:
             self.plies = 1 if " b " in rest else 0
         elif word == "option":
             self.set.append(rest)
-        elif word == "quit":
+        elif word == "quit" and self.fault != "ignores-quit":
             os._exit(0)
         elif word == "force":
             self.force = True
