@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import exp, isfinite, log, log10
 
 import pytest
 
-from enginetour.ratings.pentanomial import NELO_UNIT, at_score, counted, paired, statistics_of, tilted
-from enginetour.ratings.uncertainty import NORMAL_95
+from enginetour.ratings.pentanomial import NELO_UNIT, NORMAL_95, at_score, counted, paired, statistics_of, tilted
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_few_or_one_sided_games_claim_little(counts: tuple[int, ...]) -> None:
     ends = [end for end in (found.low, found.elo, found.high) if end is not None]
     assert ends
     assert all(isfinite(end) for end in ends)
-    assert all(low + 1 < high for low, high in zip(ends, ends[1:], strict=False))
+    assert all(low + 1 < high for low, high in pairwise(ends))
 
 
 def test_one_win_bounds_the_score_from_below_only() -> None:

@@ -14,7 +14,7 @@ from enginetour.ratings.stopped import estimate, first_through
 
 @pytest.mark.parametrize(("distance", "width", "lean"), [(1, 2, 0.0), (1, 5, 0.7), (3, 5, -0.4), (4, 5, 0.01)])
 def test_with_all_the_time_it_is_the_gamblers_ruin(distance: float, width: float, lean: float) -> None:
-    """(1 - e^(-2k(w-d)))/(1 - e^(-2kw)) with drift k variances, (w-d)/w without; after 10 000 w^2 nobody still walks."""
+    """(1 - e^(-2k(w-d)))/(1 - e^(-2kw)) with drift k variances, (w-d)/w without; nobody walks for so long."""
     behind = width - distance
     ruin = behind / width if not lean else (1 - exp(-2 * lean * behind)) / (1 - exp(-2 * lean * width))
     if lean < 0:

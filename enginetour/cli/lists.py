@@ -1,4 +1,4 @@
-"""`enginetour ratings`: a list from the store."""
+"""`enginetour ratings`: a list from the store, or the sequential test of two engines."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from enginetour.errors import UsageRefused
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
+    from enginetour.store.tournaments import Store
 
 
 @click.command()
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
 )
 @click.option("--anchor", "anchors", multiple=True, metavar="NAME=RATING", help="Fix an engine's rating; repeat.")
 @click.option("--all", "everything", is_flag=True, help="All tournaments of the store in one list.")
+@click.option(
+    "--sprt",
+    type=(str, str, float, float),
+    metavar="A B ELO0 ELO1",
+    help="No list: is A nearer ELO1 above B than ELO0? W/D/L, pairs, LLR, Elo, LOS, nElo.",
+)
+@click.option(
+    "--sprt-model",
+    "model",
+    type=click.Choice(["logistic", "normalized", "bayesian"]),
+    help="What ELO0 and ELO1 are: Elo (default), nElo, BayesElo.",
+)
 def ratings(
     db: Path | None,
     name: str | None,
@@ -36,10 +49,14 @@ def ratings(
     system: str,
     anchors: tuple[str, ...],
     everything: bool,
+    sprt: tuple[str, str, float, float] | None,
+    model: str | None,
 ) -> None:
-    """The rating list of a tournament, or of the whole store.
+    """The rating list of a tournament or the whole store, or a test of two.
 
     Example: enginetour ratings --anchor "Fruit 2.1=2784"
+
+    A sequential test: enginetour ratings --all --sprt "Toga II" Fruit 0 5
     """
     from enginetour.cli import tell
     from enginetour.ratings.listing import rating_list
@@ -49,8 +66,15 @@ def ratings(
     fixed = dict(_anchor(words) for words in anchors)
     if fixed and system != "ml":
         raise click.UsageError("--anchor is for --system ml")
+    if sprt is None and model is not None:
+        raise click.UsageError("--sprt-model belongs to --sprt")
+    if sprt is not None and (fixed or system != "ml"):
+        raise click.UsageError("--sprt makes no list: leave out --anchor and --system")
     with open_store(db, change=system != "ml") as store:
         log = None if everything else chosen(store, name, edition)
+        if sprt is not None:
+            _tell_test(store, log, sprt, model or "logistic", as_json=as_json, as_csv=as_csv)
+            return
         if log is not None:
             _refuse_strangers(fixed, log)
         title = "all tournaments" if log is None else log.title
@@ -69,6 +93,37 @@ def ratings(
             known = tell.of_tournament(log, known)
         sheet = sheets.incremental(f"{tell.SYSTEM_NAMES[system]} · {title}", known)
         show(sheet, as_json=as_json, as_csv=as_csv, value={"list": [dict(row) for row in sheet.rows], "model": system})
+
+
+def _tell_test(
+    store: Store,
+    log: TournamentLog | None,
+    sprt: tuple[str, str, float, float],
+    model: str,
+    *,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    from enginetour.ratings.matchtest import match_test
+    from enginetour.ratings.sequential import Sprt
+    from enginetour.reports import sprt as sheets
+    from enginetour.store.meetings import meetings
+
+    one, other, elo0, elo1 = sprt
+    try:
+        test = Sprt(elo0, elo1, model)  # type: ignore[arg-type]  # click has checked the model
+    except ValueError as error:
+        raise click.UsageError(f"--sprt: {error}") from None
+    met = meetings(store, one, other, tournament=None if log is None else log.id)
+    found = match_test(test, met.games)
+    title = "all tournaments" if log is None else log.title
+    if as_csv:
+        show(sheets.line((one, other), found), as_json=False, as_csv=True)
+        return
+    several = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
+    value = {"engines": [one, other], "versions": [list(v) for v in met.versions], **found.to_json()}
+    sheet = sheets.story(f"{one} against {other} · {title}", (one, other), found, several)
+    show(sheet, as_json=as_json, as_csv=False, value=value)
 
 
 def _refuse_strangers(fixed: dict[str, float], log: TournamentLog) -> None:

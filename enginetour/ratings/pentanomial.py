@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from math import log, log10, sqrt
 from statistics import NormalDist
 
-from enginetour.ratings.likelihood import ELO_SCALE
-from enginetour.ratings.uncertainty import EXTREME_SCORE, FEW_GAMES, NORMAL_95
-
+ELO_SCALE = 400.0  # Elo 1978: points between engines at ten to one
+NORMAL_95 = 1.959964  # 97.5 % point of the normal distribution
+FEW_GAMES = 20  # observations; below it the normal approximation of an error is lopsided
+EXTREME_SCORE = 0.05  # from either end: the same
 EMPTY = 0.001  # what an empty class counts as (Van den Bergh, fishtest), so that no logarithm is infinite
 GAME_CLASSES, PAIR_CLASSES = 3, 5
 NELO_UNIT = 800 / log(10)  # nElo per unit of (score - 1/2)/sd of a game: Elo's slope at equality (Van den Bergh)

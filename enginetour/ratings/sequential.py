@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from math import isfinite, log, log10, sqrt
 from typing import Literal, get_args
 
-from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.pentanomial import (
+    ELO_SCALE,
     GAME_CLASSES,
     NELO_UNIT,
     Counts,

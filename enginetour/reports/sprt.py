@@ -1,0 +1,114 @@
+"""A sequential test as people read it, and as one line of CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enginetour.ratings.matchtest import MatchTest
+from enginetour.ratings.pentanomial import MatchStatistics
+from enginetour.ratings.sequential import reach
+from enginetour.reports.sheet import Column, Sheet
+
+_COLUMNS = (Column("what", "", left=True), Column("value", "", left=True))
+_PAIR_POINTS = ("0", "½", "1", "1½", "2")
+
+
+def story(title: str, engines: tuple[str, str], found: MatchTest, notes: Sequence[str] = ()) -> Sheet:
+    """One figure a line, every uncertain one with its 95 % interval."""
+    losses, draws, wins = found.games
+    lines = [("W / D / L", f"{wins} / {draws} / {losses}")]
+    if found.pairs is not None:
+        shares = "   ".join(f"{points}: {count}" for points, count in zip(_PAIR_POINTS, found.pairs, strict=True))
+        lines.append(("pairs", f"{sum(found.pairs)} by points   {shares}"))
+    lines += [("score", f"{100 * found.statistics.score:.2f} %"), *_strength(found.statistics)]
+    lines += _decision(engines, found)
+    rows = tuple({"what": what, "value": value} for what, value in lines)
+    return Sheet(title, _COLUMNS, rows, notes=(*_remarks(found), *notes))
+
+
+def line(engines: tuple[str, str], found: MatchTest) -> Sheet:
+    """Everything in one row: what CSV is for."""
+    flat = {"engine": engines[0], "opponent": engines[1], **found.to_json()}
+    sprt = flat.pop("sprt")
+    assert isinstance(sprt, dict)
+    pairs = flat.pop("pentanomial") or [None] * len(_PAIR_POINTS)
+    assert isinstance(pairs, list)
+    flat |= {f"pairs_{half_points}": count for half_points, count in enumerate(pairs)}
+    for key in ("bounds", "decides_at"):
+        flat |= dict(zip((f"{key}_low", f"{key}_high"), sprt.pop(key), strict=True))
+    after = sprt.pop("estimate") or {}
+    flat |= sprt | {f"estimate_{key}": after.get(key) for key in ("elo", "low", "high")}
+    return Sheet("", tuple(Column(key, key) for key in flat), (flat,))
+
+
+def _strength(statistics: MatchStatistics) -> list[tuple[str, str]]:
+    if statistics.error is not None and statistics.elo is not None:
+        elo = f"{_signed(statistics.elo)} ± {statistics.error:.1f}"
+    else:
+        elo = _between(statistics.elo, statistics.low, statistics.high)
+    lines = [("Elo", elo), ("LOS", _percent(statistics.los))]
+    if statistics.nelo is not None and statistics.nelo_error is not None:
+        lines.append(("nElo", f"{_signed(statistics.nelo)} ± {statistics.nelo_error:.1f}"))
+    return lines
+
+
+def _decision(engines: tuple[str, str], found: MatchTest) -> list[tuple[str, str]]:
+    test, walk = found.test, found.walk
+    unit = {"logistic": "Elo", "normalized": "nElo", "bayesian": "BayesElo"}[test.model]
+    (low, high), (lower, upper) = test.bounds, reach(test, walk)
+    each = "pairs" if found.walks_by_pairs else "games"
+    lines = [
+        ("test", f"{test.elo1:g} {unit} (H1) against {test.elo0:g} (H0), {test.model}, by {each}"),
+        ("LLR", f"{round(walk.llr, 3) or 0.0:.3f}"),
+        ("bounds", f"{low:.3f} and {high:.3f}, less the overshoot {lower:.3f} and {upper:.3f}"),
+    ]
+    if not walk.verdict:
+        return [*lines, ("verdict", "none yet")]
+    stopped, since = sum(walk.stopped), sum(walk.counts) - sum(walk.stopped)
+    if walk.verdict == "H1":
+        meaning, risk = f"{engines[0]} is more than {test.elo0:g} {unit} ahead", test.alpha
+    else:
+        meaning, risk = f"{engines[0]} is less than {test.elo1:g} {unit} ahead", test.beta
+    lines.append(("verdict", f"{walk.verdict} after {stopped} {each}: {meaning}, wrong in {100 * risk:g} %"))
+    if since:
+        lines.append(("since then", f"{since} {each}, which change no verdict"))
+    if found.after_stop is not None:
+        after = found.after_stop
+        lines.append(("at the stop", f"{_between(after.elo, after.low, after.high)} Elo, median-unbiased"))
+    return lines
+
+
+def _remarks(found: MatchTest) -> list[str]:
+    remarks = ["± and intervals are 95 %"]
+    if found.pairs is not None:
+        remarks[0] += ", by pairs of games on one opening"
+    if found.statistics.by_profile:
+        remarks.append("few or one-sided results: interval and LOS from the profile of the likelihood")
+    if found.lone:
+        one = found.lone == 1
+        remarks.append(
+            f"{'1 game lacks its' if one else f'{found.lone} games lack their'} partner"
+            f" and {'counts' if one else 'count'} in W / D / L only"
+        )
+    return remarks
+
+
+def _between(value: float | None, low: float | None, high: float | None) -> str:
+    """``+5.0 (-1.0 to +11.0)``; an end that is not there is open."""
+    if low is None and high is None:
+        return "no telling"
+    if low is None or high is None:
+        ends = f"below {_signed(high)}" if low is None and high is not None else f"above {_signed(low or 0.0)}"
+    else:
+        ends = f"{_signed(low)} to {_signed(high)}"
+    return ends if value is None else f"{_signed(value)} ({ends})"
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 1) or 0.0:+.1f}"  # "or": a rounded -0.04 is no minus nothing
+
+
+def _percent(chance: float) -> str:
+    if not 0.0005 <= chance < 0.9995:
+        return "above 99.9 %" if chance > 0.5 else "below 0.1 %"
+    return f"{100 * chance:.1f} %"

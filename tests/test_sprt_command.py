@@ -1,0 +1,124 @@
+"""`enginetour ratings --sprt`: figures, refusals, the three ways to print."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from enginetour.cli.lists import ratings
+from enginetour.model import Outcome
+from enginetour.ratings.sequential import MODELS
+from enginetour.store.tournaments import Store
+from tests.storing import draft, game
+from tests.touring import tour
+
+RESULTS = {0: (Outcome.BLACK, Outcome.WHITE), 1: (Outcome.BLACK, Outcome.DRAW), 2: (Outcome.DRAW, Outcome.DRAW),
+           3: (Outcome.WHITE, Outcome.DRAW), 4: (Outcome.WHITE, Outcome.BLACK)}  # fmt: skip
+COUNTS = (1, 4, 11, 7, 2)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """25 pairs of Fruit against Toga, and a tournament after it where they meet once."""
+    path = tmp_path / "results" / "enginetour.db"
+    path.parent.mkdir()
+    with Store.open(path) as opened:
+        log = opened.create_tournament(draft())
+        meeting = 0
+        for half_points, count in enumerate(COUNTS):
+            for _ in range(count):
+                meeting += 1
+                first, second = RESULTS[half_points]
+                log.record_game(game("Fruit", "Toga", first, meeting=meeting, leg=1))
+                log.record_game(game("Toga", "Fruit", second, meeting=meeting, leg=2))
+        opened.create_tournament(draft("winter")).record_game(game("Toga", "Fruit", Outcome.DRAW))
+    return tmp_path
+
+
+def test_json_tells_all(store: Path) -> None:
+    """Counts by games and by pairs, the ratio of the pairs, bounds, no verdict."""
+    words = ("ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "0", "5", "--json")
+    value = json.loads(tour(store, *words).stdout)
+    assert value["engines"] == ["Fruit", "Toga"]
+    assert value["pentanomial"] == list(COUNTS)
+    assert (value["wins"], value["draws"], value["losses"], value["games"]) == (11, 33, 6, 50)
+    assert value["score"] == 0.55
+    assert value["sprt"]["by"] == "pairs"
+    assert value["sprt"]["bounds"] == pytest.approx([-2.944439, 2.944439], abs=1e-6)
+    assert value["sprt"]["verdict"] is None
+
+
+def test_text_fits_a_terminal(store: Path) -> None:
+    """A figure a line, the uncertain ones with their error."""
+    told = tour(store, "ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "0", "5").stdout
+    lines = {line[:10].strip(): line for line in told.splitlines()}
+    assert max(map(len, told.splitlines())) <= 80
+    assert "11 / 33 / 6" in lines["W / D / L"]
+    assert "0: 1   ½: 4   1: 11   1½: 7   2: 2" in lines["pairs"]
+    for figure in ("Elo", "nElo"):
+        assert "±" in lines[figure]
+    assert "none yet" in lines["verdict"]
+
+
+def test_a_verdict_is_told_with_its_risk(store: Path) -> None:
+    """Bounds far above: H0, after how many pairs, and what the estimate was then."""
+    told = tour(store, "ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "300", "400").stdout
+    assert "H0 after " in told
+    assert "Fruit is less than 400 Elo ahead, wrong in 5 %" in told
+    assert "median-unbiased" in told
+    assert "which change no verdict" in told
+
+
+def test_the_whole_store(store: Path) -> None:
+    """--all adds the lone game of the other tournament, and says that it is alone."""
+    done = tour(store, "ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5")
+    assert "11 / 34 / 6" in done.stdout
+    assert "1 game lacks its partner" in done.stdout
+
+
+def test_csv_is_one_line(store: Path) -> None:
+    """With the same figures as the JSON."""
+    words = ("ratings", "--all", "--sprt", "Toga", "Fruit", "-5", "0", "--sprt-model", "normalized")
+    rows = list(csv.DictReader(io.StringIO(tour(store, *words, "--csv").stdout)))
+    value = json.loads(tour(store, *words, "--json").stdout)
+    assert len(rows) == 1
+    assert float(rows[0]["llr"]) == value["sprt"]["llr"]
+    assert [int(rows[0][f"pairs_{points}"]) for points in range(5)] == list(reversed(COUNTS))
+    assert float(rows[0]["nelo"]) == value["nelo"]
+
+
+def test_one_game_is_told_without_certainty(store: Path) -> None:
+    """A single draw: Elo zero, and how little that says."""
+    told = tour(
+        store, "ratings", "-t", "winter", "--sprt", "Fruit", "Toga", "0", "5", "--sprt-model", "bayesian"
+    ).stdout
+    assert "profile of the likelihood" in told
+    assert "-0.0" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--sprt", "Fruit", "Toga", "5", "0"), "first bound is below"),
+        (("--sprt", "Fruit", "Toga", "0"), "4 arguments"),
+        (("--sprt", "Fruit", "Togo", "0", "5"), "did you mean 'Toga'"),
+        (("--sprt", "Fruit", "HoiChess", "0", "5"), "have not met"),
+        (("--sprt", "Fruit", "Toga", "0", "300", "--sprt-model", "normalized"), "between -200 and 200"),
+        (("--sprt", "Fruit", "Toga", "0", "5", "--anchor", "Fruit=1"), "--anchor"),
+        (("--sprt", "Fruit", "Toga", "0", "5", "--system", "elo"), "--system"),
+        (("--sprt-model", "logistic"), "belongs to --sprt"),
+    ],
+)
+def test_a_test_that_cannot_be_made_is_refused(store: Path, words: tuple[str, ...], told: str) -> None:
+    """Wrong usage, in words."""
+    assert told in tour(store, "ratings", *words, expect=2).stderr
+
+
+def test_every_model_is_on_offer() -> None:
+    """The choices of the option are the models there are."""
+    option = next(parameter for parameter in ratings.params if parameter.name == "model")
+    assert tuple(getattr(option.type, "choices", ())) == MODELS
