@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from enginetour.cli.common import output_options, show
+from enginetour.cli.common import output_options, show, width
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.reports.sheet import Column, dumps, points, render, safe
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
 BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
+WIDE = 100  # columns of a terminal that has room for all of the table's and a name
 FEW_NAMED = 10  # engines in a note
 
 # What Ordo's full list has between the score and the opponents.
@@ -105,7 +106,7 @@ def rate(
         raise InputRefused(f"no game to rate; left out: {_told(left)}", place=", ".join(map(str, files)))
     _refuse_strangers(fixed, pairs.names)
     found = rating_list(pairs, prior=prior, anchors=fixed, advantage=advantage, mean=average, skipped=left.games)
-    sheet = _sheet(found, tally, left)
+    sheet = _sheet(found, tally, left, wide=output is not None or as_csv or width() >= WIDE)
     value = {
         **found.to_json(),
         "files": list(map(str, files)),
@@ -120,14 +121,14 @@ def rate(
     click.echo(f"{output} written: {len(found.rows):,} engines, {found.games:,} games", err=True)
 
 
-def _sheet(found: RatingList, tally: Tally, left: LeftOut) -> Sheet:
-    """Ordo's columns and more; what people expect of each is in the README."""
+def _sheet(found: RatingList, tally: Tally, left: LeftOut, *, wide: bool) -> Sheet:
+    """The usual list, with Ordo's further columns where there is room."""
     from enginetour.reports.ratings import likelihood
 
     sheet = likelihood("", found)
     columns = [column for column in sheet.columns if column.key not in _COLUMNS]
     place = next(number for number, column in enumerate(columns) if column.key == "opponents")
-    columns[place:place] = _COLUMNS.values()
+    columns[place:place] = _COLUMNS.values() if wide else ()
     rows = tuple({**row, "points": row["wins"] + row["draws"] / 2} for row in sheet.rows)
     shown = tuple(
         {**words, "points": points(2 * row["wins"] + row["draws"])}
