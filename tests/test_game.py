@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import Literal
 
 import pytest
@@ -472,6 +473,24 @@ def test_a_stop_leaves_no_game_and_no_engine() -> None:
     with pytest.raises(MachineFailure):
         game(sound(), scripted("uci", "hang", at=2), link=link)
     link.close()
+
+
+class Halting(Link):
+    """A link that stops and continues the referee's process, as far as it can tell, when a move was played."""
+
+    def tell(self, name: str, payload: object) -> None:
+        if name == "move":
+            os.kill(os.getpid(), signal.SIGCONT)
+
+
+@pytest.mark.parametrize("fault", ["late", "hang"])
+def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
+    """Whoever stopped this process stopped the clock's reader, not the clock: the game is void, nobody is to blame."""
+    before = signal.getsignal(signal.SIGCONT)
+    played = game(sound(), scripted("uci", fault, at=1, seconds=0.3), black_tc="2", link=Halting())
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
+    assert "was stopped" in played.cause
+    assert signal.getsignal(signal.SIGCONT) == before
 
 
 def test_engines_live_on_between_games() -> None:

@@ -5,13 +5,17 @@ The charge of a move is its elapsed time cut down to whole milliseconds, as fast
 
 from __future__ import annotations
 
+import signal
 import time
+from contextlib import suppress
 from io import FileIO
+from typing import Any
 
 from enginetour.task import Side
 from enginetour.timecontrol import TimeControl
 
 MS = 1_000_000  # nanoseconds in a millisecond
+SLEPT_NS = 1_000 * MS  # suspended for longer in a game: it is void (reliability 3)
 GRACE_NS = 100 * MS  # the wait goes on after the flag, only to learn the true overrun (runner spec 3)
 
 
@@ -117,6 +121,33 @@ class RunQueue:
         """Give the descriptor back."""
         if self._file is not None:
             self._file.close()
+
+
+class Halts:
+    """What kept the referee from the clock since it was made: the machine's sleep, or SIGSTOP to this process."""
+
+    def __init__(self) -> None:
+        self._slept_ns = slept_ns()
+        self._continued = False
+        self._before: Any = None
+        with suppress(ValueError):  # outside the main thread nobody hears signals
+            self._before = signal.signal(signal.SIGCONT, self._note)
+
+    def _note(self, number: int, frame: object) -> None:
+        del number, frame
+        self._continued = True
+
+    @property
+    def words(self) -> str:
+        """What happened, "" for nothing."""
+        if self._continued:
+            return "the referee's process was stopped during a move"
+        return "the machine was suspended during a move" if slept_ns() - self._slept_ns > SLEPT_NS else ""
+
+    def close(self) -> None:
+        """Leave the signal to whom it belonged."""
+        if self._before is not None:
+            signal.signal(signal.SIGCONT, self._before)
 
 
 def slept_ns() -> int:

@@ -14,7 +14,7 @@ from enginetour.errors import EngineFault
 from enginetour.model import Game, Outcome, Termination
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.bookkeeping import Books, RawPly
-from enginetour.referee.clock import GRACE_NS, MS, slept_ns
+from enginetour.referee.clock import GRACE_NS, MS, Halts
 from enginetour.referee.converse import converse, ended, heed
 from enginetour.referee.ends import Ends
 from enginetour.referee.link import Link
@@ -27,7 +27,6 @@ from enginetour.task import GameTask
 
 CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
 LATE_WAKE_NS = 20 * MS  # beyond its deadline a wait ends only if this process was stopped or starved
-SLEPT_NS = 1_000 * MS  # suspended for longer in a move: the game is void (reliability 4)
 
 
 def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
@@ -68,11 +67,12 @@ class Contest:
         self._write_ns = 0
         self._gap_ns = 0
         self._late_ns = 0  # how long this process itself was late for the wait under way
-        self._slept_ns = slept_ns()
+        self._halts = Halts()
 
     def close(self) -> None:
         """Give back what the game held open."""
         self._books.release()
+        self._halts.close()
 
     def play(self) -> Game:
         """From the opening to the record."""
@@ -223,8 +223,8 @@ class Contest:
         end = self._ends.push(move)
         self._answered_ns = said.stamp_ns
         self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text))
-        if slept_ns() - self._slept_ns > SLEPT_NS:
-            return verdicts.void(None, "host", "the machine was suspended during a move")
+        if self._halts.words:
+            return verdicts.void(None, "host", self._halts.words)
         if end is not None:
             return verdicts.by_rule(end)
         if seat.draw_claimed and self._ends.drawn():
@@ -269,8 +269,8 @@ class Contest:
 
     def _flag(self, seat: Seat, elapsed_ns: int, when: str, words: str = "") -> Verdict:
         words = words or f"{seat.clock.overrun_ms(elapsed_ns)} ms over, {when}"
-        if slept_ns() - self._slept_ns > SLEPT_NS:
-            return verdicts.void(None, "host", f"{seat.color}: {words}; the machine was suspended", Termination.TIME)
+        if self._halts.words:
+            return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
         own_ns = self._write_ns + self._gap_ns + self._books.waited_now() + self._late_ns
         return verdicts.flag(seat, self._position.board, self._task.rules, elapsed_ns, own_ns, words)
 
