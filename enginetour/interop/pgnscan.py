@@ -41,7 +41,7 @@ def scan(paths: Iterable[Path], progress: Progress = lambda _: None) -> Tally:
 
     `progress` is told how many bytes were read; of packed files, how many they unpack to.
     """
-    found = Tally()
+    found: Tally | None = None
     for path in paths:
         try:
             one = _file(path, progress)
@@ -49,8 +49,11 @@ def scan(paths: Iterable[Path], progress: Progress = lambda _: None) -> Tally:
             raise InputRefused(f"cannot read: {error.strerror or error}", place=str(path)) from None
         if not one.games and not one.broken_games:
             raise InputRefused("no game in it: no White and Result tags", place=str(path), step="give PGN files")
-        found.join(one)
-    return found
+        if found is None:
+            found = one
+        else:
+            found.join(one)
+    return found or Tally()
 
 
 class _Part:
@@ -223,7 +226,8 @@ def game_start(piece: bytes) -> int:
     """The newline before the last line where a game begins for every reader, unless in a comment; 0 for none."""
     end = len(piece)
     for _ in range(TRIES):
-        line = max(piece.rfind(b"\n\n[", 0, end) + 2, piece.rfind(b"\n\r\n[", 0, end) + 3)
+        line = piece.rfind(b"\n\n[", 0, end) + 2
+        line = max(line, piece.rfind(b"\n\r\n[", max(0, line - 2), end) + 3)
         if line < 4:
             return 0
         if piece.startswith(b'[Event "', line) or _ends_game(piece, line):

@@ -47,11 +47,14 @@ def text(raw: bytes) -> str:
 
 
 class Names(dict[bytes, int]):
-    """Raw names by number. A name that needs the careful reader is -1 and not kept."""
+    """Raw names by number. A name that needs the careful reader is -1, not kept, and counted as refused."""
+
+    refused = 0
 
     def __missing__(self, raw: bytes) -> int:
         """The next number for a new name."""
         if nameless(raw) or len(raw) > LONGEST_NAME or _BARE_QUOTE.search(raw):
+            self.refused += 1
             return -1
         number = self[raw] = len(self)
         return number
@@ -92,9 +95,10 @@ class Tally:
         if not games:
             return True
         whites, blacks, results = zip(*games, strict=True)
+        refused = self.names.refused
         white = array("i", map(self.names.__getitem__, whites))
         black = array("i", map(self.names.__getitem__, blacks))
-        if min(white) < 0 or min(black) < 0:
+        if self.names.refused != refused:
             return False
         codes = array("b", map(_CODES.__getitem__, results))
         if UNFINISHED in codes:
@@ -112,9 +116,11 @@ class Tally:
 
     def join(self, other: Tally) -> None:
         """Add the games of another tally behind our own."""
-        numbers = [self.names[raw] for raw in other.names]
-        self.white.extend(map(numbers.__getitem__, other.white))
-        self.black.extend(map(numbers.__getitem__, other.black))
+        import numpy as np
+
+        numbers = np.array([self.names[raw] for raw in other.names], dtype=np.intc)
+        for mine, theirs in ((self.white, other.white), (self.black, other.black)):
+            mine.frombytes(numbers[np.array(theirs, dtype=np.intc)].tobytes())
         self.results.extend(other.results)
         self.others.update(other.others)
         self.broken += other.broken[: BROKEN_KEPT - len(self.broken)]
