@@ -49,6 +49,11 @@ class Books:
         """Whose warnings to watch."""
         self._seats = seats
 
+    @property
+    def final_fen(self) -> str:
+        """The position on the board."""
+        return self._position.board.fen()
+
     def enter(self, ply: RawPly) -> None:
         """Take a ply, do nothing yet."""
         self._raw.append(ply)

@@ -12,6 +12,7 @@ from enginetour.adapters.position import Position
 from enginetour.adapters.said import Said, What, printable
 from enginetour.errors import EngineFault
 from enginetour.model import Game, Outcome, Termination
+from enginetour.referee import record
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.bookkeeping import Books, RawPly
 from enginetour.referee.clock import GRACE_NS, MS, Halts
@@ -85,7 +86,7 @@ class Contest:
         self._books.begin(*self.seats)
         if faults:
             return self._finish(verdicts.at_start(faults), tuple(faults))
-        self._tell_start()
+        self._link.tell("start", record.beginning(self._task, self._position, self.seats))
         verdict = None
         while verdict is None:
             verdict = self._ply()
@@ -288,21 +289,6 @@ class Contest:
 
     # The record.
 
-    def _tell_start(self) -> None:
-        pairing = self._task.pairing
-        self._link.tell(
-            "start",
-            {
-                "white": pairing.white,
-                "black": pairing.black,
-                "number": self._task.number,
-                "opening": self._task.opening.name,
-                "fen": self._task.opening.fen,
-                "moves": list(self._position.moves),
-                "clocks": [seat.clock.rest_ms for seat in self.seats],
-            },
-        )
-
     def _finish(self, verdict: Verdict, absent: tuple[Seat, ...] = ()) -> Game:
         """Write the books, fence what still owes an answer, keep or end the engines."""
         self._books.close()
@@ -311,24 +297,4 @@ class Contest:
         leave(self.seats, self._shelf)
         incidents += self._shelf.partings()
         self._link.tell("end", {"outcome": verdict.outcome.value, "cause": verdict.cause})
-        task, books = self._task, self._books
-        return Game(
-            pairing=task.pairing,
-            outcome=verdict.outcome,
-            termination=verdict.termination,
-            cause=verdict.cause,
-            culprit=verdict.culprit.name if verdict.culprit is not None else "",
-            category=verdict.category,
-            opening=task.opening,
-            moves=tuple(books.moves),
-            white=books.side_record(self._white),
-            black=books.side_record(self._black),
-            white_tc=str(task.white.tc),
-            black_tc=str(task.black.tc),
-            final_fen=self._position.board.fen(),
-            started=self._started,
-            ended=time.time(),
-            relay_us=books.relay_us(),
-            incidents=tuple(incidents),
-            replay=task.replay,
-        )
+        return record.written(self._task, verdict, self._books, self.seats, self._started, incidents)

@@ -1,0 +1,53 @@
+"""A game as it is told: its beginning to whoever looks on, its record to the store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from enginetour.adapters.position import Position
+from enginetour.model import Game, Incident
+from enginetour.referee.bookkeeping import Books
+from enginetour.referee.seats import Seat
+from enginetour.referee.verdict import Verdict
+from enginetour.task import GameTask
+
+
+def beginning(task: GameTask, position: Position, seats: Sequence[Seat]) -> dict[str, object]:
+    """The live event "start": who plays, from where, and the clocks in milliseconds."""
+    return {
+        "white": task.pairing.white,
+        "black": task.pairing.black,
+        "number": task.number,
+        "opening": task.opening.name,
+        "fen": task.opening.fen,
+        "moves": list(position.moves),
+        "clocks": [seat.clock.rest_ms for seat in seats],
+    }
+
+
+def written(
+    task: GameTask, verdict: Verdict, books: Books, seats: Sequence[Seat], started: float, incidents: Sequence[Incident]
+) -> Game:
+    """The record of a game that has just ended; White's seat first."""
+    white, black = seats
+    return Game(
+        pairing=task.pairing,
+        outcome=verdict.outcome,
+        termination=verdict.termination,
+        cause=verdict.cause,
+        culprit=verdict.culprit.name if verdict.culprit is not None else "",
+        category=verdict.category,
+        opening=task.opening,
+        moves=tuple(books.moves),
+        white=books.side_record(white),
+        black=books.side_record(black),
+        white_tc=str(task.white.tc),
+        black_tc=str(task.black.tc),
+        final_fen=books.final_fen,
+        started=started,
+        ended=time.time(),
+        relay_us=books.relay_us(),
+        incidents=tuple(incidents),
+        replay=task.replay,
+    )
