@@ -207,6 +207,16 @@ def test_an_endless_line_costs_one_message(tmp_path: Path) -> None:
     assert [why for _, why in found.broken] == ["a line without end"]
 
 
+def test_tags_longer_than_what_is_held_are_one_game(tmp_path: Path) -> None:
+    """A block of tags is read on over any number of pieces."""
+    path = tmp_path / "g.pgn"
+    path.write_text(game() + game().replace("[Black", '[Foo "bar"]\n' * 100 + "[Black") + game())
+    with patch.object(pgnscan, "PIECE", 100), patch.object(pgnscan, "LONGEST_PIECE", 200):
+        found = scan([path])
+    assert games(found) == {("A", "B", "1-0"): 3}
+    assert not found.broken_games
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -368,7 +378,7 @@ def by_python_chess(content: bytes) -> Counter[tuple[str, str, str]]:
 
 
 @SHARING
-@given(st.lists(written(), min_size=1, max_size=12), line_ends, st.integers(40, 2000))
+@given(st.lists(written(), min_size=1, max_size=12), line_ends, st.integers(120, 2000))
 def test_quick_and_careful_reading_agree(tmp_path: Path, wrote: list[Written], end: str, piece: int) -> None:
     """On any file, in pieces of any size, cut anywhere: the same games, the same broken ones in the same lines."""
     path = tmp_path / "g.pgn"
@@ -376,7 +386,7 @@ def test_quick_and_careful_reading_agree(tmp_path: Path, wrote: list[Written], e
     for length in (len(content), len(content) * 2 // 3):
         path.write_bytes(b'[Event "0"]\n[White "0"]\n[Black "1"]\n[Result "*"]\n\n*\n\n' + content[:length])
         whole = careful(path)
-        with patch.object(pgnscan, "PIECE", piece), patch.object(pgnscan, "LONGEST_PIECE", 4 * piece):
+        with patch.object(pgnscan, "PIECE", piece), patch.object(pgnscan, "LONGEST_PIECE", piece):
             found = scan([path])
         assert games(found) == games(whole)
         assert [broken for broken in found.broken if "without end" not in broken[1]] == whole.broken

@@ -46,7 +46,8 @@ class TagReader:
         self._begun = (0, 0)
         self._comment = False
         self._opened = (0, 0)
-        self._cut = ""  # the kind of line that goes on in the next feed
+        self._hidden = False  # behind a semicolon
+        self._cut = ""  # what goes on in the next feed: moves, or words that mean nothing
 
     def feed(self, offset: int, lines: bytes, *, whole: bool = True) -> None:
         """Read on; not `whole`: the last line may go on in the next feed."""
@@ -72,8 +73,10 @@ class TagReader:
                 self._moves(line, here)
         if whole or lines[-1:] in (b"\n", b"\r"):
             self._cut = ""
-        elif not self._cut or len(rows) > 1:
-            self._cut = "tag" if rows[-1][:1] == b"[" and self._header else "moves"
+        elif len(rows) > 1 or not self._cut:
+            first = rows[-1][:1]
+            words = (first == b"[" and self._header) or first in (b"%", b";") or self._hidden
+            self._cut = "words" if words and not self._comment else "moves"
             self._tally.break_at(self._place(offset, len(rows) - 1), "a line without end")
 
     def settle(self) -> bool:
@@ -112,9 +115,11 @@ class TagReader:
 
     def _moves(self, line: bytes, here: tuple[int, int]) -> None:
         """Follow comments; the rest of a line behind a semicolon is one too."""
+        self._hidden = False
         if b";" in line:
             for found in _BRACES.finditer(line):
                 if found[0] == b";" and not self._comment:
+                    self._hidden = True
                     return
                 if found[0] != b";":
                     self._brace(here, opens=found[0] == b"{", after=self._comment)
