@@ -3,7 +3,7 @@ from math import exp, inf, log
 import numpy as np
 import pytest
 
-from enginetour.ratings.likelihood import Fit, fit
+from enginetour.ratings.likelihood import Fit, ModelName, Undetermined, fit
 from enginetour.ratings.listing import rating_list
 from enginetour.ratings.models import MODELS, Tally, chance, softplus
 from enginetour.ratings.pairs import Counts
@@ -48,30 +48,30 @@ def test_logistic_points_are_elo_points() -> None:
 
 
 @pytest.mark.parametrize(("model", "draw"), [("davidson", 0.5), ("raokupper", 97.3)])
-def test_a_given_draw_parameter_stays(model: str, draw: float) -> None:
+def test_a_given_draw_parameter_stays(model: ModelName, draw: float) -> None:
     """A parameter given in its authors' unit is kept, and moves the ratings."""
-    fitted = fit(MATCH, model=model, draw=draw)  # type: ignore[arg-type]
+    fitted = fit(MATCH, model=model, draw=draw)
     assert fitted.draw == pytest.approx(draw, rel=1e-12)
     assert not fitted.draw_fitted
     if model == "raokupper":
         assert abs(gap(fitted) - 81.153069) > 0.1
     with pytest.raises(ValueError, match="draw parameter"):
-        fit(MATCH, model=model, draw=inf)  # type: ignore[arg-type]
+        fit(MATCH, model=model, draw=inf)
 
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
-def test_without_draws_all_models_agree(model: str) -> None:
+def test_without_draws_all_models_agree(model: ModelName) -> None:
     """Where no game is drawn, all are Bradley and Terry's model and all points Elo points."""
     counts = {("A", "B"): (50, 0, 35), ("B", "C"): (3, 0, 9), ("C", "A"): (5, 0, 5)}
-    fitted = fit(counts, model=model)  # type: ignore[arg-type]
+    fitted = fit(counts, model=model)
     assert (fitted.draw, fitted.point, fitted.draw_fitted) == (0.0, 1.0, False)
     assert fitted.ratings == pytest.approx(fit(counts).ratings, abs=1e-7)
 
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
-def test_nothing_but_draws(model: str) -> None:
+def test_nothing_but_draws(model: ModelName) -> None:
     """With draws only a win and a loss are imagined between equals: the parameter is finite, the engines are equal."""
-    fitted = fit({("A", "B"): (0, 98, 0)}, model=model)  # type: ignore[arg-type]
+    fitted = fit({("A", "B"): (0, 98, 0)}, model=model)
     assert fitted.ratings == pytest.approx([0, 0], abs=1e-9)
     natural = float(fitted.at[-1])
     rate = exp(natural) / (2 + exp(natural)) if model == "davidson" else np.tanh(natural / 2)
@@ -79,19 +79,21 @@ def test_nothing_but_draws(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
-@pytest.mark.parametrize("counts", [{("A", "B"): (0, 1, 1)}, {("A", "B"): (3, 1, 0), ("B", "C"): (2, 5, 0)}])
-def test_gaps_and_draws_that_grow_together(model: str, counts: Counts) -> None:
+@pytest.mark.parametrize(
+    "counts", [{("A", "B"): (0, 1, 1)}, {("A", "B"): (0, 4, 6)}, {("A", "B"): (3, 1, 0), ("B", "C"): (2, 5, 0)}]
+)
+def test_gaps_and_draws_that_grow_together(model: ModelName, counts: Counts) -> None:
     """Where nobody loses to who is beaten, gaps and draws could grow for ever: a win and a loss are imagined."""
-    fitted = fit(counts, model=model)  # type: ignore[arg-type]
+    fitted = fit(counts, model=model)
     assert fitted.problem.imagined
     assert np.abs(fitted.ratings).max() < 1500
     assert fitted.residual <= 1e-8
-    assert not fit(MATCH, model=model).problem.imagined  # type: ignore[arg-type]
-    assert "imagined" in rating_list(counts, model=model).caption[0]  # type: ignore[arg-type]
+    assert not fit(MATCH, model=model).problem.imagined
+    assert "imagined" in rating_list(counts, model=model).caption[0]
 
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
-def test_white_and_draws_together(model: str) -> None:
+def test_white_and_draws_together(model: ModelName) -> None:
     """From games of its own making a model finds ratings, White's worth and its draw parameter again."""
     true, white = {"A": 120.0, "B": -40.0, "C": -80.0}, 25.0
     parameter, unit = DRAW[model], 400 / log(10)
@@ -106,7 +108,7 @@ def test_white_and_draws_together(model: str) -> None:
                 won, lost = 1 / (1 + exp(parameter - x)), 1 / (1 + exp(parameter + x))
                 drawn = 1 - won - lost
             counts[one, other] = (1e6 * won, 1e6 * drawn, 1e6 * lost)
-    fitted = fit(counts, model=model, advantage="fit")  # type: ignore[arg-type]
+    fitted = fit(counts, model=model, advantage="fit")
     assert fitted.by_name() == pytest.approx(true, abs=1e-6)
     assert fitted.advantage == pytest.approx(white, abs=1e-6)
     assert fitted.at[-1] == pytest.approx(parameter, abs=1e-9)
@@ -168,3 +170,21 @@ def test_logistic_curve_and_its_integral() -> None:
     """Chance and softplus, also where a plain exponential would overflow."""
     assert chance(np.array([0.0, 800.0, -800.0])) == pytest.approx([0.5, 1, 0], abs=1e-12)
     assert softplus(np.array([0.0, 800.0, -800.0])) == pytest.approx([log(2), 800, 0], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {("A", "B"): (7, 9, 0), ("B", "A"): (4, 0, 0)},
+        {("B", "A"): (15, 0, 105), ("A", "B"): (129, 0, 0)},
+        {("B", "A"): (0, 0, 1), ("C", "B"): (0, 0, 1), ("A", "C"): (89, 0, 129)},
+    ],
+)
+@pytest.mark.parametrize("model", ["logistic", "davidson", "raokupper"])
+def test_an_advantage_without_bound_is_not_believed(counts: Counts, model: ModelName) -> None:
+    """Where one engine lost nothing as White the advantage grows until nothing moves: refused, not believed."""
+    with pytest.raises(Undetermined):
+        fit(counts, model=model, advantage="fit")
+    made = rating_list(counts, model=model, advantage="fit")
+    assert made.white_advantage == 0
+    assert all(row.plus is None or 0 < row.plus < 3000 for row in made.rows)

@@ -99,13 +99,19 @@ def _star(fit: Fit, near: Index, inverse: Vector) -> tuple[_Star, Vector]:
 
 def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | None:
     """Furthest deviation along `direction` where the likelihood has fallen by `drop`; natural units."""
-    off = np.zeros(len(direction))
+    off, stride = np.zeros(len(direction)), np.zeros(len(direction))
     for _ in range(MOST_STRIDES):
         fall, gradient, hessian = star.at(off)
-        home, away = np.linalg.solve(hessian, np.stack((gradient, direction), axis=1)).T
+        try:
+            home, away = np.linalg.solve(hessian, np.stack((gradient, direction), axis=1)).T
+        except np.linalg.LinAlgError:  # so far out that no result would surprise: halfway back
+            stride = stride / 2
+            off = off - stride
+            continue
         room = 2 * (fall + drop + gradient @ home / 2) / (direction @ away)
         stride = home + side * sqrt(max(0.0, float(room))) * away
         if np.abs(stride).max() < BOUND_DONE and abs(fall + drop) < BOUND_DONE:
             return float(direction @ off)
-        off += stride * min(1.0, LONGEST_STRIDE / max(float(np.abs(stride).max()), LONGEST_STRIDE))
+        stride = stride * min(1.0, LONGEST_STRIDE / max(float(np.abs(stride).max()), LONGEST_STRIDE))
+        off = off + stride
     return None

@@ -32,10 +32,11 @@ STEP_DONE = 1e-8  # natural units; Newton has squared its error once more by the
 STEP_ROUNDING = 1e-12  # natural units: what double precision leaves of a step in large pools
 RESIDUAL_DONE = 1e-9  # points per engine, ten times better than promised
 UPHILL = 1e-9  # share of the log likelihood that is rounding
-RUNAWAY = 30.0  # natural units: e^30 to one is no White advantage or draw parameter but a missing bound
+RUNAWAY = 30.0  # natural units: e^30 to one is no White advantage but a missing bound
+DRAWISH = 12.0  # natural units of a draw parameter: all but one in 100,000 games of equals are drawn
 MOST_STEPS = 1000  # far above any pool that has a maximum
 PATIENCE = 15  # steps by conjugate gradients; a mesh takes 9, a chain of 3,000 versions 129
-IDENTIFIED = 1e-9  # share of the advantage's curvature that ratings may not explain away
+IDENTIFIED = 1e-9  # share of the curvature of advantage and draw parameter that ratings may not explain away
 ONE_EACH = Tally(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals: they bound the draws
 
 
@@ -53,6 +54,10 @@ class Problem:
     free: Index
     level_free: bool
     imagined: bool  # ONE_EACH counts too
+
+    def without_draws(self) -> Problem:
+        """The same with the draw parameter held."""
+        return replace(self, free=self.free[self.free <= len(self.pairs.names)])
 
     def gaps(self, at: Vector) -> Vector:
         """White's gap in each row."""
@@ -178,8 +183,10 @@ def fit(
     if start is not None:
         at = _begun(at, pairs.names, start, free, model)
     at[fixed] = [value / unit for value in held.values()]
-    if fitted:
-        _refuse_hidden_advantage(problem, at)
+    if fitted and not _identified(ahead := problem.without_draws(), ahead.slopes(at)[1]):
+        raise Undetermined(
+            "White's advantage does not show apart from the strengths", step="give the advantage as a number"
+        )
     try:
         top, residual, steps = climb(problem, at)
     except Undetermined:
@@ -221,11 +228,13 @@ def climb(problem: Problem, at: Vector) -> tuple[Vector, float, int]:
         at = at + step
         if problem.level_free:
             at[:-2] -= at[:-2].mean()
-        if any(abs(at[place]) > RUNAWAY for place in problem.free[problem.free >= count]):
+        if (fitted and abs(at[-2]) > RUNAWAY) or (count + 1 in problem.free and at[-1] > DRAWISH):
             break
         gradient, bent = problem.slopes(at)
         residual, moved = float(np.abs(gradient[problem.free]).max(initial=0.0)), float(np.abs(step).max())
         if moved < STEP_DONE and (residual < RESIDUAL_DONE or moved < STEP_ROUNDING):
+            if not _identified(problem, bent):  # so far out that nothing moves any more
+                break
             return at, residual, steps
     raise Undetermined(
         "these games put no bound on White's advantage" if fitted else "these games bound no ratings",
@@ -256,17 +265,22 @@ def _refuse_unlinked(pairs: Pairs, believed: Collection[str]) -> None:
         raise Undetermined(f"no finite ratings: {found} groups that do not reach each other", step="use a prior")
 
 
-def _refuse_hidden_advantage(problem: Problem, at: Vector) -> None:
-    """What remains of the advantage's curvature when the others follow it must be something."""
+def _identified(problem: Problem, bent: Curvature) -> bool:
+    """What remains of the curvature in advantage and draw parameter when the ratings follow them must be something."""
     count = len(problem.pairs.names)
-    bent = problem.slopes(at)[1]
-    unit = np.zeros(count + 2)
-    unit[count] = 1.0
-    column = bent.times(unit)
-    own = float(column[count])
-    column[count] = 0.0
-    others = bent.held(problem.free[problem.free != count])
-    if own - column @ others.solve_exactly(column) <= IDENTIFIED * own:
-        raise Undetermined(
-            "White's advantage does not show apart from the strengths", step="give the advantage as a number"
-        )
+    extra, inner = problem.free[problem.free >= count], bent.held(problem.free[problem.free < count])
+    rest = np.zeros((len(extra), len(extra)))
+    own = np.zeros(len(extra))
+    for row, place in enumerate(extra.tolist()):
+        unit = np.zeros(count + 2)
+        unit[place] = 1.0
+        column = bent.times(unit)
+        own[row] = column[place]
+        try:
+            followed = unit - inner.solve_exactly(column)
+        except np.linalg.LinAlgError:
+            return False
+        rest[row] = bent.times(followed)[extra]
+    if not (own > 0).all():
+        return not len(extra)
+    return bool(np.linalg.eigvalsh(rest / np.sqrt(np.outer(own, own))).min(initial=1.0) > IDENTIFIED)

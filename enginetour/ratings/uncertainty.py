@@ -208,18 +208,17 @@ def expected_draws(share: Vector, draw_rate: float) -> Vector:
 def draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
     """The rate at which the expected number of draws is the one counted; bisection with secants (Illinois).
 
-    Where every game was drawn a win and a loss are imagined: else all ratings would be certain.
+    At most that of nothing but draws, a win and a loss imagined: else ratings would be certain.
     """
     games, target = float(pairs.games.sum()), float(pairs.draws.sum())
-    if target == games:
-        target = games * games / (games + 2)
+    most = games / (games + 2)
 
     def excess(rate: float) -> float:
         return float(pairs.games @ expected_draws(share, rate)) - target
 
-    low, high, below, above = 0.0, 1.0, -target, excess(1.0)
+    low, high, below, above = 0.0, most, -target, excess(most)
     if target <= 0 or above <= 0:
-        return 0.0 if target <= 0 else 1.0
+        return 0.0 if target <= 0 else most
     side = 0
     while high - low > 1e-13:
         rate = (low * above - high * below) / (above - below)
