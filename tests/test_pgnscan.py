@@ -205,6 +205,7 @@ def test_an_endless_line_costs_one_message(tmp_path: Path) -> None:
         found = scan([path])
     assert games(found) == {("A", "B", "1-0"): 3}
     assert [why for _, why in found.broken] == ["a line without end"]
+    assert not found.broken_games
 
 
 def test_tags_longer_than_what_is_held_are_one_game(tmp_path: Path) -> None:

@@ -65,6 +65,19 @@ def test_the_list_of_two_engines_is_the_closed_form(tmp_path: Path) -> None:
     assert set(row(found, "A")) >= {*keys.split(" ")}
 
 
+def test_models_and_scales(tmp_path: Path) -> None:
+    """The same games by Davidson, by Rao and Kupper in their shown points, and in Ordo's points."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("A", "B", "w" * 30 + "d" * 40 + "l" * 15)))
+    for words, gap in (
+        (("--model", "davidson"), 61.978298),
+        (("--model", "raokupper"), 61.632865),
+        (("--scale", "403.514"), 61.960784 / 0.991292),
+    ):
+        found = listed(path, *words)
+        assert row(found, "A")["rating"] - row(found, "B")["rating"] == pytest.approx(gap, rel=1e-6)
+
+
 def test_the_table_has_what_ordo_users_look_for(games: Path) -> None:
     """Points, percentage, wins, draws, losses, draw rate, opponents' average, LOS."""
     head, first, *_ = invoke(games).stdout.splitlines()
@@ -124,6 +137,7 @@ def test_average_and_advantage(games: Path) -> None:
         ("--advantage", "x"),
         ("--average", "1", "--anchor", "Fruit 2.1=2"),
         ("--min-games", "-1"),
+        ("--scale", "0"),
     ],
 )
 def test_what_cannot_be_meant_is_usage(games: Path, words: tuple[str, ...]) -> None:

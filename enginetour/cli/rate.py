@@ -20,6 +20,7 @@ from enginetour.reports.sheet import Column, dumps, points, render, safe
 if TYPE_CHECKING:
     from enginetour.interop.selection import LeftOut
     from enginetour.interop.tally import Tally
+    from enginetour.ratings.likelihood import ModelName
     from enginetour.ratings.listing import RatingList
     from enginetour.reports.sheet import Sheet
 
@@ -51,9 +52,19 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
 @click.argument("files", nargs=-1, required=True, metavar="FILE.pgn...", type=click.Path(path_type=Path))
 @output_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write: .csv, .json, else text.")
+@click.option(
+    "--model",
+    type=click.Choice(["logistic", "davidson", "raokupper"]),
+    default="logistic",
+    show_default=True,
+    help="Draws as half a win (Ordo), by Davidson, or BayesElo's.",
+)
 @click.option("--anchor", "anchors", multiple=True, metavar="NAME=ELO", help="Fix an engine's rating; repeat.")
 @click.option("--average", metavar="ELO", callback=_number, help="Average of each pool; default 0, or by the anchors.")
 @click.option("--advantage", default="0", metavar="ELO|fit", callback=_number, help="White's advantage; default 0.")
+@click.option(
+    "--scale", default="400", metavar="POINTS", callback=_number, help="Points at ten to one; Ordo's are 403.514."
+)
 @click.option(
     "--prior",
     type=click.Choice(["auto", "none"]),
@@ -70,7 +81,9 @@ def rate(
     as_json: bool,
     as_csv: bool,
     output: Path | None,
+    model: ModelName,
     anchors: tuple[str, ...],
+    scale: float,
     average: float | None,
     advantage: float | Literal["fit"],
     prior: Literal["auto", "none"],
@@ -89,6 +102,8 @@ def rate(
     fixed = dict(_anchor(words) for words in anchors)
     if fixed and average is not None:
         raise click.UsageError("--anchor gives the level already; leave out --average")
+    if scale <= 0:
+        raise click.UsageError("--scale is above 0")
     if output is not None and any(_same(output, path) for path in files):
         raise UsageRefused(f"{output} is one of the games' files", place="--output", step="choose another name")
     from enginetour.interop.aliases import read_aliases
@@ -105,7 +120,16 @@ def rate(
     if not len(pairs.games):
         raise InputRefused(f"no game to rate; left out: {_told(left)}", place=", ".join(map(str, files)))
     _refuse_strangers(fixed, pairs.names)
-    found = rating_list(pairs, prior=prior, anchors=fixed, advantage=advantage, mean=average, skipped=left.games)
+    found = rating_list(
+        pairs,
+        model=model,
+        prior=prior,
+        anchors=fixed,
+        advantage=advantage,
+        scale=scale,
+        mean=average,
+        skipped=left.games,
+    )
     sheet = _sheet(found, tally, left, wide=output is not None or as_csv or width() >= WIDE)
     value = {
         **found.to_json(),

@@ -77,7 +77,7 @@ class TagReader:
             first = rows[-1][:1]
             words = (first == b"[" and self._header) or first in (b"%", b";") or self._hidden
             self._cut = "words" if words and not self._comment else "moves"
-            self._tally.break_at(self._place(offset, len(rows) - 1), "a line without end")
+            self._tally.break_at(self._place(offset, len(rows) - 1), "a line without end", games=0)
 
     def settle(self) -> bool:
         """At the start of another game: count the last one. False inside a comment, where no game can start."""
@@ -91,7 +91,8 @@ class TagReader:
         """At the end of the file."""
         self._end()
         if self._comment:
-            self._tally.break_at(self._place(*self._opened), "a comment that never ends: games behind it do not count")
+            why = "a comment that never ends: games behind it do not count"
+            self._tally.break_at(self._place(*self._opened), why, games=0)
 
     def _bracket(self, line: bytes, here: tuple[int, int]) -> None:
         """A line of tags, or of moves that begins like one."""

@@ -108,9 +108,9 @@ class Tally:
         self.results.extend(codes)
         return True
 
-    def break_at(self, place: str, why: str) -> None:
-        """A game that cannot be counted."""
-        self.broken_games += 1
+    def break_at(self, place: str, why: str, *, games: int = 1) -> None:
+        """Something that cannot be read, and how many games it costs for certain."""
+        self.broken_games += games
         if len(self.broken) < BROKEN_KEPT:
             self.broken.append((place, why))
 

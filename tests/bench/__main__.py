@@ -16,10 +16,11 @@ from tests.bench.folding import folding
 from tests.bench.matches import matches
 from tests.bench.measure import Settings
 from tests.bench.rating import rating
+from tests.bench.scanning import scanning
 from tests.bench.starting import starting
 from tests.bench.storing import storing
 
-PARTS = ("fold", "store", "rate", "start", "match")
+PARTS = ("fold", "store", "rate", "scan", "start", "match")
 
 
 def main() -> None:
@@ -48,6 +49,7 @@ def main() -> None:
             "fold": lambda: folding(settings),
             "store": lambda: storing(settings),
             "rate": lambda: rating(settings),
+            "scan": lambda: scanning(settings),
             "start": lambda: starting(settings, program),
             "match": lambda: matches(settings, program),
         }
