@@ -65,6 +65,13 @@ class Curvature:
         """The same with only these unknowns free."""
         return replace(self, free=kept)
 
+    def inverse(self) -> Vector:
+        """Dense; zero in the rows and columns of what is held."""
+        inverse = np.zeros((len(self.stiff) + 2, len(self.stiff) + 2))
+        free = np.ix_(self.free, self.free)
+        inverse[free] = np.linalg.inv(self.matrix()[free])
+        return inverse
+
     def solve(self, right: Vector, *, dense: bool = False) -> Vector:
         """A Newton step: zero where held, of mean 0 where the level is free. LinAlgError when it is singular."""
         if dense or len(self.pairs.names) <= DENSE_ENGINES:

@@ -187,15 +187,7 @@ def fit(
         raise Undetermined(
             "White's advantage does not show apart from the strengths", step="give the advantage as a number"
         )
-    try:
-        top, residual, steps = climb(problem, at)
-    except Undetermined:
-        if problem.imagined or not draw_fitted:
-            raise
-        # Without enough decided games gaps and draw parameter may grow together for ever: A drew and lost against B.
-        problem = replace(problem, imagined=True)
-        top, residual, steps = climb(problem, at)
-    at = top
+    problem, at, residual, steps = summit(problem, at)
     ratings = at[:count] * unit
     ratings[fixed] = list(held.values())  # to the last bit, whatever the unit did to them
     return Fit(
@@ -212,6 +204,20 @@ def fit(
         residual=residual,
         steps=steps,
     )
+
+
+def summit(problem: Problem, at: Vector) -> tuple[Problem, Vector, float, int]:
+    """As `climb`, with a win and a loss imagined where draws are bounded by nothing else.
+
+    Without enough decided games gaps and draw parameter may grow together for ever: A drew and lost against B.
+    """
+    try:
+        return problem, *climb(problem, at)
+    except Undetermined:
+        if problem.imagined or len(problem.pairs.names) + 1 not in problem.free:
+            raise
+    problem = replace(problem, imagined=True)
+    return problem, *climb(problem, at)
 
 
 def climb(problem: Problem, at: Vector) -> tuple[Vector, float, int]:

@@ -30,6 +30,10 @@ class Results(Protocol):
     def draws(self) -> Vector: ...  # noqa: D102
     @property
     def losses(self) -> Vector: ...  # noqa: D102
+    @property
+    def games(self) -> Vector: ...  # noqa: D102
+    @property
+    def points(self) -> Vector: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,16 @@ class Tally:
     wins: Vector
     draws: Vector
     losses: Vector
+
+    @property
+    def games(self) -> Vector:
+        """Of each row."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def points(self) -> Vector:
+        """White's score in each row."""
+        return self.wins + self.draws / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +103,8 @@ class Model(Protocol):
 
 def chance(gap: Vector) -> Vector:
     """s(x), also far out."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(gap, -700, 700))))
+    with np.errstate(over="ignore"):  # e^-x beyond all numbers is what makes 0
+        return np.asarray(1 / (1 + np.exp(-gap)))
 
 
 def softplus(gap: Vector) -> Vector:
@@ -109,14 +124,13 @@ class Logistic:
 
     def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:  # noqa: ARG002
         """Points won at gap x, all of them lost at ln(1+e^x)."""
-        points, games = results.wins + results.draws / 2, results.wins + results.draws + results.losses
-        return np.asarray(points * gap - games * softplus(gap))
+        return np.asarray(results.points * gap - results.games * softplus(gap))
 
     def slopes(self, results: Results, gap: Vector, draw: float) -> Slopes:  # noqa: ARG002
         """Points beyond expectation, and n p (1-p)."""
-        share, games = chance(gap), results.wins + results.draws + results.losses
-        score = results.wins + results.draws / 2 - games * share
-        return Slopes(score, games * share * (1 - share), np.zeros(len(gap)), 0.0, 0.0)
+        share = chance(gap)
+        expected = results.games * share
+        return Slopes(results.points - expected, expected * (1 - share), np.zeros(len(gap)), 0.0, 0.0)
 
     def guess(self, rate: float) -> float:  # noqa: ARG002
         """No parameter."""
@@ -148,12 +162,11 @@ class Davidson:
 
     def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:
         """Half the gap for each decided game, less ln(e^(x/2) + nu + e^(-x/2)) for each game."""
-        games = results.wins + results.draws + results.losses
-        return np.asarray((results.wins - results.losses) * gap / 2 - games * _davidson_sum(gap, draw))
+        return np.asarray((results.wins - results.losses) * gap / 2 - results.games * _davidson_sum(gap, draw))
 
     def slopes(self, results: Results, gap: Vector, draw: float) -> Slopes:
         """In the notation of Davidson 1970, m = P(win) - P(loss)."""
-        games, whole = results.wins + results.draws + results.losses, _davidson_sum(gap, draw)
+        games, whole = results.games, _davidson_sum(gap, draw)
         won, lost, drawn = np.exp(gap / 2 - whole), np.exp(-gap / 2 - whole), np.exp(draw - whole)
         lead, expected = won - lost, games * drawn
         return Slopes(
