@@ -27,7 +27,7 @@ __all__ = ["ELO_SCALE", "Fit", "GaussianPrior", "ModelName", "Undetermined", "fi
 ModelName = Literal["logistic", "davidson", "raokupper"]
 
 ELO_SCALE = 400.0  # Elo 1978: points between engines at ten to one
-STEP_LIMIT = 4.0  # natural units, 695 Elo: a Newton step from far away overshoots
+STEP_LIMIT = 4.0  # natural units, 695 Elo, by which a step may change a gap: from far away Newton overshoots
 STEP_DONE = 1e-8  # natural units; Newton has squared its error once more by then
 STEP_ROUNDING = 1e-12  # natural units: what double precision leaves of a step in large pools
 RESIDUAL_DONE = 1e-9  # points per engine, ten times better than promised
@@ -81,7 +81,10 @@ class Problem:
 
     def uphill(self, at: Vector, step: Vector, here: float) -> tuple[Vector, float]:
         """The step from height `here`, limited and halved until it leads uphill but for rounding; the new height."""
-        step = step * (STEP_LIMIT / max(float(np.abs(step).max()), STEP_LIMIT))
+        bent = max(
+            np.abs(self.gaps(step)).max(initial=0.0), abs(step[-1]), np.abs(step).max() * bool(self.belief.draws)
+        )
+        step = step * (STEP_LIMIT / max(float(bent), STEP_LIMIT))
         while not (there := self.height(at + step)) >= here - UPHILL * (1 + abs(here)):
             step = step / 2
         return step, there

@@ -1,21 +1,24 @@
 """A likelihood list after one more game, from the ratings before it.
 
-One game of thousands hardly bends the likelihood: steps by an inverse curvature of some games ago (the chord method)
-shrink a thousandfold each. Where they do not, Newton's method takes over and the inverse is taken anew.
+One game of thousands hardly bends the likelihood: steps by an inverse curvature of the ratings of some games ago (the
+chord method) shrink a thousandfold each. Every game is brought into the inverse (Sherman and Morrison 1950). Where
+steps shrink too slowly Newton's method takes over and the inverse is taken anew.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from enginetour.ratings.curvature import DENSE_ENGINES
 from enginetour.ratings.likelihood import RESIDUAL_DONE, STEP_DONE, Fit, Problem, summit
+from enginetour.ratings.models import Tally
 from enginetour.ratings.pairs import Vector
 
-MOST_CHORDS = 6  # a Newton step and its curvature cost as much
-SHRINKING = 0.1  # of the last step; slower, the inverse is too old
+MOST_CHORDS = 20  # a Newton step and a new inverse cost five times as much
+SHRINKING = 0.5  # of the last step; slower, the inverse is too old
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +41,11 @@ class Followed:
             raise ValueError("this game needs a new fit")
         drawn_only = last.draw_fitted and pairs.draws.sum() == pairs.games.sum()
         problem = replace(last.problem, pairs=pairs, imagined=bool(drawn_only))
-        reached = None
         if self.inverse is not None and problem.imagined == last.problem.imagined:
-            reached = _chords(problem, last.at, self.inverse)
-        if reached is not None:
-            return Followed(_moved(last, problem, *reached), self.inverse)
+            inverse, pull = _with_game(problem, last.at, self.inverse, white, black, white_half_points)
+            reached = _chords(problem, last.at, inverse, pull)
+            if reached is not None:
+                return Followed(_moved(last, problem, *reached), inverse)
         return follow(_moved(last, *summit(problem, last.at)))
 
 
@@ -51,10 +54,25 @@ def follow(fit: Fit) -> Followed:
     return Followed(fit, fit.curvature.inverse() if len(fit.names) <= DENSE_ENGINES else None)
 
 
-def _chords(problem: Problem, at: Vector, inverse: Vector) -> tuple[Vector, float, int] | None:
+def _with_game(
+    problem: Problem, at: Vector, inverse: Vector, white: str, black: str, white_half_points: int
+) -> tuple[Vector, Vector]:
+    """The inverse curvature with the game in it, and the game's gradient: all there is at the maximum before it."""
+    names = problem.pairs.names
+    ends = [bisect_left(names, white), bisect_left(names, black)]
+    ahead = np.zeros(len(at))
+    ahead[[*ends, -2]] = 1.0, -1.0, 1.0
+    results = (np.array([float(white_half_points == points)]) for points in (2, 1, 0))
+    slopes = problem.model.slopes(Tally(*results), np.array([ahead[:-1] @ at[:-1]]), float(at[-1]))
+    pull = ahead * slopes.score[0]
+    pull[-1] = slopes.draw_score
+    away, bend = inverse @ ahead, float(slopes.curve[0])
+    return inverse - np.outer(away * (bend / (1 + bend * float(ahead @ away))), away), pull
+
+
+def _chords(problem: Problem, at: Vector, inverse: Vector, gradient: Vector) -> tuple[Vector, float, int] | None:
     """The maximum, its residual and the steps; None when the steps shrink too slowly."""
     before = np.inf
-    gradient = problem.slopes(at)[0]
     for steps in range(1, MOST_CHORDS + 1):
         step = inverse @ gradient
         moved = float(np.abs(step).max())
