@@ -66,7 +66,7 @@ class RatingsSection(BaseModel):
     """``[ratings]``: which systems are shown, and the engine whose rating is fixed."""
 
     model_config = _STRICT
-    systems: tuple[Literal["ml", "elo", "gor", "egf"], ...] = ("ml",)
+    systems: tuple[Literal["ml", "elo", "gor", "egf", "egf2021"], ...] = ("ml",)
     anchor: dict[str, float] = {}
 
     @field_validator("systems", mode="before")

@@ -130,6 +130,7 @@ def to_spec(entry: EngineEntry, *, name: str | None = None, options: Mapping[str
     """
     command = [_filled(word, entry) for word in entry.command]
     command[0] = _resolved(command[0], entry)
+    command[1:] = [_beside(word, entry) for word in command[1:]]
     settings: dict[str, tuple[str, str]] = {}
     for key, value in [*entry.options.items(), *(options or {}).items()]:
         text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -213,6 +214,12 @@ def candidates(command: Sequence[str], folder: Path, name: str = "") -> tuple[En
 def _filled(text: str, entry: EngineEntry) -> str:
     text = text.replace("{python}", sys.executable).replace("{here}", str(entry.folder.absolute()))
     return _PROGRAM.sub(lambda match: _resolved(match[1], entry), text)
+
+
+def _beside(word: str, entry: EngineEntry) -> str:
+    """A script or net named from the entry's folder, absolute: the engine itself starts somewhere else."""
+    names_file = not word.startswith(("-", "{")) and ("/" in word or "." in word)
+    return str(_absolute(word, entry)) if names_file and (entry.folder / word).is_file() else word
 
 
 def _resolved(word: str, entry: EngineEntry) -> str:

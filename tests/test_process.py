@@ -119,6 +119,7 @@ def test_the_working_directory_follows_the_rule(tmp_path: Path) -> None:
         (EngineSpec("system", ("/bin/sh", "-c", "pwd"), "uci"), None),
         (EngineSpec("named", (str(program),), "uci", dir="/"), "/"),
         (EngineSpec("asked", (str(program),), "uci", dir="scratch"), None),
+        (EngineSpec("script", ("/bin/sh", str(program)), "uci"), str(tmp_path)),
     ):
         engine = EngineProcess(spec)
         assert lines_of(engine, 1) == [expected or str(engine.scratch)], spec.name

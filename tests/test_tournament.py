@@ -237,7 +237,7 @@ def test_exports_and_tables_in_every_form(workspace: Path) -> None:
     assert read(workspace, "ladder")["finished"] is True
     assert "[White " in tour(workspace, "games", "1").stdout
     assert read(workspace, "games", "1")["number"] == 1
-    for system in ("elo", "gor", "egf"):
+    for system in ("elo", "gor", "egf", "egf2021"):
         assert len(read(workspace, "ratings", "--system", system)["list"]) == 4
 
 

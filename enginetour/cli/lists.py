@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @output_options
 @click.option(
     "--system",
-    type=click.Choice(["ml", "elo", "gor", "egf"]),
+    type=click.Choice(["ml", "elo", "gor", "egf", "egf2021"]),
     default="ml",
     show_default=True,
     help="Maximum likelihood, Elo, Czech GoR, EGF GoR.",

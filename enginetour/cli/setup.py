@@ -77,7 +77,7 @@ def _starter(name: str, system: str, tc: str, engines: tuple[str, ...], games: i
         '# openings = { file = "suite.epd", order = "random" }  # default: the small suite we ship',
         "",
         "[ratings]",
-        '# systems = ["ml", "elo", "gor", "egf"]',
+        '# systems = ["ml", "elo", "gor", "egf", "egf2021"]',
         '# anchor = { "Name" = 2800 }',
         "",
         "# The old ranking, best first; a bubble starts at the lower end.",

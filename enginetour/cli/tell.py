@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from enginetour.tournament import Session
 
 MOST_TOLD = 12  # round robins told at the end of a run: a screenful
-SYSTEM_NAMES = {"elo": "Elo, incremental", "gor": "GoR, Czech 1998", "egf": "GoR, EGF as in the thesis of 2010"}
+SYSTEM_NAMES = {
+    "elo": "Elo, incremental",
+    "gor": "GoR, Czech 1998",
+    "egf": "GoR, EGF as in the thesis of 2010",
+    "egf2021": "GoR, EGF 2021",
+}
 
 
 def morning(session: Session, pgn: Path, end: End) -> None:

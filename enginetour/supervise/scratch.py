@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from enginetour.errors import MachineFailure, StartFailed
@@ -71,15 +72,17 @@ def expand(text: str, scratch: Path) -> str:
     return text.replace("{scratch}", str(scratch))
 
 
-def working_directory(spec: EngineSpec, program: str, scratch: Path) -> Path:
+def working_directory(spec: EngineSpec, command: Sequence[str], scratch: Path) -> Path:
     """Reliability spec 4.1: as the engine file says; by default the program's own folder if we may write in it.
 
-    Nets, books and configuration files lie beside the program. The distribution's folders never count as ours.
+    Nets, books and configuration files lie beside the program, or beside the script that an interpreter runs.
+    The distribution's folders never count as ours. `command` has no placeholders any more.
     """
     if spec.dir == "scratch":
         return scratch
     if spec.dir is not None:
         return Path(expand(spec.dir, scratch))
+    program = next((word for word in command[1:] if Path(word).is_absolute() and Path(word).is_file()), command[0])
     home = Path(program).parent
     ours = Path(program).is_absolute() and not str(home.resolve()).startswith(SYSTEM_FOLDERS)
     return home if ours and f"{home.resolve()}/" not in SYSTEM_FOLDERS and os.access(home, os.W_OK) else scratch

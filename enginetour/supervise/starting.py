@@ -54,7 +54,7 @@ def start(spec: EngineSpec, scratch: Path, tag: str) -> Started:
     command = [folders.expand(word, scratch) for word in spec.command]
     if not command:
         raise StartFailed("no command")
-    directory = folders.working_directory(spec, command[0], scratch)
+    directory = folders.working_directory(spec, command, scratch)
     report, status = os.pipe2(os.O_CLOEXEC)
     call = [sys.executable, "-I", "-S", LAUNCHER, str(os.getpid()), str(status), str(directory), *command]
     try:
