@@ -16,3 +16,13 @@ def test_tie_breaks_are_shown_in_points() -> None:
         "t\n#  engine  points  games    SB   DE  WIN  status\n"
         "1  A           2½      3  2.25  0.5    2\n   B            0      0                  withdrawn\n"
     )
+
+
+def test_an_error_that_was_not_asked_for_is_no_lack_of_games() -> None:
+    """Pools too large for all errors at once say nothing in the columns, and the remark says why."""
+    from enginetour.ratings.rows import NOT_ASKED, Row
+    from enginetour.reports.ratings import _shown
+
+    row = Row(1, "Ada", 12.0, None, None, 500, 0.5, 200, 100, 200, 0.0, 12.0, None, 1, (NOT_ASKED,))
+    shown = _shown(row, [NOT_ASKED])
+    assert (shown["plus"], shown["minus"], shown["remarks"]) == ("", "", "[1]")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from enginetour.ratings.listing import RatingList, Row
+from enginetour.ratings.listing import RatingList
+from enginetour.ratings.rows import NOT_ASKED, Row
 from enginetour.reports.sheet import Column, Sheet
 
 _COLUMNS = (
@@ -76,8 +77,8 @@ def _row(row: Row) -> dict[str, object]:
 
 
 def _shown(row: Row, marks: list[str]) -> dict[str, str]:
-    # An anchor has no error: it is where the others are measured from.
-    few = ("", "") if "anchor" in row.remarks else ("too few", "games")
+    # An anchor has no error: it is where the others are measured from. Large pools have errors on request only.
+    few = ("", "") if {"anchor", NOT_ASKED} & {*row.remarks} else ("too few", "games")
     return {
         "rating": str(round(row.rating)),  # an int has no "-0"
         "plus": few[0] if row.plus is None else f"+{row.plus:.0f}",
