@@ -1,6 +1,6 @@
 """What can go wrong, drawn once: the type says who is at fault, the exit code what the shell hears.
 
-Exit codes (``interface.md`` of the plans; told in the README):
+Exit codes (told in the README too):
 0 all played · 1 our own failure · 2 wrong usage · 3 configuration or input refused · 4 engine refused ·
 5 store busy or unusable · 6 incidents with ``--fail-on`` · 7 storage full · 8 stopped as asked ·
 129 / 130 / 143 stopped by SIGHUP / SIGINT / SIGTERM.
@@ -17,9 +17,7 @@ Exit codes (``interface.md`` of the plans; told in the README):
     ├── StartFailed          plays no game: void, then the engine is suspended
     ├── Unsupported          cannot be told this position or limit: void
     ├── EngineCrashed        end of file or death in a game
-    ├── EngineStalled        no answer where one was due
-    ├── EngineAborted        gave the game up by ``*``
-    └── ProtocolViolation    said what cannot be right
+    └── EngineStalled        no answer where one was due
     MachineFailure           the host's failure: the same game is offered again
 """
 
@@ -108,18 +106,6 @@ class EngineStalled(EngineFault):
     """It lives and does not answer a fence."""
 
     default_category = "stall"
-
-
-class EngineAborted(EngineFault):
-    """It gave up the game without a result (``*`` in CECP)."""
-
-    default_category = "engine-abort"
-
-
-class ProtocolViolation(EngineFault):
-    """It said something that no reading of its protocol allows."""
-
-    default_category = "protocol"
 
 
 class MachineFailure(Exception):

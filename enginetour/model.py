@@ -47,16 +47,6 @@ class Termination(StrEnum):
     AGREEMENT = "agreement"
     ABORTED = "aborted"
 
-    @property
-    def is_forfeit(self) -> bool:
-        """The loser broke a rule or died, and was not beaten on the board."""
-        return self in FORFEITS
-
-
-FORFEITS = frozenset(
-    {Termination.TIME, Termination.ILLEGAL_MOVE, Termination.CRASH, Termination.STALL, Termination.FALSE_CLAIM}
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Entrant:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from enginetour.model import Game, GameKey, Outcome, Pairing
 
-# reliability of the plans, section 1: at most 2 replays per pairing caused by engines, 3 start failures in a row
+# reliability spec 1: at most 2 replays per pairing caused by engines, 3 start failures in a row
 # set an engine aside, 3 host failures in a row pause the run, 5 s to 60 s.
 MOST_REPLAYS = 2
 START_FAILURES = 3

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from enginetour.model import Note, Placed
+from enginetour.model import Placed
 from enginetour.reports.sheet import Column, Sheet, points
 from enginetour.task import Probe
 
@@ -61,11 +61,6 @@ def crosstable(
         rows.append(row)
     shown = tuple({"points": points(by_name[name].half_points)} for name in names)
     return Sheet(title, tuple(columns), tuple(rows), shown)
-
-
-def decisions(notes: Iterable[Note]) -> str:
-    """The notes as sentences, a section of the story at a time."""
-    return "\n".join(f"  {note.text}" for note in notes)
 
 
 def probes(found: Mapping[str, Probe]) -> Sheet:
