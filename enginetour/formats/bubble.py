@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from enginetour.formats import bubble_words as words
 from enginetour.formats.bubble_state import BubbleState, Due, Entry
 from enginetour.formats.bubble_table import bounds, final_table, interim, on_record
+from enginetour.formats.docket import fair
 from enginetour.model import (
     Added,
     Entrant,
@@ -67,9 +68,7 @@ class BubbleOptions(BaseModel):
     @field_validator("games_per_pairing")
     @classmethod
     def _even(cls, games: int) -> int:
-        if games > 1 and games % 2:
-            raise ValueError(f"games_per_pairing {games} is odd: 1 or an even number gives both the same colours")
-        return games
+        return fair(games)
 
 
 class Bubble:

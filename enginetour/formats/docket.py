@@ -24,6 +24,13 @@ def window(for_entrant: int) -> int:
     return min(WINDOW + 2 * for_entrant, LONGEST_WINDOW)
 
 
+def fair(games: int) -> int:
+    """A number of games of one match that gives both the same colours, or a single game; ValueError otherwise."""
+    if games > 1 and games % 2:
+        raise ValueError(f"games_per_pairing {games} is odd: 1 or an even number gives both the same colours")
+    return games
+
+
 def legs(pair_games: int) -> int:
     """Games played from one opening: both colours, or the only game there is."""
     return min(2, pair_games)

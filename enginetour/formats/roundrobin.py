@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from immutables import Map
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from enginetour.formats.docket import Docket, legs, match_games, window
+from enginetour.formats.docket import Docket, fair, legs, match_games, window
 from enginetour.model import (
     Added,
     Entrant,
@@ -42,9 +42,7 @@ class _Cycles(BaseModel):
     @field_validator("games_per_pairing")
     @classmethod
     def _even(cls, games: int) -> int:
-        if games > 1 and games % 2:
-            raise ValueError(f"games_per_pairing {games} is odd: 1 or an even number gives both the same colours")
-        return games
+        return fair(games)
 
 
 class RoundRobinOptions(_Cycles):
