@@ -238,6 +238,7 @@ class Game:
     relay_us: tuple[int, int, int] | None = None  # relay gap: median, 99th percentile, largest
     incidents: tuple[Incident, ...] = ()
     replay: int = 0
+    hardware: str = ""  # processor of the machine it was played on
 
     @property
     def plies(self) -> int:

@@ -47,6 +47,13 @@ def newer(path: Path) -> None:
 
 
 def older(path: Path) -> None:
+    """A database as the first schema made it."""
+    added = [f'DROP TABLE "{name}"' for name in ("edition_lines", "editions", "lists", "imports")]
+    columns = ["ALTER TABLE rating_events DROP COLUMN imported", "ALTER TABLE games DROP COLUMN hardware"]
+    changed(path, *added, *columns, "DROP TABLE imported_games", "PRAGMA user_version=1")
+
+
+def without_version(path: Path) -> None:
     changed(path, "PRAGMA user_version=0")
 
 
@@ -90,7 +97,7 @@ def overwritten(path: Path) -> None:
         (zeros, "no SQLite database"),
         (foreign, "another program"),
         (newer, "newer enginetour"),
-        (older, "schema 0"),
+        (without_version, "no schema"),
         (with_trigger, "holds the trigger 't'"),
         (with_view, "holds the view 'v'"),
         (with_table, "holds the table 'extra'"),
@@ -278,7 +285,7 @@ def half(connection):
 if sys.argv[2] == "early":
     Row.metadata.create_all = half
 else:
-    database._check_schema = lambda *_: os.kill(os.getpid(), 9)
+    database.schema.check = lambda *_: os.kill(os.getpid(), 9)
 database.Database.open(sys.argv[1])
 """
 
@@ -348,3 +355,48 @@ def test_network_file_systems(tmp_path: Path, kind: str) -> None:
         check_folder(tmp_path, f"1 0 0:1 / / rw - {kind} x rw\n")
     assert len(check_folder(tmp_path, "1 0 0:1 / / rw - 9p x rw\n")) == 1
     assert check_folder(tmp_path, "1 0 0:1 / / rw - ext4 x rw\n") == ()
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_older_schema(tmp_path: Path, readonly: bool) -> None:
+    """A database of an older version is brought up to date when it is opened, and keeps its rows."""
+    path = tmp_path / "t.db"
+    older(path)
+    with sqlite3.connect(path) as raw:
+        raw.execute(
+            "INSERT INTO tournaments (name, edition, slug, system, format_version, config, seed, created, version)"
+            " VALUES ('autumn', 1, 'autumn', 'bubble', 1, '{}', 1, 0, '0')"
+        )
+    raw.close()
+    with Store.open(path, create=False, readonly=readonly) as store:
+        assert [tournament.name for tournament in store.tournaments()] == ["autumn"]
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def schema_of(path: Path) -> dict[str, list[tuple[str, str, int]]]:
+    raw = sqlite3.connect(path)
+    names = [name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found = {
+        name: [(row[1], row[2], row[3]) for row in raw.execute(f'PRAGMA table_info("{name}")')]
+        for name in sorted(names)
+    }
+    raw.close()
+    return found
+
+
+def schema_of_new(folder: Path) -> dict[str, list[tuple[str, str, int]]]:
+    Database.open(folder / "new.db").close()
+    return schema_of(folder / "new.db")
+
+
+def test_older_schema_that_is_not_ours(tmp_path: Path) -> None:
+    """What an older version of ours would not have made is refused, not brought up to date."""
+    path = tmp_path / "t.db"
+    older(path)
+    with sqlite3.connect(path) as raw:
+        raw.execute("CREATE TABLE lists (name TEXT)")
+    raw.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreRefused, match="lists"):
+        Database.open(path)
+    assert path.read_bytes() == before

@@ -10,6 +10,7 @@ from enginetour.model import Game, Incident
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.seats import Seat
 from enginetour.referee.verdict import Verdict
+from enginetour.supervise.machine import processor
 from enginetour.task import GameTask
 
 
@@ -50,4 +51,5 @@ def written(
         relay_us=books.relay_us(),
         incidents=tuple(incidents),
         replay=task.replay,
+        hardware=processor(),
     )

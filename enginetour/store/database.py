@@ -17,9 +17,10 @@ from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.engine import ExceptionContext
 
 from enginetour.errors import StorageFailed, StoreRefused
+from enginetour.store import schema
 from enginetour.store.filesystem import check_folder
 from enginetour.store.sqlite_errors import StoreBusy, told, translated
-from enginetour.store.tables import APPLICATION_ID, SCHEMA_VERSION, Row
+from enginetour.store.tables import APPLICATION_ID, SCHEMA_VERSION
 
 MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
 BUSY_TIMEOUT_MS = 5000  # other commands write in short transactions (reliability spec 3)
@@ -72,41 +73,21 @@ def _check_header(path: Path) -> None:
         raise StoreRefused("is a database of another program", place=str(path), step="name another file with --db")
 
 
-def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse another version and any schema that is not exactly ours: triggers and views would be code."""
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > SCHEMA_VERSION:
-        step = "update enginetour, or name another file with --db"
-        raise StoreRefused(f"was written by a newer enginetour (schema {version})", place=str(path), step=step)
-    if version < SCHEMA_VERSION:
-        step = "name another file with --db"
-        raise StoreRefused(f"has schema {version}, this is {SCHEMA_VERSION}", place=str(path), step=step)
-    listed = connection.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
-    for kind, name, owner in listed:
-        if kind not in ("table", "index") or owner not in Row.metadata.tables:
-            if name.startswith("sqlite_stat"):  # ANALYZE leaves these
-                continue
-            step = "name another file with --db"
-            raise StoreRefused(f"holds the {kind} {name!r}, which is not ours", place=str(path), step=step)
-    for name, table in Row.metadata.tables.items():
-        columns = [row[1] for row in connection.execute(f'PRAGMA table_xinfo("{name}")')]
-        if columns != [column.name for column in table.columns]:
-            step = "put a backup in its place, or name another file with --db"
-            raise StoreRefused(f"has no table {name!r} as we make it", place=str(path), step=step)
+def _check_ours(path: Path) -> int:
+    """All refusals, without a byte written, and the schema's version; 0 where that is to be seen after a roll-back.
 
-
-def _check_ours(path: Path) -> None:
-    """All refusals, without a byte written; side files appear only beside a log that is there already."""
+    Side files appear only beside a log that is there already.
+    """
     if not path.is_file():
         raise StoreRefused("is no file", place=str(path), step="name another file with --db")
     _check_header(path)
     if _holds_bytes(_beside(path, "-journal")):
-        return  # killed while it was created: SQLite rolls back when we write, then the schema is looked at
+        return 0  # killed while it was created: SQLite rolls back when we write, then the schema is looked at
     mode = "mode=ro" if _holds_bytes(_beside(path, "-wal")) else "mode=ro&immutable=1"
     with told(path):
         connection = _connect(path, mode)
         try:
-            _check_schema(connection, path)
+            return schema.check(connection, path)
         finally:
             connection.close()
 
@@ -140,10 +121,12 @@ class Database:
             if unborn and not create:
                 raise StoreRefused("holds no tournament yet", place=str(path), step="enginetour run fills it")
             if not unborn:
-                _check_ours(path)
+                version = _check_ours(path)
         except OSError as error:
             step = "check the rights of its folder"
             raise StorageFailed(f"cannot be used ({error.strerror})", place=str(path), step=step) from error
+        if readonly and not unborn and 0 < version < SCHEMA_VERSION:
+            cls.open(path, create=False).close()  # an older one is brought up to date first
         if readonly:
             return cls(path, _reading_mode(path), readonly=True, warnings=warnings)
         database = cls(path, "mode=rwc" if create else "mode=rw", readonly=False, warnings=warnings)
@@ -224,15 +207,16 @@ class Database:
         with self.writing() as connection:
             blank = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar() == 0
             if blank and create:
-                Row.metadata.create_all(connection)
-                connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
-                connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
+                schema.make(connection)
         deadline = time.monotonic() + OPEN_TIMEOUT_S
         with self.engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert isinstance(raw, sqlite3.Connection)
             with told(self.path):
-                _check_schema(raw, self.path)
+                if schema.check(raw, self.path) < SCHEMA_VERSION:
+                    with self.writing() as writer:
+                        schema.upgrade(writer)
+                    schema.check(raw, self.path)
                 found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]  # about 3 ms a thousand games
             self._file = _identity(self.path)
             if found != "ok":

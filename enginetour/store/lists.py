@@ -217,7 +217,7 @@ def _start(connection: Connection, known: IncrementalSystem) -> dict[str, float]
 
 def _rows(events: Iterable[RatingEvent]) -> list[tuple[Any, ...]]:
     """Rating events in the order of the table's columns after `place`."""
-    return [(int(e.engine), int(e.event), e.game, e.before, e.change, e.after, e.weight, e.games) for e in events]
+    return [(int(e.engine), int(e.event), e.game, e.before, e.change, e.after, e.weight, e.games, None) for e in events]
 
 
 def _revisions(connection: Connection, system: str) -> list[Any]:

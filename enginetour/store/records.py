@@ -93,6 +93,7 @@ def game_columns(game: Game) -> dict[str, Any]:
         "started": game.started,
         "ended": game.ended,
         "relay": "" if game.relay_us is None else packed(game.relay_us),
+        "hardware": clean(game.hardware),
     }
 
 
@@ -135,6 +136,7 @@ def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
         relay_us=None if relay is None else (relay[0], relay[1], relay[2]),
         incidents=tuple(incidents),
         replay=row.replay,
+        hardware=row.hardware,
     )
 
 

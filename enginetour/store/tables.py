@@ -12,7 +12,7 @@ from sqlalchemy.orm import registry
 from sqlmodel import Field, SQLModel
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
-SCHEMA_VERSION = 1  # user_version in the same header; grows with every change of this page
+SCHEMA_VERSION = 2  # user_version in the same header; grows with every change of this page, and `schema` adds it
 
 
 class Row(SQLModel, registry=registry()):
@@ -118,6 +118,9 @@ class GameRow(Row, table=True):
     started: float
     ended: float
     relay: str
+    hardware: str = Field(
+        default="", sa_column_kwargs={"server_default": ""}
+    )  # processor of the machine it was played on
 
 
 class MovesRow(Row, table=True):
@@ -193,6 +196,88 @@ class RatingEventRow(Row, table=True):
     after: float
     weight: float
     games: int
+    imported: int | None = Field(
+        default=None, foreign_key="imported_games.id"
+    )  # the game, where it was read from a file
+
+
+class ImportRow(Row, table=True):
+    """Games that were read from files as one event: a tournament row of the system `import`, whose log is empty."""
+
+    __tablename__ = "imports"
+    tournament: int = Field(foreign_key="tournaments.id", primary_key=True)
+    files: str  # JSON [path, ...]
+    after_game: int  # the newest of the games played here: in the order of all games these follow it
+    games: int
+    duplicates: int  # games of the files that were there already
+    digests: bytes = Field(sa_type=LargeBinary)  # of every game, 8 bytes each, in the order of their rows
+
+
+class ImportedGameRow(Row, table=True):
+    """A game from a file, for the ratings: who, what, when; its moves stay in the file."""
+
+    __tablename__ = "imported_games"
+    id: int | None = Field(default=None, primary_key=True)
+    tournament: int = Field(foreign_key="tournaments.id")
+    white: int = Field(foreign_key="engines.id")
+    black: int = Field(foreign_key="engines.id")
+    half_points: int  # White's
+    day: int  # of the Date tag as YYYYMMDD, 0 where it does not say
+    tc: str  # the TimeControl tag
+    file: int  # place in the import's files, from 0
+    offset: int  # of the game in the file, in bytes
+
+
+class ListRow(Row, table=True):
+    """One revision of a published list's definition: filter, model, anchors, scale. The newest holds."""
+
+    __tablename__ = "lists"
+    name: str = Field(primary_key=True)
+    revision: int = Field(primary_key=True)
+    definition: str
+    why: str
+    made: float
+
+
+class EditionRow(Row, table=True):
+    """A published list, frozen: of the games up to `last_game` and `last_imported` that stood when it was made."""
+
+    __tablename__ = "editions"
+    __table_args__ = (UniqueConstraint("list", "number"),)
+    id: int | None = Field(default=None, primary_key=True)
+    list: str
+    number: int
+    revision: int
+    made: float
+    last_game: int
+    last_imported: int
+    games: int
+    residual: float
+    story: str  # JSON: model, advantage, draws, pools, anchors, caption, who is not rated and why
+    note: str
+
+
+class EditionLineRow(Row, table=True):
+    """One engine of an edition. `difference` is its rating less that of the edition before, where it was in it."""
+
+    __tablename__ = "edition_lines"
+    edition: int = Field(foreign_key="editions.id", primary_key=True)
+    ordinal: int = Field(primary_key=True)
+    pool: int
+    rank: int
+    name: str
+    rating: float
+    plus: float | None
+    minus: float | None
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    opponents: float
+    performance: float | None
+    los: float | None
+    difference: float | None
+    remarks: str  # JSON [...]
 
 
 def table(row: type[SQLModel]) -> Table:
@@ -211,3 +296,8 @@ NOTES = table(NoteRow)
 PAIR_COUNTS = table(PairCountRow)
 RATING_REVISIONS = table(RatingRevisionRow)
 RATING_EVENTS = table(RatingEventRow)
+IMPORTS = table(ImportRow)
+IMPORTED_GAMES = table(ImportedGameRow)
+LISTS = table(ListRow)
+EDITIONS = table(EditionRow)
+EDITION_LINES = table(EditionLineRow)

@@ -1,0 +1,18 @@
+"""The machine a game is played on, in the words of its own kernel."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def processor() -> str:
+    """The processor's model, as /proc/cpuinfo names it; its architecture where it has no name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2] for line in lines if line.startswith(("model name", "Model", "cpu model")))
+    return next((" ".join(name.split()) for name in names if name.strip()), platform.machine())
