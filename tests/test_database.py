@@ -46,11 +46,22 @@ def newer(path: Path) -> None:
     changed(path, f"PRAGMA user_version={SCHEMA_VERSION + 1}")
 
 
+RATING_EVENTS_1 = """
+CREATE TABLE rating_events (
+    system VARCHAR NOT NULL, revision INTEGER NOT NULL, place INTEGER NOT NULL, engine INTEGER NOT NULL,
+    tournament INTEGER NOT NULL, game INTEGER, before FLOAT NOT NULL, change FLOAT NOT NULL, after FLOAT NOT NULL,
+    weight FLOAT NOT NULL, games INTEGER NOT NULL, PRIMARY KEY (system, revision, place),
+    FOREIGN KEY(engine) REFERENCES engines (id), FOREIGN KEY(tournament) REFERENCES tournaments (id),
+    FOREIGN KEY(game) REFERENCES games (id)
+)
+"""
+
+
 def older(path: Path) -> None:
     """A database as the first schema made it."""
-    added = [f'DROP TABLE "{name}"' for name in ("edition_lines", "editions", "lists", "imports")]
-    columns = ["ALTER TABLE rating_events DROP COLUMN imported", "ALTER TABLE games DROP COLUMN hardware"]
-    changed(path, *added, *columns, "DROP TABLE imported_games", "PRAGMA user_version=1")
+    added = ("rating_events", "edition_lines", "editions", "lists", "imports", "imported_games")
+    columns = ("ALTER TABLE games DROP COLUMN hardware", "PRAGMA user_version=1")
+    changed(path, *(f'DROP TABLE "{name}"' for name in added), RATING_EVENTS_1, *columns)
 
 
 def without_version(path: Path) -> None:
