@@ -1,0 +1,52 @@
+"""The tournament as pairing systems see it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from enginetour.field import ABSENT, BLACK, WHITE, Board, Dice, Field, Kind, Member, Turn
+
+THREE = tuple(Member(name) for name in "ABC")
+FIRST = (Turn(Kind.PLAYED, 1, WHITE, 2), Turn(Kind.PLAYED, 0, BLACK, 0), Turn(Kind.BYE, points=2))
+SECOND = (Turn(Kind.FORFEIT, 2, WHITE, 2), ABSENT, Turn(Kind.FORFEIT, 0, BLACK, 0))
+FIELD = Field(THREE, (FIRST, SECOND), (0, 1, 2), rounds=3)
+
+
+def test_points_before_each_round() -> None:
+    """Scores are kept for every round, unplayed ones included."""
+    assert FIELD.points == ((0, 0, 0), (2, 0, 2), (4, 0, 2))
+    assert FIELD.scores == (4, 0, 2)
+    assert FIELD.number == 3
+
+
+def test_a_forfeit_is_no_meeting() -> None:
+    """Who did not come was not met, and its colour does not count."""
+    assert FIELD.met(0, 1) and FIELD.met(1, 0)
+    assert not FIELD.met(0, 2)
+    assert FIELD.balance(0) == 1
+    assert FIELD.byes(2) == 1
+
+
+def test_looking_back() -> None:
+    """A tournament before an earlier round has its history and whoever was paired then."""
+    then = FIELD.before(2)
+    assert then.history == (FIRST,)
+    assert then.present == (0, 2)
+
+
+def test_a_board_knows_its_pair() -> None:
+    """Whoever has White, a pair is the same."""
+    assert Board(2, 1).pair == Board(1, 2).pair == (1, 2)
+
+
+def test_dice_are_fair_and_the_same_for_ever() -> None:
+    """The first throws are on record; all orders of three come up about as often."""
+    dice = Dice("seed", 7)
+    assert [dice.below(6) for _ in range(8)] == [0, 2, 5, 0, 2, 4, 3, 1]
+    orders = Counter("".join(Dice(throw).shuffled("ABC")) for throw in range(6000))
+    assert len(orders) == 6
+    assert all(abs(count - 1000) < 150 for count in orders.values())
+    with pytest.raises(ValueError, match="side"):
+        dice.below(0)
