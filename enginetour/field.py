@@ -32,9 +32,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One member's round. `colour` is NEITHER without a game and where a match gives both; `handicap` counts stones
-    given (above 0) or taken (below).
-    """
+    """One member's round. `colour` is NEITHER without a game or with both; `handicap` is given (> 0) or taken (< 0)."""
 
     kind: Kind = Kind.ABSENT
     opponent: int | None = None
