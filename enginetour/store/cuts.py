@@ -1,0 +1,149 @@
+"""Which games a list takes: its filter as conditions on rows, and how many games fall to which part of it.
+
+The parts are asked in one order (tournament, date, time class, control, hardware), and a game counts with the first
+that does not want it: what is left out and what is taken add up to all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from fnmatch import fnmatchcase
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, select, tuple_
+
+from enginetour.store.definition import ListDefinition
+from enginetour.store.moments import Moment
+from enginetour.store.tables import GAMES, IMPORTED_GAMES, TOURNAMENTS
+from enginetour.store.timeclasses import time_class
+
+PARTS = ("tournament", "date", "time class", "control", "hardware")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Conditions on rows of games and of imported games; `left_out` counts the games that stand and are not taken."""
+
+    games: ColumnElement[bool]
+    imported: ColumnElement[bool]
+    left_out: dict[str, int]
+    standing: int
+
+
+def any_fits(name: str, globs: Collection[str]) -> bool:
+    """One of the patterns fits the name, or is the name: brackets mark versions as well as sets of signs."""
+    return any(name == glob or fnmatchcase(name, glob) for glob in globs)
+
+
+def tournaments_of(connection: Connection, definition: ListDefinition) -> set[int]:
+    """The tournaments that are wanted: by name, or by ``name #edition`` for one of them."""
+    rows = connection.execute(select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition))
+    return {row.id for row in rows if _wanted_tournament(row, definition)}
+
+
+def is_whole(definition: ListDefinition) -> bool:
+    """The filter takes or leaves whole tournaments and engines, so that the kept pair counts answer it."""
+    return not (definition.since or definition.until or definition.time_classes or definition.tc or definition.hardware)
+
+
+def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -> Cut:
+    """The filter at a moment. Two scans of the games."""
+    tournaments = tournaments_of(connection, definition)
+    wanted: dict[str, set[Any]] = {"controls": set(), "hardware": set(), "tags": set()}
+    left: Counter[str] = Counter()
+    standing = 0
+    inside, inside_read = _days(definition)
+    groups: Select[Any] = (
+        select(GAMES.c.tournament, inside, GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.hardware, func.count())
+        .where(moment.standing())
+        .group_by(GAMES.c.tournament, inside, GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.hardware)
+    )
+    for tournament, in_time, white_tc, black_tc, hardware, count in connection.execute(groups):
+        why = _why_not(
+            definition,
+            tournament=tournament in tournaments,
+            in_time=bool(in_time),
+            controls=(white_tc, black_tc),
+            hardware=hardware,
+        )
+        standing += count
+        if why:
+            left[why] += count
+        else:
+            wanted["controls"].add((white_tc, black_tc))
+            wanted["hardware"].add(hardware)
+    read: Select[Any] = (
+        select(IMPORTED_GAMES.c.tournament, inside_read, IMPORTED_GAMES.c.tc, func.count())
+        .where(moment.read())
+        .group_by(IMPORTED_GAMES.c.tournament, inside_read, IMPORTED_GAMES.c.tc)
+    )
+    for tournament, in_time, tc, count in connection.execute(read):
+        why = _why_not(
+            definition, tournament=tournament in tournaments, in_time=bool(in_time), controls=(tc, tc), hardware=""
+        )
+        standing += count
+        if why:
+            left[why] += count
+        else:
+            wanted["tags"].add(tc)
+    games = and_(
+        moment.standing(),
+        GAMES.c.tournament.in_(tournaments),
+        inside,
+        tuple_(GAMES.c.white_tc, GAMES.c.black_tc).in_(sorted(wanted["controls"])),
+        GAMES.c.hardware.in_(sorted(wanted["hardware"])),
+    )
+    imported = and_(
+        moment.read(),
+        IMPORTED_GAMES.c.tournament.in_(tournaments),
+        inside_read,
+        IMPORTED_GAMES.c.tc.in_(sorted(wanted["tags"])),
+    )
+    return Cut(games, imported, {part: left[part] for part in PARTS if left[part]}, standing)
+
+
+def _wanted_tournament(row: Any, definition: ListDefinition) -> bool:
+    names = (row.name, f"{row.name} #{row.edition}")
+    if definition.tournaments and not any(any_fits(name, definition.tournaments) for name in names):
+        return False
+    return not any(any_fits(name, definition.not_tournaments) for name in names)
+
+
+def _why_not(
+    definition: ListDefinition, *, tournament: bool, in_time: bool, controls: tuple[str, str], hardware: str
+) -> str | None:
+    """The first part of the filter that does not want such games."""
+    kept = {
+        "tournament": tournament,
+        "date": in_time,
+        "time class": not definition.time_classes or time_class(*controls) in definition.time_classes,
+        "control": not definition.tc or all(any_fits(control, definition.tc) for control in controls),
+        "hardware": not definition.hardware or any_fits(hardware, definition.hardware),
+    }
+    return next((part for part in PARTS if not kept[part]), None)
+
+
+def _days(definition: ListDefinition) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """Ended between the days, for games; dated between them, for imported ones: a game without a date is on no day."""
+    ended: list[ColumnElement[bool]] = []
+    dated: list[ColumnElement[bool]] = []
+    if definition.since:
+        ended.append(GAMES.c.ended >= _seconds(definition.since))
+        dated.append(IMPORTED_GAMES.c.day >= _number(definition.since))
+    if definition.until:
+        ended.append(GAMES.c.ended < _seconds(definition.until + timedelta(days=1)))
+        dated += [IMPORTED_GAMES.c.day <= _number(definition.until), IMPORTED_GAMES.c.day > 0]
+    if not ended:
+        return literal(1), literal(1)
+    return and_(*ended), and_(*dated)
+
+
+def _seconds(day: date) -> float:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+
+
+def _number(day: date) -> int:
+    return day.year * 10_000 + day.month * 100 + day.day

@@ -1,0 +1,141 @@
+"""What a rating list is made of: which games, by which system, on which terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from enginetour.errors import UsageRefused
+from enginetour.ratings.likelihood import ELO_SCALE
+from enginetour.ratings.priors import GaussianPrior, PhantomDraws, Prior, VirtualDraws
+from enginetour.store.lists import SYSTEMS
+from enginetour.store.timeclasses import TIME_CLASSES
+from enginetour.tomlplace import near
+
+Globs = tuple[Annotated[str, Field(min_length=1)], ...]
+PRIORS: dict[str, type[GaussianPrior | PhantomDraws | VirtualDraws]] = {
+    "gaussian": GaussianPrior,
+    "draws": PhantomDraws,
+    "virtual": VirtualDraws,
+}
+_ML_ONLY = ("model", "prior", "advantage", "anchors", "average", "scale")
+
+
+class ListDefinition(BaseModel):
+    """Filter, system and terms; the defaults are everything in the store by maximum likelihood.
+
+    Globs are as in a shell and tell capitals from small letters; those on engines fit the name with or without the
+    mark of its version. Days are UTC and both belong to the list. `prior` is auto, none, gaussian=SD (Elo about the
+    pool's average), draws=W (phantom draws) or virtual=P (BayesElo's).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    system: Literal["ml", "elo", "gor", "egf", "egf2021"] = "ml"
+    settings: dict[str, Any] = {}
+    model: Literal["logistic", "davidson", "raokupper"] = "logistic"
+    prior: str = "auto"
+    advantage: float | Literal["fit"] = 0.0
+    anchors: dict[str, float] = {}
+    average: float | None = None
+    scale: Annotated[float, Field(gt=0)] = ELO_SCALE
+    tournaments: Globs = ()
+    not_tournaments: Globs = ()
+    engines: Globs = ()
+    not_engines: Globs = ()
+    since: date | None = None
+    until: date | None = None
+    time_classes: tuple[str, ...] = ()
+    tc: Globs = ()
+    hardware: Globs = ()
+    min_games: Annotated[int, Field(ge=0)] = 0
+    best_of_family: bool = False
+    by: Literal["version", "name"] = "version"
+    aliases: dict[str, str] = {}
+
+    @field_validator("time_classes")
+    @classmethod
+    def _known_classes(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in TIME_CLASSES:
+                raise ValueError(f"unknown time class {name!r}{near(name, TIME_CLASSES)}")
+        return tuple(name for name in TIME_CLASSES if name in names)
+
+    @field_validator("prior")
+    @classmethod
+    def _known_prior(cls, words: str) -> str:
+        prior_of(words)
+        return words
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> ListDefinition:
+        if self.since and self.until and self.until < self.since:
+            raise ValueError(f"until {self.until} is before since {self.since}")
+        if self.anchors and self.average is not None:
+            raise ValueError("anchors give the level already; leave out average")
+        if self.system == "ml" and self.settings:
+            raise ValueError("settings are for incremental systems; ml has terms of its own")
+        if self.system != "ml":
+            own = self.changed()
+            if odd := [name for name in _ML_ONLY if name in own]:
+                raise ValueError(f"{odd[0]} is for the system ml, not for {self.system}")
+            self.system_settings()
+        for alias, name in self.aliases.items():
+            if self.aliases.get(name, name) != name:
+                raise ValueError(f"alias {alias!r} stands for {name!r}, which is an alias itself")
+        return self
+
+    def changed(self) -> dict[str, Any]:
+        """The fields that are not as they are by default, with their values ready for JSON."""
+        now, default = self.model_dump(mode="json"), _DEFAULT
+        return {name: value for name, value in now.items() if value != default[name]}
+
+    def system_settings(self) -> BaseModel:
+        """The settings of an incremental system; ValueError for one that it does not know."""
+        own = SYSTEMS[self.system].settings
+        fixed = {"variant"} & set(type(own).model_fields)  # gor and egf are variants by name
+        known = sorted(set(type(own).model_fields) - fixed)
+        for name in self.settings:
+            if name not in known:
+                raise ValueError(f"{self.system} has no setting {name!r}{near(name, known)}")
+        try:
+            return type(own).model_validate({**own.model_dump(), **self.settings})
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+_DEFAULT: dict[str, Any] = {
+    name: field.get_default(call_default_factory=True) for name, field in ListDefinition.model_fields.items()
+}
+_DEFAULT |= {name: list(value) for name, value in _DEFAULT.items() if isinstance(value, tuple)}
+
+
+def prior_of(words: str) -> Literal["auto", "none"] | Prior:
+    """What `ListDefinition.prior` means; ValueError says what can be written."""
+    if words in ("auto", "none"):
+        return "auto" if words == "auto" else "none"
+    kind, _, number = words.partition("=")
+    try:
+        size = float(number)
+    except ValueError:
+        size = math.nan
+    if kind not in PRIORS or not 0 < size < math.inf:
+        raise ValueError(f"write auto, none, gaussian=SD, draws=W or virtual=P, numbers above 0; found {words!r}")
+    return PRIORS[kind](size)
+
+
+def defined(values: Mapping[str, Any], place: str) -> ListDefinition:
+    """A definition from plain values; UsageRefused with the first finding."""
+    try:
+        return ListDefinition.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(key) for key in first["loc"])
+        words = first["msg"].removeprefix("Value error, ")
+        found = "" if first["type"] == "value_error" else f", found {first['input']!r}"
+        raise UsageRefused(f"{name}: {words}{found}" if name else words, place=place) from None

@@ -1,0 +1,77 @@
+"""A state of the store in the past: which games were there, and which of them were struck out by then."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
+
+from enginetour.errors import UsageRefused
+from enginetour.model import Outcome
+from enginetour.store.records import LARGEST_NUMBER
+from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
+
+_GAME = re.compile(r"game\s+(\d{1,19})")
+_FORMS = "a day 2026-11-01, a time 2026-11-01T22:30 (UTC), or 'game N' with the id of an edition's last game"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Games up to id `game`, imported ones up to id `imported`, without what was struck out by `at` (UTC seconds)."""
+
+    game: int
+    imported: int
+    at: float = math.inf
+
+    def standing(self) -> ColumnElement[bool]:
+        """The condition on rows of games: there by then, with a result that stood."""
+        struck = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided", EVENTS.c.at <= self.at)
+        return and_(GAMES.c.id <= self.game, GAMES.c.outcome != Outcome.VOID.value, ~struck)
+
+    def read(self) -> ColumnElement[bool]:
+        """The condition on rows of imported games."""
+        return IMPORTED_GAMES.c.id <= self.imported
+
+
+def moment_of(connection: Connection, words: str | None) -> Moment:
+    """Now for None; else the end of a day, a time, or just after a game. UsageRefused for anything else."""
+    if words is None:
+        return Moment(_newest(connection, GAMES), _newest(connection, IMPORTED_GAMES))
+    if found := _GAME.fullmatch(words.strip()):
+        return _after_game(connection, int(found[1]))
+    at = _time(words.strip())
+    game = select(func.max(EVENTS.c.game)).where(EVENTS.c.kind == "finished", EVENTS.c.at <= at)
+    imported = select(func.max(IMPORTED_GAMES.c.id)).join(
+        TOURNAMENTS, and_(TOURNAMENTS.c.id == IMPORTED_GAMES.c.tournament, TOURNAMENTS.c.created <= at)
+    )
+    return Moment(connection.execute(game).scalar() or 0, connection.execute(imported).scalar() or 0, at)
+
+
+def _newest(connection: Connection, table: object) -> int:
+    return int(connection.execute(select(func.coalesce(func.max(table.c.id), 0))).scalar_one())  # type: ignore[attr-defined]
+
+
+def _after_game(connection: Connection, game: int) -> Moment:
+    at = select(EVENTS.c.at).where(EVENTS.c.game == game, EVENTS.c.kind == "finished")
+    finished = connection.execute(at).scalar() if game <= LARGEST_NUMBER else None
+    if finished is None:
+        newest = _newest(connection, GAMES)
+        raise UsageRefused(f"there is no game {game}, the newest is {newest}", place="--as-of")
+    imported = select(func.max(IMPORTED_GAMES.c.id)).join(
+        IMPORTS, and_(IMPORTS.c.tournament == IMPORTED_GAMES.c.tournament, IMPORTS.c.after_game < game)
+    )
+    return Moment(game, connection.execute(imported).scalar() or 0, float(finished))
+
+
+def _time(words: str) -> float:
+    """UTC seconds of a time, or of the last instant of a day."""
+    try:
+        found = datetime.fromisoformat(words)
+    except ValueError:
+        raise UsageRefused(f"{words!r} is no moment; write {_FORMS}", place="--as-of") from None
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    whole_day = len(words) <= len("2026-11-01") and found.time() == time()
+    return (found + timedelta(days=1)).timestamp() - 1e-6 if whole_day else found.timestamp()

@@ -1,0 +1,176 @@
+"""The games of a list as pair counts, with the names they are rated under and what was left out by which filter."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, func, select, union
+
+from enginetour.interop.selection import at_least
+from enginetour.model import Outcome
+from enginetour.ratings.pairs import Pairs
+from enginetour.store.cuts import any_fits, cut_of, is_whole, tournaments_of
+from enginetour.store.definition import ListDefinition
+from enginetour.store.lists import rated_names
+from enginetour.store.moments import Moment, moment_of
+from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, PAIR_COUNTS
+from enginetour.store.tournaments import Store
+
+Sums = NDArray[np.int64]  # rows of: White's version, Black's version, White's wins, draws, losses
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """Engine versions under the names of a list; those that are not wanted are in none of the maps."""
+
+    names: Mapping[int, str]  # of a version
+    families: Mapping[str, str]  # of a name; its plain name where none is known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """What a definition takes of the store at a moment. `left_out`: games by the filter that did not want them.
+
+    `few` are engines with too few games; `versions` tells which rows of the store each name stands for.
+    """
+
+    definition: ListDefinition
+    moment: Moment
+    pairs: Pairs
+    left_out: Mapping[str, int]
+    few: tuple[str, ...]
+    versions: Mapping[str, tuple[int, ...]]
+    families: Mapping[str, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Engines with games, in the order of the alphabet."""
+        return self.pairs.names
+
+    @property
+    def games(self) -> int:
+        """How many were taken."""
+        return int(self.pairs.games.sum())
+
+
+def selected(store: Store, definition: ListDefinition, as_of: str | Moment | None = None) -> Selection:
+    """The games of a list now or at a moment: a day, a time, or ``game N``; UsageRefused for another one."""
+    with store.database.reading() as connection:
+        moment = as_of if isinstance(as_of, Moment) else moment_of(connection, as_of)
+        named = named_versions(connection, definition, moment if as_of is not None else None)
+        if as_of is None and is_whole(definition):
+            sums, left = _kept_sums(connection, definition)
+        else:
+            sums, left = _counted_sums(connection, definition, moment)
+    pairs, unwanted, alone = _pairs(sums, named.names)
+    enough = at_least(pairs, definition.min_games)
+    left |= {"engine": unwanted, "one engine": alone, "few games": int(pairs.games.sum() - enough.games.sum())}
+    versions: defaultdict[str, list[int]] = defaultdict(list)
+    played = set(sums[:, :2].ravel().tolist())
+    for engine, name in named.names.items():
+        if engine in played:
+            versions[name].append(engine)
+    return Selection(
+        definition,
+        moment,
+        enough,
+        {part: games for part, games in left.items() if games},
+        tuple(sorted(set(pairs.names) - set(enough.names))),
+        {name: tuple(versions[name]) for name in enough.names},
+        {name: named.families[name] for name in enough.names},
+    )
+
+
+def named_versions(connection: Connection, definition: ListDefinition, moment: Moment | None) -> Named:
+    """Which versions are wanted and under which names, as they were told apart at a moment, or now for None."""
+    shown = rated_names(connection)
+    rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id)).fetchall()
+    if moment is not None:
+        # A version that came later must not rename those of then.
+        played = _played(connection, moment)
+        several = defaultdict[str, int](int)
+        for row in rows:
+            several[row.name] += row.id in played
+        shown = {row.id: row.name if several[row.name] < 2 else shown[row.id] for row in rows}
+    names: dict[int, str] = {}
+    families: dict[str, str] = {}
+    for row in rows:
+        own = row.name if definition.by == "name" else shown[row.id]
+        aliases = definition.aliases
+        name = aliases.get(own) or aliases.get(row.name) or own
+        called = (name, own, row.name)
+        if definition.engines and not any(any_fits(word, definition.engines) for word in called):
+            continue
+        if any(any_fits(word, definition.not_engines) for word in called):
+            continue
+        names[row.id] = name
+        families[name] = row.family or families.get(name) or row.name  # of the newest version that tells one
+    return Named(names, families)
+
+
+def _played(connection: Connection, moment: Moment) -> set[int]:
+    """Versions that had a game by then, whether it was struck out later or not."""
+    own = GAMES.c.id <= moment.game, GAMES.c.outcome != Outcome.VOID.value
+    met = union(
+        select(GAMES.c.white_engine).where(*own),
+        select(GAMES.c.black_engine).where(*own),
+        select(IMPORTED_GAMES.c.white).where(moment.read()),
+        select(IMPORTED_GAMES.c.black).where(moment.read()),
+    )
+    return {row[0] for row in connection.execute(met)}
+
+
+def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums, dict[str, int]]:
+    """From the counts that are kept with every game."""
+    wanted = tournaments_of(connection, definition)
+    sums = [func.sum(PAIR_COUNTS.c[name]) for name in ("wins", "draws", "losses")]
+    rows = select(PAIR_COUNTS.c.white, PAIR_COUNTS.c.black, *sums).group_by(PAIR_COUNTS.c.white, PAIR_COUNTS.c.black)
+    found = _columns(connection.execute(rows.where(PAIR_COUNTS.c.tournament.in_(wanted))).fetchall())
+    others = select(func.coalesce(func.sum(PAIR_COUNTS.c.wins + PAIR_COUNTS.c.draws + PAIR_COUNTS.c.losses), 0))
+    left = connection.execute(others.where(PAIR_COUNTS.c.tournament.not_in(wanted))).scalar_one()
+    return found, {"tournament": int(left)}
+
+
+def _counted_sums(connection: Connection, definition: ListDefinition, moment: Moment) -> tuple[Sums, dict[str, int]]:
+    """Counted from the games."""
+    cut = cut_of(connection, definition, moment)
+    won, drawn, lost = (
+        func.count().filter(GAMES.c.outcome == outcome.value)
+        for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+    )
+    ends = GAMES.c.white_engine, GAMES.c.black_engine
+    own = connection.execute(select(*ends, won, drawn, lost).where(cut.games).group_by(*ends)).fetchall()
+    ends = IMPORTED_GAMES.c.white, IMPORTED_GAMES.c.black
+    won, drawn, lost = (func.count().filter(IMPORTED_GAMES.c.half_points == points) for points in (2, 1, 0))
+    read = connection.execute(select(*ends, won, drawn, lost).where(cut.imported).group_by(*ends)).fetchall()
+    return np.concatenate((_columns(own), _columns(read))), cut.left_out
+
+
+def _columns(rows: Sequence[Any]) -> Sums:
+    return np.fromiter(chain.from_iterable(rows), np.int64, 5 * len(rows)).reshape(-1, 5)
+
+
+def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
+    """Counts under the names; games of engines that have none, and games of a name against itself."""
+    known = tuple(sorted(set(names.values())))
+    place = {name: number for number, name in enumerate(known)}
+    places = np.full(int(sums[:, :2].max(initial=0)) + 1, -1)
+    for engine, name in names.items():
+        if engine < len(places):
+            places[engine] = place[name]
+    ends, games = places[sums[:, :2]], sums[:, 2:].sum(axis=1)
+    wanted = (ends >= 0).all(axis=1)
+    apart = wanted & (ends[:, 0] != ends[:, 1]) & (games > 0)
+    keys, row = np.unique(ends[apart, 0] * len(known) + ends[apart, 1], return_inverse=True)
+    wins, draws, losses = (np.bincount(row, column, len(keys)).astype(np.float64) for column in sums[apart, 2:].T)
+    white, black = keys // max(len(known), 1), keys % max(len(known), 1)
+    everybody = Pairs(known, white, black, wins, draws, losses)
+    met = [known[number] for number in np.unique(np.concatenate((white, black)))]
+    alone = int(games[wanted].sum() - games[apart].sum())
+    return everybody.within(met), int(games[~wanted].sum()), alone

@@ -1,0 +1,69 @@
+"""Stores with games of several controls, machines and days, for tests of lists and their filters."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from sqlalchemy import insert, select, update
+
+from enginetour.model import Outcome
+from enginetour.store.log import TournamentLog
+from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, PAIR_COUNTS, TOURNAMENTS
+from enginetour.store.tournaments import Store
+from tests.storing import game
+
+_meetings = itertools.count(1)
+
+
+def seconds(day: str) -> float:
+    """UTC seconds of a day or a time."""
+    return datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
+
+
+def record(
+    log: TournamentLog,
+    white: str,
+    black: str,
+    outcome: Outcome = Outcome.WHITE,
+    *,
+    day: str = "2026-11-01",
+    tc: str = "180+2",
+    hardware: str = "",
+) -> int:
+    """A game that ended, and was written, at noon of a day; its id."""
+    at = seconds(f"{day}T12:00")
+    played = game(white, black, outcome, meeting=next(_meetings))
+    log.record_game(replace(played, white_tc=tc, black_tc=tc, hardware=hardware, started=at - 60, ended=at))
+    return stamp(log, at)
+
+
+def stamp(log: TournamentLog, at: float) -> int:
+    """The newest event happened at that time; the id of its game."""
+    newest = (EVENTS.c.tournament == log.id, EVENTS.c.position == log.last_position)
+    with log.database.writing() as connection:
+        connection.execute(update(EVENTS).where(*newest).values(at=at))
+        return int(connection.execute(select(EVENTS.c.game).where(*newest)).scalar_one() or 0)
+
+
+def bring(
+    store: Store, games: list[tuple[int, int, int]], *, name: str = "club", day: int = 20261101, tc: str = "300+3"
+) -> None:
+    """An import with games as (White's version, Black's version, White's half points)."""
+    with store.database.writing() as connection:
+        row = {"name": name, "edition": 1, "slug": name, "system": "import", "format_version": 1}
+        row |= {"config": "{}", "seed": 1, "created": seconds("2026-11-05"), "version": "1"}
+        tournament = connection.execute(insert(TOURNAMENTS), row).inserted_primary_key[0]  # type: ignore[index]
+        newest = connection.exec_driver_sql("SELECT coalesce(max(id), 0) FROM games").scalar_one()
+        place = {"tournament": tournament, "files": "[]", "after_game": newest, "games": len(games)}
+        connection.execute(insert(IMPORTS), {**place, "duplicates": 0, "digests": b""})
+        for number, (white, black, points) in enumerate(games):
+            ends = {"tournament": tournament, "white": white, "black": black}
+            about = {"half_points": points, "day": day, "tc": tc, "file": 0, "offset": number}
+            connection.execute(insert(IMPORTED_GAMES), {**ends, **about})
+        for pair in sorted({(white, black) for white, black, _ in games}):
+            scored = [points for *sides, points in games if tuple(sides) == pair]
+            counts = {"wins": scored.count(2), "draws": scored.count(1), "losses": scored.count(0)}
+            ends = {"tournament": tournament, "white": pair[0], "black": pair[1]}
+            connection.execute(insert(PAIR_COUNTS), {**ends, **counts})

@@ -1,0 +1,70 @@
+"""What a list is made of."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from enginetour.errors import UsageRefused
+from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws
+from enginetour.store.definition import ListDefinition, defined, prior_of
+
+
+def test_comes_back_from_json() -> None:
+    """A definition is stored as JSON and comes back the same."""
+    full = ListDefinition(
+        model="davidson",
+        prior="gaussian=200",
+        anchors={"Fruit": 2784.0},
+        tournaments=("autumn*",),
+        since=date(2026, 1, 1),
+        time_classes=("rapid", "blitz"),
+        aliases={"Toga": "Toga II"},
+    )
+    assert ListDefinition.model_validate_json(full.model_dump_json()) == full
+    assert full.time_classes == ("blitz", "rapid"), "in the order of their lengths"
+    assert set(full.changed()) == {"model", "prior", "anchors", "tournaments", "since", "time_classes", "aliases"}
+    assert ListDefinition().changed() == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"time_classes": ("blits",)}, "time_classes: unknown time class 'blits', did you mean 'blitz'"),
+        ({"prior": "gaussian=0"}, "prior: write auto, none, gaussian=SD"),
+        ({"prior": "flat"}, "found 'flat'"),
+        ({"scale": -400.0}, "scale: Input should be greater than 0, found -400.0"),
+        ({"since": date(2026, 2, 1), "until": date(2026, 1, 1)}, "until 2026-01-01 is before since 2026-02-01"),
+        ({"anchors": {"A": 1.0}, "average": 0.0}, "leave out average"),
+        ({"system": "elo", "model": "davidson"}, "model is for the system ml, not for elo"),
+        ({"system": "elo", "settings": {"kay": 2}}, "elo has no setting 'kay'"),
+        ({"system": "elo", "settings": {"k": -2}}, "k: Input should be greater than 0"),
+        ({"system": "gor", "settings": {"variant": "egf"}}, "gor has no setting 'variant'"),
+        ({"settings": {"k": 20}}, "settings are for incremental systems"),
+        ({"aliases": {"A": "B", "B": "C"}}, "'B', which is an alias itself"),
+    ],
+)
+def test_refused(values: dict[str, Any], told: str) -> None:
+    """What cannot be is one line with what is allowed."""
+    with pytest.raises(UsageRefused) as refused:
+        defined(values, "--option")
+    assert told in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_settings_of_a_system() -> None:
+    """What is not given is as the system has it."""
+    settings = ListDefinition(system="elo", settings={"k": 24}).system_settings()
+    assert settings.model_dump()["k"] == 24
+    assert settings.model_dump()["mode"] == "sequential"
+    assert ListDefinition(system="egf").system_settings().model_dump()["variant"] == "egf"
+
+
+def test_priors() -> None:
+    """A prior is written as its kind and its size."""
+    assert prior_of("none") == "none"
+    assert prior_of("gaussian=200") == GaussianPrior(200.0)
+    assert prior_of("draws=1.5") == PhantomDraws(1.5)
+    assert prior_of("virtual=2") == VirtualDraws(2.0)

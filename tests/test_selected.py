@@ -1,0 +1,134 @@
+"""The games of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.errors import UsageRefused
+from enginetour.model import GameVoided, Outcome
+from enginetour.store.definition import ListDefinition
+from enginetour.store.selected import Selection, selected
+from enginetour.store.tournaments import Store
+from tests.listing_games import bring, record, seconds, stamp
+from tests.storing import draft, game, spec
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "t.db") as opened:
+        yield opened
+
+
+def counts(found: Selection) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """The pairs as a table by names."""
+    pairs = found.pairs
+    columns = zip(pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses, strict=True)
+    return {(pairs.names[w], pairs.names[b]): (int(won), int(drawn), int(lost)) for w, b, won, drawn, lost in columns}
+
+
+def of(store: Store, as_of: str | None = None, **parts: Any) -> Selection:
+    return selected(store, ListDefinition(**parts), as_of)
+
+
+def test_everything(store: Store) -> None:
+    """Without a filter the kept counts are taken, imported games among them."""
+    log = store.create_tournament(draft())
+    record(log, "Fruit", "Toga")
+    record(log, "Phalanx", "Toga", Outcome.DRAW)
+    record(log, "Phalanx", "Toga", Outcome.VOID)
+    bring(store, [(1, 2, 0)])
+    expected = {("Fruit", "Toga"): (1, 0, 1), ("Phalanx", "Toga"): (0, 1, 0)}
+    assert counts(of(store)) == expected
+    assert counts(of(store, since=date(2020, 1, 1))) == expected, "counted from the games it is the same"
+    assert of(store).left_out == {}
+    assert (of(store).moment.game, of(store).moment.imported) == (3, 1)
+
+
+def test_filters(store: Store) -> None:
+    """Every part of the filter takes its games, and tells how many it left out."""
+    log = store.create_tournament(draft())
+    record(log, "Fruit", "Toga", tc="60+0.5", hardware="Ryzen 9 5950X")
+    record(log, "Fruit", "Phalanx", tc="nodes=1000", day="2026-11-03", hardware="Xeon E5")
+    record(log, "HoiChess", "Toga", Outcome.DRAW, tc="180+2", hardware="Ryzen 9 5950X")
+    other = store.create_tournament(draft("spring"))
+    record(other, "Fruit", "Toga", Outcome.BLACK, tc="60+0.5")
+    bring(store, [(1, 2, 0), (1, 2, 1)])
+    first, second, third = ("Fruit", "Toga"), ("Fruit", "Phalanx"), ("HoiChess", "Toga")
+    cases: list[tuple[dict[str, Any], dict[tuple[str, str], tuple[int, int, int]], dict[str, int]]] = [
+        ({"time_classes": ("bullet",)}, {first: (1, 0, 1)}, {"time class": 4}),
+        (
+            {"time_classes": ("blitz", "nodes")},
+            {first: (0, 1, 1), second: (1, 0, 0), third: (0, 1, 0)},
+            {"time class": 2},
+        ),
+        ({"tc": ("60*",)}, {first: (1, 0, 1)}, {"control": 4}),
+        ({"hardware": ("Ryzen*",)}, {first: (1, 0, 0), third: (0, 1, 0)}, {"hardware": 4}),
+        ({"tournaments": ("spr*",)}, {first: (0, 0, 1)}, {"tournament": 5}),
+        (
+            {"not_tournaments": ("spring", "club #1")},
+            {first: (1, 0, 0), second: (1, 0, 0), third: (0, 1, 0)},
+            {"tournament": 3},
+        ),
+        ({"since": date(2026, 11, 2)}, {second: (1, 0, 0)}, {"date": 5}),
+        ({"until": date(2026, 11, 1), "tournaments": ("club",)}, {first: (0, 1, 1)}, {"tournament": 4}),
+        ({"engines": ("Fr*", "Toga")}, {first: (1, 1, 2)}, {"engine": 2}),
+        ({"not_engines": ("Toga",)}, {second: (1, 0, 0)}, {"engine": 5}),
+        ({"min_games": 4}, {first: (1, 1, 2)}, {"few games": 2}),
+    ]
+    for parts, expected, left in cases:
+        found = of(store, **parts)
+        assert (counts(found), found.left_out) == (expected, left), parts
+    assert of(store, min_games=4).few == ("HoiChess", "Phalanx")
+
+
+def test_import_without_a_date(store: Store) -> None:
+    """A game that does not say its day is on no day."""
+    store.create_tournament(draft())
+    bring(store, [(1, 2, 2)], day=0)
+    assert of(store, until=date(2030, 1, 1)).left_out == {"date": 1}
+    assert of(store).games == 1
+
+
+def test_as_of(store: Store) -> None:
+    """A moment shows the games of then; one struck out later still counts."""
+    log = store.create_tournament(draft())
+    first = record(log, "Fruit", "Toga", day="2026-11-01")
+    bring(store, [(1, 2, 1)])
+    record(log, "Toga", "Fruit", day="2026-11-10")
+    voided = log.games()[0]
+    pairing = replace(game(meeting=voided.meeting).pairing)
+    log.record_event(GameVoided(pairing, Outcome.WHITE), why="wrong book")
+    stamp_void = seconds("2026-11-12T12:00")
+    stamp(log, stamp_void)
+    assert counts(of(store)) == {("Fruit", "Toga"): (0, 1, 0), ("Toga", "Fruit"): (1, 0, 0)}
+    assert counts(of(store, "2026-11-01")) == {("Fruit", "Toga"): (1, 0, 0)}
+    assert counts(of(store, "2026-11-01T11:59")) == {}
+    assert counts(of(store, f"game {first}")) == {("Fruit", "Toga"): (1, 0, 0)}, "the import came after it"
+    assert counts(of(store, "2026-11-11")) == {("Fruit", "Toga"): (1, 1, 0), ("Toga", "Fruit"): (1, 0, 0)}
+    assert counts(of(store, "2026-11-12T13:00+00:00")) == counts(of(store))
+    for words, told in (("yesterday", "is no moment"), ("game 99", "no game 99, the newest is 2")):
+        with pytest.raises(UsageRefused, match=told):
+            of(store, words)
+
+
+def test_names(store: Store) -> None:
+    """Versions stand apart, are added up by name, or bear another name; of then they have the names of then."""
+    log = store.create_tournament(draft())
+    first = record(log, "Fruit", "Toga")
+    log.accept_change({"Fruit": spec("Fruit", "abcdef0123")})
+    record(log, "Fruit", "Toga")
+    assert set(counts(of(store))) == {("Fruit [f1]", "Toga"), ("Fruit [abcdef01]", "Toga")}
+    assert counts(of(store, by="name")) == {("Fruit", "Toga"): (2, 0, 0)}
+    assert counts(of(store, f"game {first}")) == {("Fruit", "Toga"): (1, 0, 0)}
+    for glob in ("Fruit [f1]", "Fruit *f1?"):
+        assert counts(of(store, engines=(glob, "Toga"))) == {("Fruit [f1]", "Toga"): (1, 0, 0)}
+    assert of(store, by="name").versions == {"Fruit": (1, 5), "Toga": (2,)}
+    found = of(store, aliases={"Fruit [f1]": "Toga", "Fruit [abcdef01]": "Old"})
+    assert counts(found) == {("Old", "Toga"): (1, 0, 0)}
+    assert found.left_out == {"one engine": 1}
