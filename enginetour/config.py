@@ -153,7 +153,7 @@ class Config(BaseModel):
 
     def make_format(self) -> Format[Any]:
         """The format with the options of this file."""
-        return make_format(self.system, self.format_options)
+        return make_format(self.system, self.format_options, self.tournament.seed)
 
     def at(self, *keys: str | int) -> str:
         """``file:line`` of a key, for messages."""

@@ -39,6 +39,7 @@ class Turn:
     colour: int = NEITHER
     points: int = 0
     handicap: int = 0
+    games: int = 0  # played over the board
 
     @property
     def met(self) -> bool:
@@ -114,6 +115,10 @@ class Field:
     def balance(self, member: int) -> int:
         """Whites less Blacks over played rounds without handicap."""
         return sum(turn.colour for turn in self.turns(member) if turn.met and not turn.handicap)
+
+    def games(self, member: int) -> int:
+        """Games it has played over the board."""
+        return sum(turn.games for turn in self.turns(member))
 
     def byes(self, member: int) -> int:
         """How often the pairing left it without an opponent."""

@@ -84,7 +84,7 @@ def format_of(log: TournamentLog) -> Format[Any]:
     settings = {key: value for key, value in log.config["format"].items() if key != "system"}
     # Lists came from JSON: they were tuples when they were validated the first time.
     options = options_model(log.system).model_validate_json(json.dumps(settings))
-    format_ = make_format(log.system, options)
+    format_ = make_format(log.system, options, log.seed)
     if format_.version != log.format_version:
         what = f"written by version {log.format_version} of {log.system}, this is version {format_.version}"
         raise StoreRefused(what, place=log.title, step="read it with the enginetour that wrote it")

@@ -61,6 +61,7 @@ class System:
     options: str  # the frozen pydantic model of its settings
     summary: str
     source: str
+    rounds: bool = False  # the factory makes a pairing system, which the format of rounds plays
 
 
 SYSTEMS: dict[str, System] = {
@@ -100,11 +101,16 @@ def options_model(name: str) -> Any:
     return getattr(import_module(system.module), system.options)
 
 
-def make_format(name: str, options: Any) -> Format[Any]:
-    """The format of that name with validated options; KeyError for an unknown name."""
+def make_format(name: str, options: Any, seed: int = 1) -> Format[Any]:
+    """The format of that name with validated options; `seed` is all its chance. KeyError for an unknown name."""
     system = SYSTEMS[name]
-    made: Format[Any] = getattr(import_module(system.module), system.factory)(options)
-    return made
+    made: Any = getattr(import_module(system.module), system.factory)(options)
+    if system.rounds:
+        from enginetour.formats.rounds import Rounds
+
+        made = Rounds(made, seed)
+    found: Format[Any] = made
+    return found
 
 
 def replay(format_: Format[S], entrants: tuple[Entrant, ...], events: Iterable[Event]) -> S:

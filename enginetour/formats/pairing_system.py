@@ -1,0 +1,80 @@
+"""What a pairing system is: a function of the field, with the questions the format of rounds asks it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import Field as Setting
+
+from enginetour import placement
+from enginetour.field import Board, Field, Member, Paired
+from enginetour.formats.docket import fair
+from enginetour.model import Placed
+
+
+class RoundsOptions(BaseModel):
+    """Settings of every system that pairs in rounds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+    rounds: int = Setting(default=5, ge=1, le=1000, description="rounds in all")
+    games_per_pairing: int = Setting(default=1, ge=1, description="games of one match: 1 or an even number")
+    scoring: Literal["games", "match"] = Setting(
+        default="games", description="points: those of all games, or 1, 1/2, 0 for a match"
+    )
+
+    @field_validator("games_per_pairing")
+    @classmethod
+    def _even(cls, games: int) -> int:
+        return fair(games)
+
+
+class PairingSystem:
+    """Who meets whom in the next round, and the table. Subclasses give `pair`; the rest may stay."""
+
+    version = 1
+    codes: tuple[str, ...] = ("PTS",)
+    late_entry = True  # somebody may join in the middle
+    extensible = True  # more rounds may follow than were meant
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+
+    def check(self, members: tuple[Member, ...]) -> None:
+        """ValueError when such a field cannot be paired: by default, more rounds than opponents."""
+        most = max(1, len(members) - 1 + len(members) % 2)
+        if self.options.rounds > most:
+            raise ValueError(
+                f"rounds {self.options.rounds} is more than {len(members)} entrants have: at most {most}, "
+                "or everybody meets somebody twice; roundrobin has cycles"
+            )
+
+    def rounds(self, _members: tuple[Member, ...]) -> int:
+        """How many there are at most; a round without boards is the end before."""
+        return int(self.options.rounds)
+
+    def pair(self, field: Field) -> Paired:
+        """The next round of those present; Unpairable when there is no legal one."""
+        raise NotImplementedError
+
+    def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
+        """Those members best first, by `codes`."""
+        return placement.table(field, self.codes, members)
+
+    def bye_points(self, field: Field) -> int:
+        """What the bye of this round is worth."""
+        return field.win
+
+    def more(self, _field: Field, _board: Board, _points: tuple[int, int], _played: int) -> int:
+        """Further games of a match that must not end level; `played` so far."""
+        return 0
+
+    def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
+        """Fewest and most boards of that many rounds, if nobody comes or goes."""
+        boards = len(field.present) // 2 * rounds_left
+        return boards, boards
+
+    def games_ahead(self, _boards: int) -> int:
+        """Most games that `more` could add to so many boards."""
+        return 0
