@@ -117,3 +117,22 @@ def test_a_game_in_the_columns() -> None:
     rows = np.stack((more.white, more.black, more.wins, more.draws, more.losses), axis=1).tolist()
     assert rows == [[0, 2, 2, 1, 1], [1, 0, 0, 0, 1], [2, 1, 1, 3, 1]]
     assert pairs.games.sum() == 7
+
+
+@pytest.mark.parametrize("advantage", [0.0, 35.0])
+def test_nothing_adds_up_over_a_night(advantage: float) -> None:
+    """After 300 games one by one, newcomers to each other among them, every rating is a cold fit's to 1e-9 Elo."""
+    counts, played = season(500)
+    followed = follow(fit(counts, advantage=advantage))
+    for white, black, half_points in [*played[:290], *(("v00", name, 1) for name in NAMES[1:11])]:
+        followed = followed.after(white, black, half_points)
+        counts[white, black] = added(counts.get((white, black), (0, 0, 0)), half_points)
+    whole = fit(counts, advantage=advantage)
+    assert followed.fit.by_name() == pytest.approx(whole.by_name(), abs=1e-9)
+
+
+def test_both_colours_in_one_row() -> None:
+    """Folding turns what the later name had as White: its wins are the other's losses."""
+    pairs = fit({("A", "B"): (1, 2, 3), ("B", "A"): (10, 20, 30), ("C", "B"): (0, 1, 4)}).pairs.folded()
+    rows = np.stack((pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses), axis=1).tolist()
+    assert rows == [[0, 1, 31, 22, 13], [1, 2, 4, 1, 0]]

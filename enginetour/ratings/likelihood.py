@@ -8,86 +8,25 @@ R_w + adv - R_b; the models say what follows from it. Points of davidson and rao
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, log
 from typing import Literal
 
 import numpy as np
 
-from enginetour.errors import InputRefused
+from enginetour.ratings.climb import Problem, Undetermined, identified, summit
 from enginetour.ratings.connectivity import groups
-from enginetour.ratings.curvature import Curvature, curvature
-from enginetour.ratings.models import MODELS, Model, Slopes, Tally
+from enginetour.ratings.curvature import Curvature
+from enginetour.ratings.models import MODELS
 from enginetour.ratings.pairs import Counts, Index, Pairs, Vector, pairs_of
-from enginetour.ratings.priors import Belief, GaussianPrior, Prior, VirtualDraws, belief_of, with_virtual_draws
+from enginetour.ratings.priors import GaussianPrior, Prior, VirtualDraws, belief_of, with_virtual_draws
 
 __all__ = ["ELO_SCALE", "Fit", "GaussianPrior", "ModelName", "Undetermined", "fit"]
 
 ModelName = Literal["logistic", "davidson", "raokupper"]
 
 ELO_SCALE = 400.0  # Elo 1978: points between engines at ten to one
-STEP_LIMIT = 4.0  # natural units, 695 Elo, by which a step may change a gap: from far away Newton overshoots
-STEP_DONE = 1e-8  # natural units; Newton has squared its error once more by then
-STEP_ROUNDING = 1e-12  # natural units: what double precision leaves of a step in large pools
-RESIDUAL_DONE = 1e-9  # points per engine, ten times better than promised
-UPHILL = 1e-9  # share of the log likelihood that is rounding
-RUNAWAY = 30.0  # natural units: e^30 to one is no White advantage but a missing bound
-DRAWISH = 12.0  # natural units of a draw parameter: all but one in 100,000 games of equals are drawn
-MOST_STEPS = 1000  # far above any pool that has a maximum
-PATIENCE = 15  # steps by conjugate gradients; a mesh takes 9, a chain of 3,000 versions 129
-IDENTIFIED = 1e-9  # share of the curvature of advantage and draw parameter that ratings may not explain away
-ONE_EACH = Tally(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals: they bound the draws
-
-
-class Undetermined(InputRefused):
-    """The games have no likelihood maximum at finite ratings."""
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What is climbed, likelihood and prior, over the `free` unknowns: ratings, then advantage, then draw parameter."""
-
-    pairs: Pairs
-    model: Model
-    belief: Belief
-    free: Index
-    level_free: bool
-    imagined: bool  # ONE_EACH counts too
-
-    def without_draws(self) -> Problem:
-        """The same with the draw parameter held."""
-        return replace(self, free=self.free[self.free <= len(self.pairs.names)])
-
-    def gaps(self, at: Vector) -> Vector:
-        """White's gap in each row."""
-        return np.asarray(at[self.pairs.white] - at[self.pairs.black] + at[-2])
-
-    def height(self, at: Vector) -> float:
-        """Log likelihood plus log prior, without constants."""
-        imagined = self.model.height(ONE_EACH, np.zeros(1), at[-1]) if self.imagined else 0.0
-        return self.model.height(self.pairs, self.gaps(at), at[-1]) + self.belief.height(at[:-2]) + imagined
-
-    def slopes(self, at: Vector) -> tuple[Vector, Curvature]:
-        """Points scored beyond expectation, per engine and for White, the prior's pull with them; the curvature."""
-        slopes = self.model.slopes(self.pairs, self.gaps(at), at[-1])
-        if self.imagined:
-            more = self.model.slopes(ONE_EACH, np.zeros(1), at[-1])
-            draw = (slopes.draw_score + more.draw_score, slopes.draw_curve + more.draw_curve)
-            slopes = Slopes(slopes.score, slopes.curve, slopes.cross, *draw)
-        engines = self.pairs.per_engine(slopes.score, -slopes.score) + self.belief.pull(at[:-2])
-        gradient = np.append(engines, (slopes.score.sum(), slopes.draw_score))
-        return gradient, curvature(self.pairs, slopes, self.belief, at[:-2], self.free, level_free=self.level_free)
-
-    def uphill(self, at: Vector, step: Vector, here: float) -> tuple[Vector, float]:
-        """The step from height `here`, limited and halved until it leads uphill but for rounding; the new height."""
-        bent = max(
-            np.abs(self.gaps(step)).max(initial=0.0), abs(step[-1]), np.abs(step).max() * bool(self.belief.draws)
-        )
-        step = step * (STEP_LIMIT / max(float(bent), STEP_LIMIT))
-        while not (there := self.height(at + step)) >= here - UPHILL * (1 + abs(here)):
-            step = step / 2
-        return step, there
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +125,7 @@ def fit(
     if start is not None:
         at = _begun(at, pairs.names, start, free, model)
     at[fixed] = [value / unit for value in held.values()]
-    if fitted and not _identified(ahead := problem.without_draws(), ahead.slopes(at)[1]):
+    if fitted and not identified(ahead := problem.without_draws(), ahead.slopes(at)[1]):
         raise Undetermined(
             "White's advantage does not show apart from the strengths", step="give the advantage as a number"
         )
@@ -206,48 +145,6 @@ def fit(
         scale=scale,
         residual=residual,
         steps=steps,
-    )
-
-
-def summit(problem: Problem, at: Vector) -> tuple[Problem, Vector, float, int]:
-    """As `climb`, with a win and a loss imagined where draws are bounded by nothing else.
-
-    Without enough decided games gaps and draw parameter may grow together for ever: A drew and lost against B.
-    """
-    try:
-        return problem, *climb(problem, at)
-    except Undetermined:
-        if problem.imagined or len(problem.pairs.names) + 1 not in problem.free:
-            raise
-    problem = replace(problem, imagined=True)
-    return problem, *climb(problem, at)
-
-
-def climb(problem: Problem, at: Vector) -> tuple[Vector, float, int]:
-    """Newton's method: the maximum, its residual and the steps it took. Undetermined when there is none."""
-    count = len(problem.pairs.names)
-    fitted = count in problem.free
-    height = problem.height(at)
-    gradient, bent = problem.slopes(at)
-    for steps in range(1, MOST_STEPS + 1):
-        try:
-            step, height = problem.uphill(at, bent.solve(gradient, dense=steps > PATIENCE), height)
-        except np.linalg.LinAlgError:
-            break
-        at = at + step
-        if problem.level_free:
-            at[:-2] -= at[:-2].mean()
-        if (fitted and abs(at[-2]) > RUNAWAY) or (count + 1 in problem.free and at[-1] > DRAWISH):
-            break
-        gradient, bent = problem.slopes(at)
-        residual, moved = float(np.abs(gradient[problem.free]).max(initial=0.0)), float(np.abs(step).max())
-        if moved < STEP_DONE and (residual < RESIDUAL_DONE or moved < STEP_ROUNDING):
-            if not _identified(problem, bent):  # so far out that nothing moves any more
-                break
-            return at, residual, steps
-    raise Undetermined(
-        "these games put no bound on White's advantage" if fitted else "these games bound no ratings",
-        step="give the advantage as a number" if fitted else "use a prior",
     )
 
 
@@ -272,24 +169,3 @@ def _refuse_unlinked(pairs: Pairs, believed: Collection[str]) -> None:
         found = len(groups(pairs, believed)) + len(set(pairs.names) - met - set(believed))
     if found > 1:
         raise Undetermined(f"no finite ratings: {found} groups that do not reach each other", step="use a prior")
-
-
-def _identified(problem: Problem, bent: Curvature) -> bool:
-    """What remains of the curvature in advantage and draw parameter when the ratings follow them must be something."""
-    count = len(problem.pairs.names)
-    extra, inner = problem.free[problem.free >= count], bent.held(problem.free[problem.free < count])
-    rest = np.zeros((len(extra), len(extra)))
-    own = np.zeros(len(extra))
-    for row, place in enumerate(extra.tolist()):
-        unit = np.zeros(count + 2)
-        unit[place] = 1.0
-        column = bent.times(unit)
-        own[row] = column[place]
-        try:
-            followed = unit - inner.solve_exactly(column)
-        except np.linalg.LinAlgError:
-            return False
-        rest[row] = bent.times(followed)[extra]
-    if not (own > 0).all():
-        return not len(extra)
-    return bool(np.linalg.eigvalsh(rest / np.sqrt(np.outer(own, own))).min(initial=1.0) > IDENTIFIED)

@@ -80,6 +80,10 @@ class Model(Protocol):
         """Its derivatives."""
         ...
 
+    def scores(self, results: Results, gap: Vector, draw: float) -> tuple[Vector, float]:
+        """The first ones alone, in half the time: per row in its gap, summed in the parameter."""
+        ...
+
     def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:
         """The parts of the log likelihood that depend on the gap, row by row."""
         ...
@@ -132,6 +136,10 @@ class Logistic:
         expected = results.games * share
         return Slopes(results.points - expected, expected * (1 - share), np.zeros(len(gap)), 0.0, 0.0)
 
+    def scores(self, results: Results, gap: Vector, draw: float) -> tuple[Vector, float]:  # noqa: ARG002
+        """Points beyond expectation."""
+        return results.points - results.games * chance(gap), 0.0
+
     def guess(self, rate: float) -> float:  # noqa: ARG002
         """No parameter."""
         return 0.0
@@ -176,6 +184,12 @@ class Davidson:
             draw_score=float((results.draws - expected).sum()),
             draw_curve=float((expected * (1 - drawn)).sum()),
         )
+
+    def scores(self, results: Results, gap: Vector, draw: float) -> tuple[Vector, float]:
+        """Decided games beyond expectation, drawn ones beyond theirs."""
+        games, whole = results.games, _davidson_sum(gap, draw)
+        lead, drawn = np.exp(gap / 2 - whole) - np.exp(-gap / 2 - whole), np.exp(draw - whole)
+        return (results.wins - results.losses - games * lead) / 2, float((results.draws - games * drawn).sum())
 
     def guess(self, rate: float) -> float:
         """Equals draw nu/(2+nu)."""
@@ -227,6 +241,14 @@ class RaoKupper:
             draw_score=2 * drawn / shrunk - float((up + down).sum()),
             draw_curve=float((bent_up + bent_down).sum()) + 4 * drawn * exp(-2 * draw) / shrunk**2,
         )
+
+    def scores(self, results: Results, gap: Vector, draw: float) -> tuple[Vector, float]:
+        """Surprise at what White did not lose, less that at what Black did not."""
+        up = (results.wins + results.draws) * chance(draw - gap)
+        down = (results.losses + results.draws) * chance(gap + draw)
+        drawn = float(results.draws.sum())
+        shrunk = -expm1(-2 * draw) if drawn else 1.0  # 1 - e^(-2d)
+        return up - down, 2 * drawn / shrunk - float((up + down).sum())
 
     def guess(self, rate: float) -> float:
         """Equals draw 1 - 2 s(-d)."""

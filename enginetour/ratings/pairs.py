@@ -74,8 +74,9 @@ class Pairs:
         if white_half_points not in (0, 1, 2):
             raise ValueError("a game has 0, 1 or 2 half points for White")
         white_end, black_end = ends
-        row = int(np.searchsorted(self.white * len(self.names) + self.black, white_end * len(self.names) + black_end))
-        met = row < len(self.white) and self.white[row] == white_end and self.black[row] == black_end
+        first, last = np.searchsorted(self.white, (white_end, white_end + 1)).tolist()
+        row = first + int(np.searchsorted(self.black[first:last], black_end))
+        met = row < last and self.black[row] == black_end
         results = [self.wins, self.draws, self.losses]
         if met:
             whites, blacks = self.white, self.black
@@ -85,6 +86,21 @@ class Pairs:
             results = [np.insert(column, row, 0.0) for column in results]
         results[2 - white_half_points][row] += 1
         return Pairs(self.names, whites, blacks, *results)
+
+    def folded(self) -> Pairs:
+        """One row for both colours of a pair, from the side of the name that sorts first."""
+        turned = self.white > self.black
+        keys = np.where(turned, self.black, self.white) * len(self.names) + np.where(turned, self.white, self.black)
+        met, place = np.unique(keys, return_inverse=True)
+        columns = (
+            (self.wins, self.losses),
+            (self.draws, self.draws),
+            (self.losses, self.wins),
+        )
+        wins, draws, losses = (
+            np.bincount(place, np.where(turned, black, white), len(met)).astype(np.float64) for white, black in columns
+        )
+        return Pairs(self.names, met // len(self.names), met % len(self.names), wins, draws, losses)
 
     def within(self, names: Collection[str]) -> Pairs:
         """Only these engines, and their games among themselves."""

@@ -12,21 +12,27 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from enginetour.ratings.climb import RESIDUAL_DONE, STEP_ROUNDING, Problem, summit
 from enginetour.ratings.curvature import DENSE_ENGINES
-from enginetour.ratings.likelihood import RESIDUAL_DONE, STEP_DONE, Fit, Problem, summit
+from enginetour.ratings.likelihood import Fit
 from enginetour.ratings.models import Tally
-from enginetour.ratings.pairs import Vector
+from enginetour.ratings.pairs import Pairs, Vector
 
 MOST_CHORDS = 20  # a Newton step and a new inverse cost five times as much
 SHRINKING = 0.5  # of the last step; slower, the inverse is too old
+WORN = 1e-10  # natural units, 2e-8 Elo: a smaller step that does not shrink is rounding, not an old inverse
 
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """A fit and an inverse curvature near it; None in pools for conjugate gradients."""
+    """A fit and an inverse curvature near it; None in pools for conjugate gradients.
+
+    `folded`: the fit's pairs with one row for both colours, a third quicker to step over; None where colours matter.
+    """
 
     fit: Fit
     inverse: Vector | None
+    folded: Pairs | None
 
     def after(self, white: str, black: str, white_half_points: int) -> Followed:
         """The same list one game later; this one stays as it is.
@@ -42,16 +48,27 @@ class Followed:
         drawn_only = last.draw_fitted and pairs.draws.sum() == pairs.games.sum()
         problem = replace(last.problem, pairs=pairs, imagined=bool(drawn_only))
         if self.inverse is not None and problem.imagined == last.problem.imagined:
+            folded = None if self.folded is None else _folded_with_game(self.folded, white, black, white_half_points)
             inverse, pull = _with_game(problem, last.at, self.inverse, white, black, white_half_points)
-            reached = _chords(problem, last.at, inverse, pull)
+            reached = _chords(replace(problem, pairs=folded or pairs), last.at, inverse, pull)
             if reached is not None:
-                return Followed(_moved(last, problem, *reached), inverse)
+                return Followed(_moved(last, problem, *reached), inverse, folded)
         return follow(_moved(last, *summit(problem, last.at)))
 
 
 def follow(fit: Fit) -> Followed:
     """From here on game by game."""
-    return Followed(fit, fit.curvature.inverse() if len(fit.names) <= DENSE_ENGINES else None)
+    colours_matter = fit.advantage_fitted or fit.advantage != 0
+    if len(fit.names) > DENSE_ENGINES:
+        return Followed(fit, None, None)
+    return Followed(fit, fit.curvature.inverse(), None if colours_matter else fit.pairs.folded())
+
+
+def _folded_with_game(folded: Pairs, white: str, black: str, white_half_points: int) -> Pairs:
+    """The game turned to the side that has a row."""
+    if white > black:
+        return folded.with_game(black, white, 2 - white_half_points)
+    return folded.with_game(white, black, white_half_points)
 
 
 def _with_game(
@@ -67,24 +84,29 @@ def _with_game(
     pull = ahead * slopes.score[0]
     pull[-1] = slopes.draw_score
     away, bend = inverse @ ahead, float(slopes.curve[0])
-    return inverse - np.outer(away * (bend / (1 + bend * float(ahead @ away))), away), pull
+    fresh = np.outer(away * (bend / (1 + bend * float(ahead @ away))), away)
+    return np.subtract(inverse, fresh, out=fresh), pull
 
 
 def _chords(problem: Problem, at: Vector, inverse: Vector, gradient: Vector) -> tuple[Vector, float, int] | None:
-    """The maximum, its residual and the steps; None when the steps shrink too slowly."""
-    before = np.inf
+    """The maximum, its residual and the steps; None when the steps shrink too slowly.
+
+    Done when the step ahead would be rounding: chords shrink by a factor only, so the last step's size is no bound.
+    """
+    step = inverse @ gradient
+    moved = float(np.abs(step).max())
     for steps in range(1, MOST_CHORDS + 1):
-        step = inverse @ gradient
-        moved = float(np.abs(step).max())
-        if moved > SHRINKING * before:
-            return None
         at, before = at + step, moved
         if problem.level_free:
             at[:-2] -= at[:-2].mean()
-        gradient = problem.slopes(at)[0]
-        residual = float(np.abs(gradient[problem.free]).max(initial=0.0))
-        if moved < STEP_DONE and residual < RESIDUAL_DONE:
-            return at, residual, steps
+        gradient = problem.gradient(at)
+        step = inverse @ gradient
+        moved = float(np.abs(step).max())
+        if moved < STEP_ROUNDING or SHRINKING * before < moved < WORN:
+            residual = float(np.abs(gradient[problem.free]).max(initial=0.0))
+            return (at, residual, steps) if residual < RESIDUAL_DONE else None
+        if moved > SHRINKING * before:
+            return None
     return None
 
 
