@@ -5,7 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from enginetour.ratings.base import RatedGame, RatingEvent
-from enginetour.ratings.elo import EloSettings, begin, close, expected_score, rate, step
+from enginetour.ratings.elo import EloSettings, begin, close, expected_score, final_ratings, rate, step
+from enginetour.ratings.lineage import Version, lineage
 
 THREE = (RatedGame("A", "B", 2, 1), RatedGame("A", "C", 1, 2), RatedGame("A", "D", 0, 3))
 FIELD = {"A": 2000.0, "B": 2100.0, "C": 2000.0, "D": 1900.0}
@@ -105,8 +106,38 @@ def test_no_game_against_oneself() -> None:
         rate([RatedGame("A", "A", 1, 1)], EloSettings(), {})
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"k": math.nan}, {"mode": "daily"}, {"K": 10}, {"clip": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"k": 0}, {"k": math.nan}, {"mode": "daily"}, {"K": 10}, {"clip": -1}, {"k": "24"}, {"k": 1e6}]
+)
 def test_settings_are_checked(wrong: dict[str, Any]) -> None:
     """A K of nothing, an unknown mode or key do not get in."""
     with pytest.raises(ValidationError):
         EloSettings(**wrong)
+
+
+@pytest.mark.parametrize("other", [{"mode": "batch"}, {"k_policy": "fide"}, {"clip": 400.0}])
+def test_the_quick_way_knows_its_limits(other: dict[str, Any]) -> None:
+    """Settings that the quick way does not follow are refused, never followed roughly."""
+    with pytest.raises(ValueError, match="fixed K"):
+        final_ratings([0], [1], [2], EloSettings(**other), [0.0, 0.0])
+    with pytest.raises(ValueError, match="against itself"):
+        final_ratings([1], [1], [2], EloSettings(), [0.0, 0.0])
+
+
+def test_ratings_that_are_too_far_apart() -> None:
+    """A gap beyond what a float can raise ten to is a certain result, not a crash; the quick way leaves it alone."""
+    for start in ({"A": 1e6}, {"B": 1e6}):
+        white, black = rate([RatedGame("A", "B", 1, 1)], EloSettings(), start)
+        assert abs(white.change) == abs(black.change) == 8
+    with pytest.raises(ValueError, match="too far apart"):
+        final_ratings([0], [1], [1], EloSettings(), [0.0, 1e6])
+
+
+def test_a_new_version_inherits_only_when_asked() -> None:
+    """What its predecessor had by then is where it begins, as its first event says; a rating of its own comes first."""
+    games = [RatedGame("A1", "B", 2, 1), RatedGame("A2", "B", 1, 2), RatedGame("A1", "B", 0, 3)]
+    family = lineage([Version("A1", "A"), Version("B", "B"), Version("A2", "A")])
+    first, _, second, *_ = rate(games, EloSettings(inherit=True), {}, family)
+    assert (first.before, first.after, second.before) == (0, 8, 8)
+    assert rate(games, EloSettings(), {}, family)[2].before == 0
+    assert rate(games, EloSettings(inherit=True), {"A2": 30.0}, family)[2].before == 30

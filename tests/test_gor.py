@@ -1,10 +1,15 @@
+from itertools import chain, combinations
 from math import log2
+from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from enginetour.errors import InputRefused
 from enginetour.ratings.base import RatedGame, RatingEvent
 from enginetour.ratings.gor import (
+    CzechSettings,
+    EgfSettings,
     GorSettings,
     con,
     czech_expected,
@@ -129,15 +134,34 @@ def test_integer_steps_reach_the_ratings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rating", "below", "points"),
-    [(700, 246, 1.378774), (1400, 213, 0.831986), (1400, 0, 0.802944), (2200, 138, 0.344215)],
+    ("rating", "below", "points"), [(700, 246, 1.378774), (1400, 213, 0.831986), (2200, 138, 0.344215)]
 )
-def test_expected_total_change(rating: float, below: float, points: float) -> None:
-    """The points injected peak against a weaker opponent, where the figures of the thesis's formula say."""
-    assert expected_total_change(rating, rating - below) == pytest.approx(points, abs=1e-6)
-    for near in (below - 1, below + 1):
-        if below:
-            assert expected_total_change(rating, rating - near) < points + 1e-6
+def test_expected_total_change(rating: float, below: int, points: float) -> None:
+    """The points injected peak against a weaker opponent, and fall steadily against stronger ones."""
+    against = {gap: expected_total_change(rating, rating + gap) for gap in range(-500, 501)}
+    assert max(against, key=against.__getitem__) == -below
+    assert against[-below] == pytest.approx(points, abs=1e-6)
+    assert all(against[gap] > against[gap + 1] for gap in range(500))
+
+
+def test_total_change_of_equals() -> None:
+    """At equality a game injects eps (1 - eps) con."""
+    assert expected_total_change(1400, 1400) == pytest.approx(0.802944, abs=1e-9)
+
+
+def test_the_pairing_that_tells_most() -> None:
+    """Of all pairings of the printed six A-F B-D C-E promises most bits, then A-E B-D C-F, as in the thesis."""
+    bits = {
+        (one, other): -sum(
+            share * log2(share) for share in egf_expected(SIX[one], SIX[other], eps=0, integer_steps=True)
+        )
+        for one, other in combinations(SIX, 2)
+    }
+    sums = {pairs: sum(map(bits.__getitem__, pairs)) for pairs in combinations(bits, 3) if len({*chain(*pairs)}) == 6}
+    best, second, *_ = sorted(sums, key=lambda pairs: -sums[pairs])
+    assert len(sums) == 15
+    assert (best, second) == ((("A", "F"), ("B", "D"), ("C", "E")), (("A", "E"), ("B", "D"), ("C", "F")))
+    assert (sums[best], sums[second]) == pytest.approx((2.7625, 2.64196), abs=5e-5)
 
 
 def test_nothing_injected_without_eps() -> None:
@@ -171,3 +195,40 @@ def test_ratings_of_another_scale_are_refused() -> None:
     """A rating below 100 is not of the Go scale, and the engine is named."""
     with pytest.raises(InputRefused, match="Crafty"):
         rate([], GorSettings(), {"Crafty": -35.0})
+
+
+def test_start_value_keeps_a_list_off_the_floor() -> None:
+    """Engines that bring no rating begin where the list says, so that the weaker half has room to fall."""
+    games = [RatedGame("A", "B", 2, number, str(number)) for number in range(3)]
+    assert after(rate(games, GorSettings(), {}))["B"] == 100
+    assert after(rate(games, GorSettings(start_value=1500), {}))["B"] < 1500
+
+
+def test_a_gap_beyond_all_scales() -> None:
+    """However far two ratings are apart, the expectation is a number between nothing and one."""
+    assert czech_expected(-1e9) == pytest.approx(0)
+    assert czech_expected(1e9) == 1
+    assert egf_expected(1e9, 100, eps=0) == pytest.approx((1, 0))
+
+
+@pytest.mark.parametrize(
+    ("model", "wrong"),
+    [
+        (GorSettings, {"eps": 0.01}),
+        (GorSettings, {"integer_steps": True}),
+        (CzechSettings, {"variant": "egf"}),
+        (EgfSettings, {"variant": "czech"}),
+        (EgfSettings, {"start_value": 99}),
+        (EgfSettings, {"mode": "daily"}),
+    ],
+)
+def test_settings_are_checked(model: type[GorSettings], wrong: dict[str, Any]) -> None:
+    """What the variant has no use for, the other variant's name and ratings below the floor do not get in."""
+    with pytest.raises(ValidationError):
+        model(**wrong)
+
+
+def test_stored_settings_come_back() -> None:
+    """Settings as text are the same settings again."""
+    for told in (GorSettings(), CzechSettings(start_value=1500), EgfSettings(eps=0.01, integer_steps=True)):
+        assert type(told).model_validate_json(told.model_dump_json()) == told

@@ -1,12 +1,14 @@
-"""What rating systems have in common: the games they read and the events they write."""
+"""What rating systems have in common: the games they read and the events they write.
+
+Both are named tuples: a fold makes two events a game, and a frozen dataclass takes nearly four times as long.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class RatedGame:
+class RatedGame(NamedTuple):
     """A game as rating systems see it. `game` grows in log order; `event` names the tournament edition."""
 
     white: str
@@ -16,8 +18,7 @@ class RatedGame:
     event: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RatingEvent:
+class RatingEvent(NamedTuple):
     """One change of one rating, append-only. `game` is None for systems that rate a whole event at once.
 
     `weight` is the K or con that was used; `games` counts the engine's rated games after this event.

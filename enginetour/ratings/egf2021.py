@@ -24,6 +24,7 @@ from enginetour.errors import InputRefused
 from enginetour.ratings import incremental
 from enginetour.ratings.base import RatedGame, RatingEvent
 from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
+from enginetour.ratings.lineage import Lineage
 
 __all__ = ["Egf2021Settings", "begin", "bonus", "close", "con", "expected_score", "rate", "step"]
 
@@ -37,13 +38,14 @@ CLASS_WEIGHT: dict[EventClass, float] = {"A": 1.0, "B": 0.75, "C": 0.5, "D": 0.2
 class Egf2021Settings(BaseModel):
     """Every game from the ratings before it, or `batch`: from those before its event."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     mode: Mode = "sequential"
     event_class: EventClass = Field(default="A", description="class of events not in `classes`")
     classes: dict[str, EventClass] = Field(default={}, description="class by event")
     floor: float | None = Field(default=None, lt=CEILING, description="no rating below it; unverified, EGF has -900")
     start_value: float = Field(default=NEWCOMER, lt=CEILING, description="rating of an engine that brings none")
+    inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
 
 
 def con(rating: float) -> float:
@@ -102,7 +104,7 @@ class Egf2021Rule:
         return CLASS_WEIGHT[self.settings.classes.get(event, self.settings.event_class)]
 
 
-def begin(settings: Egf2021Settings, start: Mapping[str, float]) -> RatingState:
+def begin(settings: Egf2021Settings, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
     """The state before the first game. InputRefused when an engine brings 3300 or more."""
     for name, rating in start.items():
         if not rating < CEILING:
@@ -110,9 +112,11 @@ def begin(settings: Egf2021Settings, start: Mapping[str, float]) -> RatingState:
                 f"{name} starts at {rating:g}, EGF 2021 rates below {CEILING:g} only",
                 step="give ratings on the Go scale",
             )
-    return incremental.begin(Egf2021Rule(settings, settings.mode), start)
+    return incremental.begin(Egf2021Rule(settings, settings.mode), start, lineage if settings.inherit else None)
 
 
-def rate(games: Iterable[RatedGame], settings: Egf2021Settings, start: Mapping[str, float]) -> list[RatingEvent]:
+def rate(
+    games: Iterable[RatedGame], settings: Egf2021Settings, start: Mapping[str, float], lineage: Lineage | None = None
+) -> list[RatingEvent]:
     """All rating events of games in log order: White's then Black's per game, or one per engine and event."""
-    return incremental.rate(games, begin(settings, start))[1]
+    return incremental.rate(games, begin(settings, start, lineage))[1]

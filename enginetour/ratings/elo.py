@@ -9,8 +9,9 @@ fide      40 below 30 games; then 10 once the peak reached 2400;    FIDE B.02 8.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import eq
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,34 +19,40 @@ from pydantic import BaseModel, ConfigDict, Field
 from enginetour.ratings import incremental
 from enginetour.ratings.base import RatedGame, RatingEvent
 from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
+from enginetour.ratings.lineage import Lineage
 
-__all__ = ["EloSettings", "EloState", "begin", "close", "expected_score", "rate", "step"]
+__all__ = ["EloSettings", "EloState", "begin", "close", "expected_score", "final_ratings", "rate", "step"]
 
 EloState = RatingState
 
 NEW_GAMES = 30  # FIDE B.02 8.3.3
 K_NEW, K_USUAL, K_TOP = 40.0, 20.0, 10.0  # FIDE B.02 8.3.3
 TOP_RATING = 2400.0  # FIDE B.02 8.3.3
+MOST_K = 1000.0  # 25 times the largest in use: beyond it is a slip of the keyboard
 
 
 class EloSettings(BaseModel):
     """Ratings and advantages in Elo points."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     mode: Mode = "sequential"
     k_policy: Literal["fixed", "by-games", "fide"] = "fixed"
-    k: float = Field(default=16.0, gt=0)
-    k_new: float = Field(default=K_NEW, gt=0, description="by-games: K while an engine is new")
+    k: float = Field(default=16.0, gt=0, le=MOST_K)
+    k_new: float = Field(default=K_NEW, gt=0, le=MOST_K, description="by-games: K while an engine is new")
     new_games: int = Field(default=NEW_GAMES, ge=0, description="by-games: how long an engine is new")
     adv: float = Field(default=0.0, description="worth of the white pieces")
     clip: float | None = Field(default=None, gt=0, description="largest rating gap counted; FIDE uses 400")
     start_value: float = Field(default=0.0, description="rating of an engine that brings none")
+    inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
 
 
 def expected_score(gap: float) -> float:
     """Of the side that is `gap` points ahead: 1/(1+10^(-gap/400)), Elo 1978."""
-    return float(1 / (1 + 10 ** (-gap / 400)))
+    try:
+        return float(1 / (1 + 10 ** (-gap / 400)))
+    except OverflowError:  # 123,000 points behind
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +94,42 @@ class EloRule:
         return rating
 
 
-def begin(settings: EloSettings, start: Mapping[str, float]) -> EloState:
+def begin(settings: EloSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> EloState:
     """The state before the first game; `start` holds the ratings engines bring along."""
-    return incremental.begin(EloRule(settings, settings.mode), start)
+    return incremental.begin(EloRule(settings, settings.mode), start, lineage if settings.inherit else None)
 
 
-def rate(games: Iterable[RatedGame], settings: EloSettings, start: Mapping[str, float]) -> list[RatingEvent]:
+def rate(
+    games: Iterable[RatedGame], settings: EloSettings, start: Mapping[str, float], lineage: Lineage | None = None
+) -> list[RatingEvent]:
     """All rating events of games in log order: White's then Black's per game, or one per engine and event."""
-    return incremental.rate(games, begin(settings, start))[1]
+    return incremental.rate(games, begin(settings, start, lineage))[1]
+
+
+def final_ratings(
+    white: Sequence[int],
+    black: Sequence[int],
+    half_points: Sequence[int],
+    settings: EloSettings,
+    start: Sequence[float],
+) -> list[float]:
+    """Ratings after all games and nothing else: the last `after` of `rate`, bit by bit, ten times as quick.
+
+    One entry per game, engines as places in `start`. For a fixed K without clip, game by game; ValueError for others,
+    and for ratings 100,000 points apart.
+    """
+    if (settings.mode, settings.k_policy, settings.clip) != ("sequential", "fixed", None):
+        raise ValueError("the quick way knows sequential ratings with a fixed K and no clip")
+    if any(map(eq, white, black)):
+        raise ValueError("an engine against itself cannot be rated")
+    ratings, k, adv = list(start), settings.k, settings.adv
+    try:
+        for one, other, scored in zip(white, black, half_points, strict=True):
+            mine, theirs = ratings[one], ratings[other]
+            gap, points = mine - theirs, scored / 2
+            # expected_score, written out: a call would take as long as the rest
+            ratings[one] = mine + k * (points - 1 / (1 + 10 ** (-(gap + adv) / 400)))
+            ratings[other] = theirs + k * (1 - points - 1 / (1 + 10 ** ((gap + adv) / 400)))
+    except OverflowError:
+        raise ValueError("ratings too far apart for the quick way") from None
+    return ratings

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from math import exp, floor
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from enginetour.errors import InputRefused
 from enginetour.ratings import incremental
 from enginetour.ratings.base import RatedGame, RatingEvent
 from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
+from enginetour.ratings.lineage import Lineage
 
 __all__ = ["GorSettings", "GorState", "begin", "close", "con", "czech_expected", "egf_expected", "rate", "step"]
 
@@ -30,6 +31,7 @@ FLOOR = 100.0  # Cieply 1998: 20 kyu, the lowest rating
 CZECH_A = 115.0  # Cieply 1998
 EPS = 0.016  # Vuorinen 2010: against deflation
 STONE = 100.0  # Vuorinen 2010: points of one handicap stone, one grade
+FARTHEST = 700.0  # exp overflows at 709.78 (IEEE 754): a gap of 80,000 points of the Czech scale
 CON = (  # Cieply 1998: con at 100, 200, ... 2700
     *(116, 110, 105, 100, 95, 90, 85, 80, 75, 70, 65, 60, 55, 51),
     *(47, 43, 39, 35, 31, 27, 24, 21, 18, 15, 13, 11, 10),
@@ -44,13 +46,32 @@ PRO_STEP: dict[Variant, float] = {
 class GorSettings(BaseModel):
     """`batch` rates a tournament as a whole, as Go federations do."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     variant: Variant = "czech"
     mode: Mode = "batch"
     eps: float = Field(default=EPS, ge=0, lt=1, description="egf: points a game adds to the pool, by con")
     integer_steps: bool = Field(default=False, description="egf: a in whole steps of 20 points")
     start_value: float = Field(default=FLOOR, ge=FLOOR, description="rating of an engine that brings none")
+    inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
+
+    @model_validator(mode="after")
+    def _of_the_variant(self) -> GorSettings:
+        if self.variant == "czech" and (self.eps != EPS or self.integer_steps):
+            raise ValueError("eps and integer_steps belong to the EGF variant, system egf")
+        return self
+
+
+class CzechSettings(GorSettings):
+    """Of the system `gor`."""
+
+    variant: Literal["czech"] = "czech"
+
+
+class EgfSettings(GorSettings):
+    """Of the system `egf`."""
+
+    variant: Literal["egf"] = "egf"
 
 
 def con(rating: float) -> float:
@@ -62,7 +83,7 @@ def con(rating: float) -> float:
 
 def czech_expected(gap: float) -> float:
     """Of the side that is `gap` points ahead."""
-    return 1 / (exp(-gap / CZECH_A) + 1)
+    return 1 / (exp(min(-gap / CZECH_A, FARTHEST)) + 1)
 
 
 def egf_width(rating: float, *, integer_steps: bool = False) -> float:
@@ -80,7 +101,7 @@ def egf_expected(
     if one == other:
         return (1 - eps) / 2, (1 - eps) / 2
     weaker = min(one, other)
-    low = 1 / (exp(abs(one - other) / egf_width(weaker, integer_steps=integer_steps)) + 1)
+    low = 1 / (exp(min(abs(one - other) / egf_width(weaker, integer_steps=integer_steps), FARTHEST)) + 1)
     high = 1 - low - eps
     return (low, high) if one < other else (high, low)
 
@@ -142,16 +163,20 @@ class GorRule:
         return max(FLOOR, rating)
 
 
-def begin(settings: GorSettings, start: Mapping[str, float]) -> GorState:
+def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> GorState:
     """The state before the first game. InputRefused when an engine brings less than the floor."""
     for name, rating in start.items():
         if not rating >= FLOOR:
             raise InputRefused(
                 f"{name} starts at {rating:g}, GoR knows nothing below {FLOOR:g}", step="give ratings on the Go scale"
             )
-    return incremental.begin(GorRule(settings, settings.mode, f"gor-{settings.variant}"), start)
+    return incremental.begin(
+        GorRule(settings, settings.mode, f"gor-{settings.variant}"), start, lineage if settings.inherit else None
+    )
 
 
-def rate(games: Iterable[RatedGame], settings: GorSettings, start: Mapping[str, float]) -> list[RatingEvent]:
+def rate(
+    games: Iterable[RatedGame], settings: GorSettings, start: Mapping[str, float], lineage: Lineage | None = None
+) -> list[RatingEvent]:
     """All rating events of games in log order: one per engine and tournament, or two per game when sequential."""
-    return incremental.rate(games, begin(settings, start))[1]
+    return incremental.rate(games, begin(settings, start, lineage))[1]

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.ratings import egf2021, elo, gor
+from enginetour.ratings import egf2021, elo, gor, incremental
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.likelihood import GaussianPrior, ModelName, fit
+from enginetour.ratings.lineage import Version, lineage
 from enginetour.ratings.listing import rating_list
 from enginetour.ratings.priors import PhantomDraws, VirtualDraws
 
@@ -16,6 +17,7 @@ NAMES = "ABCDEFG"
 LAW = settings(max_examples=60, deadline=None)
 
 pairings = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)).filter(lambda pair: pair[0] != pair[1])
+ratings = st.floats(-3000, 3000)
 results = st.tuples(pairings, st.integers(0, 2))
 tables = st.dictionaries(pairings, st.tuples(*[st.integers(0, 9)] * 3).filter(any), min_size=1, max_size=20)
 priors = st.sampled_from([GaussianPrior(350.0), GaussianPrior(150.0, 0.0), PhantomDraws(1.0)])
@@ -45,6 +47,7 @@ SYSTEMS = [
 ]
 BATCH = [system for system in SYSTEMS if system[1].mode == "batch"]
 START = {"A": 1500.0, "B": 2410.0, "C": 130.0}
+KIN = lineage(Version(name, "DEF" if name in "DEF" else name, "family" if name in "AG" else "") for name in NAMES)
 
 
 @pytest.mark.parametrize(("system", "chosen"), SYSTEMS)
@@ -62,6 +65,35 @@ def test_replay_from_anywhere(system: Any, chosen: Any, log: list[RatedGame], da
         written += events
     written += system.close(state)[1]
     assert written == system.rate(log, chosen, START)
+
+
+@pytest.mark.parametrize(("system", "chosen"), SYSTEMS)
+@given(log=logs(), data=st.data())
+@LAW
+def test_rating_goes_on_from_anywhere(system: Any, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
+    """Stepping to any game and rating the rest at once gives the bits of the full replay, newcomers who inherit too."""
+    cut = data.draw(st.integers(0, len(log)))
+    chosen = chosen.model_copy(update={"inherit": True})
+    state, written = system.begin(chosen, START, KIN), []
+    for game in log[:cut]:
+        state, events = system.step(state, game)
+        written += events
+    state, events = incremental.rate(log[cut:], state)
+    assert written + events == system.rate(log, chosen, START, KIN)
+    last = {event.engine: event for event in written + events}
+    assert {name: state.standings[name][::2] for name in last} == {name: (e.after, e.games) for name, e in last.items()}
+
+
+@given(log=logs(), k=st.floats(0.1, 100), adv=st.floats(-300, 300), start=st.lists(ratings, min_size=7, max_size=7))
+@LAW
+def test_the_quick_way_is_exact(log: list[RatedGame], k: float, adv: float, start: list[float]) -> None:
+    """Final ratings without events are those of the fold, bit by bit."""
+    chosen = elo.EloSettings(k=k, adv=adv)
+    places = {name: place for place, name in enumerate(NAMES)}
+    white, black = [places[game.white] for game in log], [places[game.black] for game in log]
+    quick = elo.final_ratings(white, black, [game.white_half_points for game in log], chosen, start)
+    state, _ = incremental.rate(log, elo.begin(chosen, dict(zip(NAMES, start, strict=True))))
+    assert [state.ratings()[name].hex() for name in NAMES] == [rating.hex() for rating in quick]
 
 
 @pytest.mark.parametrize(("system", "chosen"), BATCH)
