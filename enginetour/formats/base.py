@@ -18,6 +18,10 @@ class Format(Protocol[S]):
 
     An offer is a promise: `step` takes back no pairing except the one just played
     and those of an entrant that withdrew, so games in flight stay valid.
+
+    One exception: a match under a sequential test ends with its verdict. From then on it offers nothing at all and
+    nothing remains; games in flight are still taken, and count for the strength but not for the verdict. Nothing
+    short of voiding a game the verdict rests on brings offers back, and then all those that were open return.
     """
 
     version: int
@@ -90,6 +94,14 @@ SYSTEMS: dict[str, System] = {
             "GauntletOptions",
             "one or several seeds against all the others",
             "as cutechess and fastchess",
+        ),
+        System(
+            "match",
+            "enginetour.formats.match",
+            "Match",
+            "MatchOptions",
+            "two entrants, a number of games or a sequential test that ends it",
+            "Wald 1945; Van den Bergh (fishtest)",
         ),
     )
 }

@@ -33,6 +33,7 @@ from enginetour.ratings.pentanomial import (
 Model = Literal["logistic", "normalized", "bayesian"]
 Verdict = Literal["", "H0", "H1"]  # "": no decision yet
 MODELS: tuple[Model, ...] = get_args(Model)
+UNITS: dict[Model, str] = {"logistic": "Elo", "normalized": "nElo", "bayesian": "BayesElo"}
 
 ERROR = 0.05  # fishtest's alpha and beta
 FURTHEST = 1000.0  # Elo; further out a bound is a score of 99.7 %
@@ -76,17 +77,34 @@ class Sprt:
         regular = regularised(counts)
         number = sum(regular)
         chances = [count / number for count in regular]
-        bounds = self.elo0, self.elo1
+        return self._at(chances, self.elo0), self._at(chances, self.elo1)
+
+    def likeliest(self, counts: Counts, elo: float) -> list[float]:
+        """The likeliest chances of the classes at this strength, in the model's own unit, seen these counts."""
+        regular = regularised(counts)
+        number = sum(regular)
+        return self._at([count / number for count in regular], elo)
+
+    def _at(self, chances: list[float], elo: float) -> list[float]:
         if self.model == "normalized":
-            return _at_nelo(chances, bounds[0]), _at_nelo(chances, bounds[1])
+            return _at_nelo(chances, elo)
         if self.model == "logistic":
-            return at_score(chances, score_of(bounds[0])), at_score(chances, score_of(bounds[1]))
-        if len(counts) != GAME_CLASSES:
+            return at_score(chances, score_of(elo))
+        if len(chances) != GAME_CLASSES:
             raise ValueError("the bayesian model knows wins, draws and losses, no pairs")
         loss, _, win = chances
         draw_elo = ELO_SCALE / 2 * log10((1 - loss) / loss * (1 - win) / win)
-        first, second = ((score_of(elo - draw_elo) + 1 - score_of(-elo - draw_elo)) / 2 for elo in bounds)
-        return at_score(chances, first), at_score(chances, second)
+        return at_score(chances, (score_of(elo - draw_elo) + 1 - score_of(-elo - draw_elo)) / 2)
+
+    def meaning(self, verdict: Verdict, name: str) -> str:
+        """A verdict about the engine `name` in words; "" without one."""
+        unit = UNITS[self.model]
+        words = {
+            "H1": f"{name} is more than {self.elo0:g} {unit} ahead, wrong in {100 * self.alpha:g} %",
+            "H0": f"{name} is less than {self.elo1:g} {unit} ahead, wrong in {100 * self.beta:g} %",
+            "": "",
+        }
+        return words[verdict]
 
     def llr(self, counts: Counts) -> float:
         """Log likelihood ratio of H1 to H0, each with the likeliest chances that fulfil it; counts worst first."""

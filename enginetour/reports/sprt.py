@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from enginetour.ratings.matchtest import MatchTest
 from enginetour.ratings.pentanomial import MatchStatistics
-from enginetour.ratings.sequential import reach
+from enginetour.ratings.sequential import UNITS, reach
 from enginetour.reports.sheet import Column, Sheet
 
 _COLUMNS = (Column("what", "", left=True), Column("value", "", left=True))
@@ -54,22 +54,17 @@ def _strength(statistics: MatchStatistics) -> list[tuple[str, str]]:
 
 def _decision(engines: tuple[str, str], found: MatchTest) -> list[tuple[str, str]]:
     test, walk = found.test, found.walk
-    unit = {"logistic": "Elo", "normalized": "nElo", "bayesian": "BayesElo"}[test.model]
     (low, high), (lower, upper) = test.bounds, reach(test, walk)
     each = "pairs" if found.walks_by_pairs else "games"
     lines = [
-        ("test", f"{test.elo1:g} {unit} (H1) against {test.elo0:g} (H0), {test.model}, by {each}"),
+        ("test", f"{test.elo1:g} {UNITS[test.model]} (H1) against {test.elo0:g} (H0), {test.model}, by {each}"),
         ("LLR", f"{round(walk.llr, 3) or 0.0:.3f}"),
         ("bounds", f"{low:.3f} and {high:.3f}, less the overshoot {lower:.3f} and {upper:.3f}"),
     ]
     if not walk.verdict:
         return [*lines, ("verdict", "none yet")]
     stopped, since = sum(walk.stopped), sum(walk.counts) - sum(walk.stopped)
-    if walk.verdict == "H1":
-        meaning, risk = f"{engines[0]} is more than {test.elo0:g} {unit} ahead", test.alpha
-    else:
-        meaning, risk = f"{engines[0]} is less than {test.elo1:g} {unit} ahead", test.beta
-    lines.append(("verdict", f"{walk.verdict} after {stopped} {each}: {meaning}, wrong in {100 * risk:g} %"))
+    lines.append(("verdict", f"{walk.verdict} after {stopped} {each}: {test.meaning(walk.verdict, engines[0])}"))
     if since:
         lines.append(("since then", f"{since} {each}, which change no verdict"))
     if found.after_stop is not None:

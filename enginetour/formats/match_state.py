@@ -1,0 +1,116 @@
+"""A moment of a match of two: which games are in, which may be played, how far the test has looked.
+
+Games are numbered from 0 in the order of the schedule, outcomes are half points of the first entrant. The test
+looks at units: encounters, or single games. It is a value, as `Docket` is; a step costs the same in long matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from immutables import Map
+
+from enginetour.formats.docket import WINDOW
+from enginetour.model import Note, Pairing
+from enginetour.ratings.pentanomial import PAIR_CLASSES, counted
+from enginetour.ratings.sequential import Walk
+
+
+@dataclass(frozen=True, slots=True)
+class MatchState:
+    """`looked` units are complete from the start on, and walked over; games below `reach` have been on offer.
+
+    `legs` games have one opening, `unit` games make one look, `most` games can be played. `counts` are losses, draws,
+    wins; `late` are games that came in after a withdrawal.
+    """
+
+    pair: tuple[str, str]
+    legs: int
+    unit: int
+    most: int
+    walk: Walk | None = None
+    outcomes: Map[int, int] = field(default_factory=Map)
+    counts: tuple[int, int, int] = (0, 0, 0)
+    looked: int = 0
+    reach: int = 0
+    late: frozenset[int] = frozenset()
+    gone: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """H0, H1 or "" while there is none."""
+        return self.walk.verdict if self.walk else ""
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more is offered, whatever has not been played."""
+        return bool(self.verdict or self.gone)
+
+    def noted(self, kind: str, text: str, **fields: object) -> MatchState:
+        """The same moment with one decision more on record."""
+        return replace(self, notes=(*self.notes, Note(kind, text, tuple(fields.items()))))
+
+    def pairing(self, number: int) -> Pairing:
+        """A game as it is offered; the colours alternate."""
+        encounter, leg = divmod(number, self.legs)
+        first, second = self.pair
+        names = (first, second) if number % 2 == 0 else (second, first)
+        return Pairing(*names, encounter + 1, leg + 1, encounter + 1, encounter + 1)
+
+    def number(self, pairing: Pairing) -> int:
+        """Which game it is; ValueError: it was never on offer, or with the other colours."""
+        number = (pairing.meeting - 1) * self.legs + pairing.leg - 1
+        known = set(pairing.pair) == set(self.pair) and 1 <= pairing.leg <= self.legs and 0 <= number < self.reach
+        if not known or self.pairing(number).white != pairing.white:
+            which = f"game {pairing.leg} of encounter {pairing.meeting}"
+            raise ValueError(f"{pairing.white} - {pairing.black}, {which}, was never on offer")
+        return number
+
+    def open(self) -> Iterator[int]:
+        """Games on offer, unless the match is over; once shown a game stays."""
+        return (n for n in range(self.looked * self.unit, self.reach) if n not in self.outcomes)
+
+    def shown(self) -> MatchState:
+        """As many games on offer as the window holds beyond what the test has looked at."""
+        return replace(self, reach=max(self.reach, min(self.most, self.looked * self.unit + WINDOW)))
+
+    def with_outcome(self, number: int, half_points: int) -> MatchState:
+        """One game more."""
+        outcomes = self.outcomes.set(number, half_points)
+        return replace(self, outcomes=outcomes, counts=self._counts(half_points, 1))
+
+    def without(self, number: int) -> MatchState:
+        """One game less."""
+        counts = self._counts(self.outcomes[number], -1)
+        return replace(self, outcomes=self.outcomes.delete(number), counts=counts)
+
+    def games_of(self, unit: int) -> range:
+        """The numbers of its games."""
+        return range(unit * self.unit, (unit + 1) * self.unit)
+
+    def unit_outcome(self, unit: int) -> int | None:
+        """Half points of all its games; None while one of them is missing."""
+        outcomes = [self.outcomes.get(number) for number in self.games_of(unit)]
+        return None if None in outcomes else sum(outcome or 0 for outcome in outcomes)
+
+    def ahead(self) -> list[int]:
+        """Outcomes of units that are complete and not looked at: something before them is missing, or it is over."""
+        found = (self.unit_outcome(unit) for unit in range(self.looked, self.reach // self.unit))
+        return [outcome for outcome in found if outcome is not None]
+
+    def pairs(self) -> tuple[int, ...] | None:
+        """All complete pairs on one opening by their half points; None where each opening is played once."""
+        if self.legs == 1:
+            return None
+        if self.walk and self.unit == self.legs:
+            known = counted(self.ahead(), PAIR_CLASSES)
+            return tuple(one + other for one, other in zip(self.walk.counts, known, strict=True))
+        couples = ((self.outcomes.get(n), self.outcomes.get(n + 1)) for n in range(0, self.reach, 2))
+        whole = [one + other for one, other in couples if one is not None and other is not None]
+        return counted(whole, PAIR_CLASSES)
+
+    def _counts(self, half_points: int, change: int) -> tuple[int, int, int]:
+        losses, draws, wins = (n + change * (place == half_points) for place, n in enumerate(self.counts))
+        return losses, draws, wins
