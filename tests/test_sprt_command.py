@@ -110,7 +110,10 @@ def test_one_game_is_told_without_certainty(store: Path) -> None:
         (("--sprt", "Fruit", "Toga", "0", "300", "--sprt-model", "normalized"), "between -200 and 200"),
         (("--sprt", "Fruit", "Toga", "0", "5", "--anchor", "Fruit=1"), "--anchor"),
         (("--sprt", "Fruit", "Toga", "0", "5", "--system", "elo"), "--system"),
-        (("--sprt-model", "logistic"), "belongs to --sprt"),
+        (("--sprt-model", "logistic"), "--sprt-model belongs to --sprt"),
+        (("--alpha", "0.1"), "--alpha belongs to --sprt"),
+        (("--beta", "0.1"), "--beta belongs to --sprt"),
+        (("--sprt", "Fruit", "Toga", "0", "5", "--alpha", "1"), "alpha and beta lie between"),
     ],
 )
 def test_a_test_that_cannot_be_made_is_refused(store: Path, words: tuple[str, ...], told: str) -> None:
@@ -122,3 +125,29 @@ def test_every_model_is_on_offer() -> None:
     """The choices of the option are the models there are."""
     option = next(parameter for parameter in ratings.params if parameter.name == "model")
     assert tuple(getattr(option.type, "choices", ())) == MODELS
+
+
+def test_the_errors_of_the_test_may_be_told(store: Path) -> None:
+    """--alpha and --beta move Wald's bounds, and are told with the verdict's risk."""
+    words = ("ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "300", "400", "--alpha", "0.02", "--beta", "0.1")
+    value = json.loads(tour(store, *words, "--json").stdout)
+    assert value["sprt"]["bounds"] == pytest.approx([-2.282382, 3.806662], abs=1e-6)
+    assert "wrong in 10 %" in tour(store, *words).stdout
+
+
+def test_pairs_are_looked_at_in_the_order_of_the_schedule(tmp_path: Path) -> None:
+    """However the games ended: the same pairs in another order of the log stop at the same one."""
+    told = []
+    for name, order in (("forth", range(1, 41)), ("back", range(40, 0, -1))):
+        folder = tmp_path / name
+        path = folder / "results" / "enginetour.db"
+        path.parent.mkdir(parents=True)
+        with Store.open(path) as opened:
+            log = opened.create_tournament(draft())
+            for meeting in order:
+                first, second = RESULTS[meeting % 5 if meeting <= 30 else 4]
+                log.record_game(game("Fruit", "Toga", first, meeting=meeting, leg=1))
+                log.record_game(game("Toga", "Fruit", second, meeting=meeting, leg=2))
+        told.append(json.loads(tour(folder, "ratings", "--sprt", "Fruit", "Toga", "0", "150", "--json").stdout)["sprt"])
+    assert told[0]["verdict"] is not None
+    assert told[0] == told[1]

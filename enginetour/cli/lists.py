@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.common import chosen, open_store, output_options, show, tournament_options
+from enginetour.cli.sprt import asked_test, sprt_options, tell_test
 from enginetour.errors import UsageRefused
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
-    from enginetour.store.tournaments import Store
 
 
 @click.command()
@@ -28,18 +28,7 @@ if TYPE_CHECKING:
 )
 @click.option("--anchor", "anchors", multiple=True, metavar="NAME=RATING", help="Fix an engine's rating; repeat.")
 @click.option("--all", "everything", is_flag=True, help="All tournaments of the store in one list.")
-@click.option(
-    "--sprt",
-    type=(str, str, float, float),
-    metavar="A B ELO0 ELO1",
-    help="No list: is A nearer ELO1 above B than ELO0? W/D/L, pairs, LLR, Elo, LOS, nElo.",
-)
-@click.option(
-    "--sprt-model",
-    "model",
-    type=click.Choice(["logistic", "normalized", "bayesian"]),
-    help="What ELO0 and ELO1 are: Elo (default), nElo, BayesElo.",
-)
+@sprt_options
 def ratings(
     db: Path | None,
     name: str | None,
@@ -51,6 +40,8 @@ def ratings(
     everything: bool,
     sprt: tuple[str, str, float, float] | None,
     model: str | None,
+    alpha: float | None,
+    beta: float | None,
 ) -> None:
     """The rating list of a tournament or the whole store, or a test of two.
 
@@ -66,14 +57,13 @@ def ratings(
     fixed = dict(_anchor(words) for words in anchors)
     if fixed and system != "ml":
         raise click.UsageError("--anchor is for --system ml")
-    if sprt is None and model is not None:
-        raise click.UsageError("--sprt-model belongs to --sprt")
+    test = asked_test(sprt, model, alpha, beta)
     if sprt is not None and (fixed or system != "ml"):
         raise click.UsageError("--sprt makes no list: leave out --anchor and --system")
     with open_store(db, change=system != "ml") as store:
         log = None if everything else chosen(store, name, edition)
-        if sprt is not None:
-            _tell_test(store, log, sprt, model or "logistic", as_json=as_json, as_csv=as_csv)
+        if sprt is not None and test is not None:
+            tell_test(store, log, sprt[:2], test, as_json=as_json, as_csv=as_csv)
             return
         if log is not None:
             _refuse_strangers(fixed, log)
@@ -93,37 +83,6 @@ def ratings(
             known = tell.of_tournament(log, known)
         sheet = sheets.incremental(f"{tell.SYSTEM_NAMES[system]} · {title}", known)
         show(sheet, as_json=as_json, as_csv=as_csv, value={"list": [dict(row) for row in sheet.rows], "model": system})
-
-
-def _tell_test(
-    store: Store,
-    log: TournamentLog | None,
-    sprt: tuple[str, str, float, float],
-    model: str,
-    *,
-    as_json: bool,
-    as_csv: bool,
-) -> None:
-    from enginetour.ratings.matchtest import match_test
-    from enginetour.ratings.sequential import Sprt
-    from enginetour.reports import sprt as sheets
-    from enginetour.store.meetings import meetings
-
-    one, other, elo0, elo1 = sprt
-    try:
-        test = Sprt(elo0, elo1, model)  # type: ignore[arg-type]  # click has checked the model
-    except ValueError as error:
-        raise click.UsageError(f"--sprt: {error}") from None
-    met = meetings(store, one, other, tournament=None if log is None else log.id)
-    found = match_test(test, met.games)
-    title = "all tournaments" if log is None else log.title
-    if as_csv:
-        show(sheets.line((one, other), found), as_json=False, as_csv=True)
-        return
-    several = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
-    value = {"engines": [one, other], "versions": [list(v) for v in met.versions], **found.to_json()}
-    sheet = sheets.story(f"{one} against {other} · {title}", (one, other), found, several)
-    show(sheet, as_json=as_json, as_csv=False, value=value)
 
 
 def _refuse_strangers(fixed: dict[str, float], log: TournamentLog) -> None:

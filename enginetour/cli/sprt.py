@@ -1,0 +1,83 @@
+"""`--sprt`: the sequential test of two engines over the games they have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from enginetour.cli.common import show
+
+if TYPE_CHECKING:
+    from enginetour.ratings.sequential import Sprt
+    from enginetour.store.log import TournamentLog
+    from enginetour.store.tournaments import Store
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Asked = tuple[str, str, float, float]  # engine, opponent, elo0, elo1
+
+
+def sprt_options(command: Command) -> Command:
+    """The options of a test: `sprt`, `model`, `alpha`, `beta`, all None where they are not given."""
+    options = (
+        click.option(
+            "--sprt",
+            type=(str, str, float, float),
+            metavar="A B ELO0 ELO1",
+            help="No list: is A nearer ELO1 above B than ELO0? W/D/L, pairs, LLR, Elo, LOS, nElo.",
+        ),
+        click.option(
+            "--sprt-model",
+            "model",
+            type=click.Choice(["logistic", "normalized", "bayesian"]),
+            help="What ELO0 and ELO1 are: Elo (default), nElo, BayesElo.",
+        ),
+        click.option("--alpha", type=float, metavar="P", help="Chance of H1 when ELO0 is true, 0.05 unless told."),
+        click.option("--beta", type=float, metavar="P", help="Chance of H0 when ELO1 is true, 0.05 unless told."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def asked_test(sprt: Asked | None, model: str | None, alpha: float | None, beta: float | None) -> Sprt | None:
+    """The test that was asked for, None without ``--sprt``; UsageError where it cannot be made."""
+    for word, value in (("--sprt-model", model), ("--alpha", alpha), ("--beta", beta)):
+        if sprt is None and value is not None:
+            raise click.UsageError(f"{word} belongs to --sprt")
+    if sprt is None:
+        return None
+    from enginetour.ratings.sequential import ERROR, Sprt
+
+    errors = (ERROR if alpha is None else alpha, ERROR if beta is None else beta)
+    try:
+        return Sprt(*sprt[2:], model or "logistic", *errors)  # type: ignore[arg-type]  # click has checked the model
+    except ValueError as error:
+        raise click.UsageError(f"--sprt: {error}") from None
+
+
+def tell_test(
+    store: Store, log: TournamentLog | None, engines: tuple[str, str], test: Sprt, *, as_json: bool, as_csv: bool
+) -> None:
+    """The test over the games of two engines in one tournament, or in the whole store without `log`.
+
+    Pairs are looked at in the order of the schedule, as a match under the test looks at them: where games run side by
+    side, the order in which they end favours the short ones.
+    """
+    from enginetour.ratings.matchtest import match_test
+    from enginetour.reports import sprt as sheets
+    from enginetour.store.meetings import meetings
+
+    one, other = engines
+    met = meetings(store, one, other, tournament=None if log is None else log.id)
+    scheduled = sorted(met.games, key=lambda game: game[0])
+    found = match_test(test, scheduled)
+    title = "all tournaments" if log is None else log.title
+    if as_csv:
+        show(sheets.line(engines, found), as_json=False, as_csv=True)
+        return
+    several = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
+    value = {"engines": [one, other], "versions": [list(v) for v in met.versions], **found.to_json()}
+    sheet = sheets.story(f"{one} against {other} · {title}", engines, found, several)
+    show(sheet, as_json=as_json, as_csv=False, value=value)
