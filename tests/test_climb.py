@@ -8,10 +8,10 @@ COUNTS = {("A", "B"): (5, 3, 2), ("B", "A"): (1, 4, 2), ("B", "C"): (6, 2, 2), (
 
 
 @pytest.mark.parametrize("model", ["logistic", "davidson", "raokupper"])
-@pytest.mark.parametrize("draws", [{}, {("C", "D"): (1, 0, 1)}])
-def test_the_gradient_alone(model: ModelName, draws: dict[tuple[str, str], tuple[int, int, int]]) -> None:
+@pytest.mark.parametrize("more", [{}, {("C", "D"): (1, 0, 1)}])
+def test_the_gradient_alone(model: ModelName, more: dict[tuple[str, str], tuple[int, int, int]]) -> None:
     """Without the curvature the same gradient comes out, anywhere, and it is the slope of the height."""
-    problem = fit({**COUNTS, **draws}, model=model, prior=GaussianPrior(300.0, 0.0), advantage="fit").problem
+    problem = fit({**COUNTS, **more}, model=model, prior=GaussianPrior(300.0, 0.0), advantage="fit").problem
     at = np.linspace(-0.4, 0.9, len(problem.pairs.names) + 2)
     gradient = problem.gradient(at)
     assert gradient == pytest.approx(problem.slopes(at)[0], rel=1e-12, abs=1e-12)

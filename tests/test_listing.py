@@ -214,3 +214,17 @@ def test_bubble_order_of_nobody() -> None:
     assert bubble_rating_order([], [], {}) == ()
     with pytest.raises(ValueError, match="stranger"):
         bubble_rating_order(["a"], [], {("a", "stranger"): (1, 0, 0)})
+
+
+def test_errors_by_opening_pairs() -> None:
+    """One ratio for the whole list, told with it; a game outside the pairs keeps its own error, ratings stay."""
+    counts = {("A", "B"): (40, 40, 20), ("B", "A"): (40, 40, 20), ("X", "Y"): (60, 40, 50), ("Y", "X"): (20, 20, 10)}
+    plain = rating_list(counts)
+    made = rating_list(counts, openings={("A", "B"): (0, 10, 80, 10, 0)})
+    seen, variance = 20 * 0.25, 2 * 0.6 / 4
+    factor = ((seen + 20 * variance) / (119 * variance)) ** 0.5
+    assert f"errors by opening pairs: {factor:.2f} x those of single games, 100 pairs" in made.caption
+    for name, expected in (("A", factor), ("X", 1.0)):
+        assert row(made, name).plus == pytest.approx((row(plain, name).plus or 0) * expected, rel=2e-2)
+        assert row(made, name).rating == row(plain, name).rating
+    assert rating_list(counts, openings={}) == plain

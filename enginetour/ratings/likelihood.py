@@ -19,6 +19,7 @@ from enginetour.ratings.climb import Problem, Undetermined, identified, summit
 from enginetour.ratings.connectivity import groups
 from enginetour.ratings.curvature import Curvature
 from enginetour.ratings.models import MODELS
+from enginetour.ratings.openingpairs import Dependence
 from enginetour.ratings.pairs import Counts, Index, Pairs, Vector, pairs_of
 from enginetour.ratings.priors import GaussianPrior, Prior, VirtualDraws, belief_of, with_virtual_draws
 
@@ -45,6 +46,7 @@ class Fit:
     scale: float
     residual: float  # largest distance from the score equations, points per engine
     steps: int
+    dependence: Dependence | None = None  # of games that share an opening; None: all are taken as independent
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Literal
 
 from enginetour.errors import InputRefused
 from enginetour.ratings.connectivity import groups, pools, unbeaten, winless
 from enginetour.ratings.likelihood import ELO_SCALE, Fit, ModelName, Undetermined, fit
+from enginetour.ratings.openingpairs import Dependence, OpeningPairs, Openings, Surprise, opening_pairs
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
 from enginetour.ratings.priors import GaussianPrior, Prior, VirtualDraws
 from enginetour.ratings.rows import DENSE_ERRORS, NOT_ASKED, SHARED, Row, rows_of, shown
+from enginetour.ratings.sandwich import surprise_of
 from enginetour.ratings.uncertainty import FEW_GAMES
 
 __all__ = ["RatingList", "Row", "Unrated", "bubble_rating_order", "rating_list"]
@@ -88,6 +90,7 @@ def rating_list(
     mean: float | None = None,
     names: Collection[str] = (),
     errors_for: Collection[str] | None = None,
+    openings: Openings | None = None,
     skipped: int = 0,
 ) -> RatingList:
     """Rate every pool apart, centred on `mean` (0) unless anchors or the prior's own means give the level.
@@ -96,7 +99,7 @@ def rating_list(
     `none`: mutually reachable groups are rated apart, and whoever is alone in its group gets no rating.
     `advantage`, `draw` and what priors say are in the model's own points. `names` adds engines that may have no
     games; `errors_for` are those with errors in a pool of more than 4,000; `skipped` games were left out by whoever
-    counted.
+    counted. `openings` tells which of the counted games came in pairs on one opening: errors go by their pair scores.
     """
     pairs = pairs_of(counts, names)
     terms = _Terms(model, anchors or {}, scale, mean)
@@ -104,30 +107,30 @@ def rating_list(
         raise InputRefused("a list has anchors or a mean, not both", step="leave one out")
     if strangers := sorted(set(terms.anchors) - set(pairs.names)):
         raise InputRefused(f"anchor {strangers[0]} is not among the rated", step="name an engine that has games")
-    rows: list[Row] = []
-    parts: list[tuple[str, ...]] = []
     told: list[str] = []
     alone: list[Unrated] = []
     residual, adv, drawn = 0.0, advantage, draw
-    worth: list[float] = []
     found = pools(pairs)
     if len(found) > 1:
         told.append(f"{len(found)} pools without a common game: nothing compares across them")
+    rated: list[tuple[Fit, Prior | None]] = []
     for part, belief in _units(pairs, found, prior, terms, told):
-        inside = pairs.within(part)
         if len(part) == 1:
             alone.append(Unrated(part[0], _alone(part[0], pairs)))
             continue
-        fitted = _fit(inside, belief, adv, drawn, terms, told)
+        fitted = _fit(pairs.within(part), belief, adv, drawn, terms, told)
         adv = fitted.advantage  # the first unit is the largest; the others lean on its advantage and draws
         drawn = fitted.draw or "fit"
         residual = max(residual, fitted.residual)
-        parts.append(part)
-        seen = shown(fitted, belief, mean)
-        rows += rows_of(fitted, belief, len(parts), seen, errors_for)
-        if not worth:
-            told += _points(fitted, seen.point)
-        worth.append(seen.point)
+        if not rated:
+            told += _points(fitted, shown(fitted, belief, mean).point)
+        rated.append((fitted, belief))
+    if openings:
+        rated = _paired(rated, opening_pairs(openings, pairs.names), told)
+    rows: list[Row] = []
+    for number, (fitted, belief) in enumerate(rated, 1):
+        rows += rows_of(fitted, belief, number, shown(fitted, belief, mean), errors_for)
+    point = shown(*rated[0], mean).point if rated else 1.0
     if any("bounds" in remark for row in rows for remark in row.remarks):
         told.append(f"profile bounds where an engine has fewer than {FEW_GAMES} games or an extreme score")
     if any(NOT_ASKED in row.remarks for row in rows):
@@ -137,9 +140,9 @@ def rating_list(
     return RatingList(
         rows=tuple(rows),
         unrated=(*alone, *(Unrated(name, "no games") for name in idle)),
-        pools=tuple(parts),
+        pools=tuple(fitted.names for fitted, _ in rated),
         caption=tuple(told),
-        white_advantage=0.0 if adv == "fit" else adv * (worth[0] if worth else 1.0),
+        white_advantage=0.0 if adv == "fit" else adv * point,
         draw_rate=float(pairs.draws.sum()) / games if games else None,
         residual=residual,
         anchors=tuple(sorted(terms.anchors.items())),
@@ -147,7 +150,7 @@ def rating_list(
         skipped=skipped,
         model=model,
         draw_parameter=None if drawn == "fit" else drawn,
-        point=worth[0] if worth else 1.0,
+        point=point,
     )
 
 
@@ -202,6 +205,21 @@ def _units(
                 if which:
                     told.append(f"{word}: {', '.join(which)}")
             yield pool, GaussianPrior(sd)
+
+
+def _paired(
+    rated: list[tuple[Fit, Prior | None]], couples: OpeningPairs, told: list[str]
+) -> list[tuple[Fit, Prior | None]]:
+    """The fits with one ratio of variances for the whole list: single pools and engines have too few pairs."""
+    inside = [couples.within(fitted.names) for fitted, _ in rated]
+    surprise = sum((surprise_of(fitted, own) for (fitted, _), own in zip(rated, inside, strict=True)), Surprise())
+    if not surprise.pairs:
+        return rated
+    told.append(surprise.told)
+    return [
+        (replace(fitted, dependence=Dependence(surprise.ratio, own.in_rows(fitted.problem.pairs))), belief)
+        for (fitted, belief), own in zip(rated, inside, strict=True)
+    ]
 
 
 def _told(parts: tuple[tuple[str, ...], ...]) -> str:

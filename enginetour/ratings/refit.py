@@ -124,4 +124,5 @@ def _moved(last: Fit, problem: Problem, at: Vector, residual: float, steps: int)
         draw=problem.model.told(float(at[-1]), last.unit) if last.draw_fitted else last.draw,
         residual=residual,
         steps=steps,
+        dependence=None,  # which games were paired is not followed
     )

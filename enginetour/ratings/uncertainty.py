@@ -1,14 +1,14 @@
 """How sure a likelihood list is: covariance, errors, likelihood of superiority, bounds where few games speak.
 
 davidson and raokupper know draws: C = H^-1. In the logistic model draws narrow the errors, so the inverse curvature
-is wrapped around the variance games with draws really have (the sandwich C = H^-1 V H^-1). Errors are against the
-pool's average, or against the anchors where there are some.
+is wrapped around the variance games with draws really have (the sandwich C = H^-1 V H^-1), and in all models around
+that of opening pairs where they are known. Errors are against the pool's average, or against the anchors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import sqrt
 from statistics import NormalDist
@@ -17,10 +17,9 @@ from typing import Protocol
 import numpy as np
 
 from enginetour.ratings.bounds import CLOSE_OPPONENTS, EXTREME_SCORE, NORMAL_95, profile
-from enginetour.ratings.curvature import Curvature
 from enginetour.ratings.likelihood import Fit
-from enginetour.ratings.models import chance
-from enginetour.ratings.pairs import Pairs, Vector
+from enginetour.ratings.pairs import Vector
+from enginetour.ratings.sandwich import Middle, draw_rate, middle_of
 
 __all__ = ["EXTREME_SCORE", "FEW_GAMES", "NORMAL_95", "Errors", "ErrorsOnRequest", "Uncertain", "errors_of"]
 
@@ -87,11 +86,11 @@ class ErrorsOnRequest:
     """The same, one solution of the equations for each number asked: for pools whose square arrays are too large."""
 
     fit: Fit
-    _spread: Curvature | None = field(init=False)
+    _middle: Middle | None = field(init=False)
     _known: dict[int, float] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_spread", _spread(self.fit) if self.fit.model == "logistic" else None)
+        object.__setattr__(self, "_middle", middle_of(self.fit))
 
     def sd_of(self, place: int) -> float:
         """Of a rating in points."""
@@ -128,8 +127,8 @@ class ErrorsOnRequest:
 
     def _sd(self, direction: Vector) -> float:
         response = self.fit.curvature.solve_exactly(direction)
-        square = direction @ response if self._spread is None else response @ self._spread.times(response)
-        return sqrt(max(0.0, float(square))) * self.fit.unit
+        square = float(direction @ response) if self._middle is None else self._middle.square(response)
+        return sqrt(max(0.0, square)) * self.fit.unit
 
 
 def errors_of(fit: Fit) -> Errors:
@@ -138,8 +137,9 @@ def errors_of(fit: Fit) -> Errors:
     inverse = fit.curvature.inverse()
     if not fit.fixed:
         inverse[:count] -= inverse[:count].mean(axis=0)
-    if fit.model == "logistic":
-        covariance = inverse @ _spread(fit).matrix() @ inverse.T
+    middle = middle_of(fit)
+    if middle is not None:
+        covariance = inverse @ middle.matrix() @ inverse.T
     else:
         covariance = inverse.copy()
         if not fit.fixed:
@@ -159,7 +159,7 @@ def errors_of(fit: Fit) -> Errors:
         plain,
         advantage_sd=None if spreads[0] is None else spreads[0] * fit.unit,
         draw_sd=None if spreads[1] is None else spreads[1] * draw_unit,
-        draw_rate=_draw_rate(fit),
+        draw_rate=draw_rate(fit),
     )
 
 
@@ -176,56 +176,3 @@ def _near(fit: Fit, place: int) -> Sequence[int]:
     met[list(fit.fixed)] = 0
     close = np.argsort(-met, kind="stable")[: min(CLOSE_OPPONENTS, int((met > 0).sum()))]
     return [place, *close.tolist()]
-
-
-def _spread(fit: Fit) -> Curvature:
-    """The curvature with the variance of a game with draws in place of p (1-p)."""
-    share = chance(fit.problem.gaps(fit.at))
-    pairs = fit.problem.pairs
-    narrowed = pairs.games * (share * (1 - share) - expected_draws(share, draw_rate_of_equals(pairs, share)) / 4)
-    return replace(fit.curvature, rows=narrowed, level_free=False)
-
-
-def _draw_rate(fit: Fit) -> float:
-    """Between equals without White's advantage."""
-    if fit.model == "logistic":
-        return draw_rate_of_equals(fit.problem.pairs, chance(fit.problem.gaps(fit.at)))
-    draw = float(fit.at[-1])
-    return float(np.exp(draw) / (2 + np.exp(draw)) if fit.model == "davidson" else np.tanh(draw / 2))
-
-
-def expected_draws(share: Vector, draw_rate: float) -> Vector:
-    """Draw probability at each expected score, by the relation of Davidson 1970; `draw_rate` is that of equals."""
-    even = share * (1 - share)
-    if not draw_rate:
-        return np.zeros_like(even)
-    bend = (1 - 2 * draw_rate) / draw_rate**2
-    draws: Vector = 4 * even / (1 + np.sqrt(np.maximum(0.0, 1 + 4 * bend * even)))
-    return draws
-
-
-def draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
-    """The rate at which the expected number of draws is the one counted; bisection with secants (Illinois).
-
-    At most that of nothing but draws, a win and a loss imagined: else ratings would be certain.
-    """
-    games, target = float(pairs.games.sum()), float(pairs.draws.sum())
-    most = games / (games + 2)
-
-    def excess(rate: float) -> float:
-        return float(pairs.games @ expected_draws(share, rate)) - target
-
-    low, high, below, above = 0.0, most, -target, excess(most)
-    if target <= 0 or above <= 0:
-        return 0.0 if target <= 0 else most
-    side = 0
-    while high - low > 1e-13:
-        rate = (low * above - high * below) / (above - below)
-        found = excess(rate)
-        if abs(found) <= 1e-12 * games:
-            return rate
-        if found > 0:
-            high, above, below, side = rate, found, below / 2 if side > 0 else below, 1
-        else:
-            low, below, above, side = rate, found, above / 2 if side < 0 else above, -1
-    return (low + high) / 2
