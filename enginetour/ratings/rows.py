@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from math import log10
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import InitVar, dataclass, replace
+from math import isnan, log10
+from typing import NamedTuple
 
+import numpy as np
+
+from enginetour.ratings.ground import Ground, Shown
 from enginetour.ratings.likelihood import Fit
+from enginetour.ratings.opposition import variety
 from enginetour.ratings.pairs import Vector
 from enginetour.ratings.priors import GaussianPrior, PhantomDraws, Prior, told
 from enginetour.ratings.uncertainty import (
@@ -14,18 +19,30 @@ from enginetour.ratings.uncertainty import (
     FEW_GAMES,
     NORMAL_95,
     ErrorsOnRequest,
-    Uncertain,
     errors_of,
 )
 
 SHARED = 6  # digits behind the point; closer ratings share a rank
 DENSE_ERRORS = 4000  # engines; above, one number of a square array takes 128 MB and all of them minutes
-NOT_ASKED = "error on request"
+NOT_ASKED, ANCHOR, TOO_FEW = "error on request", "anchor", "too few games"
+FEW, EXTREME = "few games: profile bounds", "extreme score: profile bounds"
+_OF_BOUNDS = {NOT_ASKED, ANCHOR, TOO_FEW, FEW, EXTREME}
+
+
+class _Grounded:
+    """Room for the ground beside the fields: neither compared nor written out with them."""
+
+    __slots__ = ("_ground",)
+    _ground: Ground | None
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One engine. `plus` and `minus` are the 95 % bounds' distances, None when nothing can be said; ranks per pool."""
+class Row(_Grounded):
+    """One engine. `plus` and `minus` are the 95 % bounds' distances, None when nothing can be said; ranks per pool.
+
+    `error` is half of what they span. `opponents_error` is the opponents' average error as in Ordo's list: an anchor
+    has 0. `diversity` is how many opponents met equally often would be as mixed (exp of the entropy; Ordo's manual).
+    """
 
     rank: int
     name: str
@@ -42,14 +59,27 @@ class Row:
     los: float | None  # against the next of the pool
     pool: int  # from 1
     remarks: tuple[str, ...] = ()
+    error: float | None = None
+    opponents_error: float | None = None  # None where an opponent has none
+    opponent_count: int | None = None
+    diversity: float | None = None
+    rests_on: InitVar[Ground | None] = None
+
+    def __post_init__(self, rests_on: Ground | None) -> None:
+        object.__setattr__(self, "_ground", rests_on)
+
+    @property
+    def ground(self) -> Ground | None:
+        """None for a row that was made by hand."""
+        return self._ground
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shown:
-    """A fit as people read it. `point` is what the fit's points are multiplied with."""
+class Bounds(NamedTuple):
+    """Distances down and up from a rating in the fit's points, and what to say about them."""
 
-    ratings: Vector
-    point: float
+    minus: float | None
+    plus: float | None
+    remarks: tuple[str, ...] = ()
 
 
 def shown(fitted: Fit, prior: Prior | None, mean: float | None) -> Shown:
@@ -75,8 +105,13 @@ def rows_of(fitted: Fit, prior: Prior | None, pool: int, seen: Shown, asked: Col
     """The pool's rows, best first. In a pool too large for all errors only those `asked` for have some."""
     pairs, ratings = fitted.pairs, seen.ratings
     large = len(fitted.names) > DENSE_ERRORS
-    errors: Uncertain = ErrorsOnRequest(fitted) if large else errors_of(fitted)
-    wanted = set(asked or ()) if large else set(fitted.names)
+    errors = ErrorsOnRequest(fitted) if large else errors_of(fitted)
+    wanted = frozenset(asked or ()) if large else frozenset(fitted.names)
+    ground = Ground(fitted, seen, errors, wanted)
+    bounds = bounds_in(ground)
+    halves = half_widths(ground, bounds)
+    around = around_opponents(fitted, halves)
+    met, diversity = variety(pairs)
     level = float(ratings.mean())
     opponents = pairs.per_engine(pairs.games * ratings[pairs.black], pairs.games * ratings[pairs.white]) / pairs.played
     order = sorted(range(len(ratings)), key=lambda place: (-round(float(ratings[place]), SHARED), place))
@@ -85,18 +120,16 @@ def rows_of(fitted: Fit, prior: Prior | None, pool: int, seen: Shown, asked: Col
         rating, name = round(float(ratings[place]), SHARED), fitted.names[place]
         rank, last = (rank if rating == last else position), rating
         won, drawn, lost = (int(column[place]) for column in pairs.record)
-        games = won + drawn + lost
-        score = (won + drawn / 2) / games
-        minus, plus, remarks = _bounds(errors, fitted, place, games, score, wanted=name in wanted)
+        score = (won + drawn / 2) / (won + drawn + lost)
         following = order[position] if position < len(order) else None
         compared = following is not None and name in wanted and not fitted.fixed >= {place, following}
-        yield Row(
+        row = Row(
             rank=rank,
             name=name,
             rating=float(ratings[place]),
-            plus=None if plus is None else plus * seen.point,
-            minus=None if minus is None else minus * seen.point,
-            games=games,
+            plus=None,
+            minus=None,
+            games=won + drawn + lost,
             score=score,
             wins=won,
             draws=drawn,
@@ -105,24 +138,68 @@ def rows_of(fitted: Fit, prior: Prior | None, pool: int, seen: Shown, asked: Col
             performance=float(opponents[place]) + fitted.scale * log10(score / (1 - score)) if 0 < score < 1 else None,
             los=errors.los(place, following) if compared and following is not None else None,
             pool=pool,
-            remarks=(*_rests_on(fitted, prior, place, score, level, seen.point), *remarks),
+            remarks=_rests_on(fitted, prior, place, score, level, seen.point),
+            opponent_count=int(met[place]),
+            diversity=float(diversity[place]),
         )
+        yield bounded(row, ground, bounds[place], float(halves[place]), float(around[place]))
 
 
-def _bounds(
-    errors: Uncertain, fitted: Fit, place: int, games: int, score: float, *, wanted: bool
-) -> tuple[float | None, float | None, tuple[str, ...]]:
-    """Distances down and up, and what to say about them."""
-    if place in fitted.fixed:
-        return None, None, ("anchor",)
-    if not wanted:
-        return None, None, (NOT_ASKED,)
+def bounded(row: Row, ground: Ground, bounds: Bounds, half: float, around: float) -> Row:
+    """The row with these bounds in place of its own; `half` and `around` are nan where there is none."""
+    point = ground.shown.point
+    return replace(
+        row,
+        plus=None if bounds.plus is None else bounds.plus * point,
+        minus=None if bounds.minus is None else bounds.minus * point,
+        error=None if bounds.plus is None else half,
+        opponents_error=None if isnan(around) else around,
+        remarks=(*(each for each in row.remarks if each not in _OF_BOUNDS), *bounds.remarks),
+        rests_on=ground,
+    )
+
+
+def bounds_in(ground: Ground) -> list[Bounds]:
+    """Of every engine, in the order of the fit's names."""
+    played, scored = ground.fit.pairs.played, ground.fit.pairs.scored
+    return [
+        _bounds(ground, place, float(games), float(points / games))
+        for place, (games, points) in enumerate(zip(played, scored, strict=True))
+    ]
+
+
+def half_widths(ground: Ground, bounds: list[Bounds]) -> Vector:
+    """Half of what each engine's bounds span, in shown points: 0 for an anchor, nan where there are none."""
+    point, fixed = ground.shown.point, ground.fit.fixed
+    halves = [
+        np.nan if each.plus is None or each.minus is None else (each.plus + each.minus) / 2 * point for each in bounds
+    ]
+    return np.array([0.0 if place in fixed else half for place, half in enumerate(halves)])
+
+
+def around_opponents(fitted: Fit, halves: Vector) -> Vector:
+    """The average error of each engine's opponents over its games; nan where one has none."""
+    pairs = fitted.pairs
+    sums = pairs.per_engine(pairs.games * halves[pairs.black], pairs.games * halves[pairs.white])
+    return np.asarray(sums / pairs.played, dtype=np.float64)
+
+
+def grounds_of(rows: Iterable[Row]) -> dict[int, Ground]:
+    """What the pools rest on, by their number."""
+    return {row.pool: row.ground for row in rows if row.ground is not None}
+
+
+def _bounds(ground: Ground, place: int, games: float, score: float) -> Bounds:
+    if place in ground.fit.fixed:
+        return Bounds(None, None, (ANCHOR,))
+    if ground.fit.names[place] not in ground.wanted:
+        return Bounds(None, None, (NOT_ASKED,))
     if games >= FEW_GAMES and EXTREME_SCORE <= score <= 1 - EXTREME_SCORE:
-        return (error := NORMAL_95 * errors.sd_of(place)), error, ()
-    bounds = errors.bounds(place)
+        return Bounds(error := NORMAL_95 * ground.errors.sd_of(place), error)
+    bounds = ground.errors.bounds(place)
     if bounds is None:
-        return None, None, ("too few games",)
-    return *bounds, ("few games: profile bounds" if games < FEW_GAMES else "extreme score: profile bounds",)
+        return Bounds(None, None, (TOO_FEW,))
+    return Bounds(*bounds, (FEW if games < FEW_GAMES else EXTREME,))
 
 
 def _rests_on(

@@ -1,0 +1,129 @@
+"""Whom an engine met: how many, how evenly, and what the list says of each of its pairings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import log10
+
+import numpy as np
+
+from enginetour.ratings.ground import Ground
+from enginetour.ratings.likelihood import Fit
+from enginetour.ratings.models import chance
+from enginetour.ratings.pairs import Index, Pairs, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """One pairing, from the engine's side. `gap` is the list's, `expected` and `performance` are as for a score.
+
+    None is what cannot be given: anything but the score between engines rated apart, a performance at 0 or 100 %,
+    errors between anchors or in a pool too large for them.
+    """
+
+    opponent: str
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    gap: float | None = None
+    sd: float | None = None  # of the gap
+    expected: float | None = None
+    performance: float | None = None
+    los: float | None = None
+
+    @property
+    def score(self) -> float:
+        """Share of the points."""
+        return (self.wins + self.draws / 2) / self.games
+
+
+def variety(pairs: Pairs) -> tuple[Index, Vector]:
+    """How many opponents each engine has, and how many met equally often would be as mixed: exp of the entropy.
+
+    Source: Ordo's manual, columns 13 and 14. 0 without games.
+    """
+    count = len(pairs.names)
+    low, high = np.minimum(pairs.white, pairs.black), np.maximum(pairs.white, pairs.black)
+    met, row = np.unique(low * count + high, return_inverse=True)
+    games = np.bincount(row, pairs.games, len(met))
+    one, other = np.divmod(met, max(1, count))
+    surprise = np.zeros(count)
+    for end in (one, other):
+        share = games / pairs.played[end]
+        surprise -= np.bincount(end, share * np.log(share), count)
+    opponents = np.bincount(one, minlength=count) + np.bincount(other, minlength=count)
+    return opponents.astype(np.intp), np.where(opponents > 0, np.exp(surprise), 0.0)
+
+
+def opposition(pairs: Pairs, grounds: list[Ground]) -> Iterator[tuple[str, tuple[Against, ...]]]:
+    """Every engine of `pairs` with its opponents, by name; `grounds` are the pools that were rated."""
+    count, rows = len(pairs.names), len(pairs.white)
+    ends = np.concatenate((pairs.white, pairs.black))
+    others = np.concatenate((pairs.black, pairs.white))
+    order = np.lexsort((others, ends))
+    starts = np.searchsorted(ends[order], np.arange(count + 1))
+    home = {name: (ground, place) for ground in grounds for place, name in enumerate(ground.fit.names)}
+    for engine, name in enumerate(pairs.names):
+        mine = order[starts[engine] : starts[engine + 1]]
+        yield name, tuple(_pairings(pairs, mine % rows, mine < rows, others[mine], home, name))
+
+
+def _pairings(
+    pairs: Pairs,
+    rows: Index,
+    as_white: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
+    others: Index,
+    home: dict[str, tuple[Ground, int]],
+    name: str,
+) -> Iterator[Against]:
+    wins = np.where(as_white, pairs.wins[rows], pairs.losses[rows])
+    losses = np.where(as_white, pairs.losses[rows], pairs.wins[rows])
+    draws, games = pairs.draws[rows], pairs.games[rows]
+    first = np.flatnonzero(np.r_[True, others[1:] != others[:-1]]) if len(others) else np.zeros(0, dtype=np.intp)
+    for start, end in zip(first, [*first[1:], len(others)], strict=True):
+        part = slice(int(start), int(end))
+        opponent = pairs.names[others[start]]
+        won, drawn, lost = (int(column[part].sum()) for column in (wins, draws, losses))
+        met = Against(opponent, won + drawn + lost, won, drawn, lost)
+        ground, place = home.get(name, (None, 0))
+        there, other = home.get(opponent, (None, 0))
+        if ground is None or ground is not there:
+            yield met
+        else:
+            whites = float(games[part][as_white[part]].sum())
+            yield _rated(met, ground, place, other, whites)
+
+
+def _rated(met: Against, ground: Ground, place: int, other: int, whites: float) -> Against:
+    """With what the pool's fit says; `whites` of the games the engine had White."""
+    fit, ratings = ground.fit, ground.shown.ratings
+    ahead = float(fit.at[place] - fit.at[other])
+    white, black = _expected(fit, np.array([ahead + fit.at[-2], ahead - fit.at[-2]])).tolist()
+    certain = fit.fixed >= {place, other}
+    asked = not certain and {fit.names[place], fit.names[other]} & ground.wanted
+    score = met.score
+    return Against(
+        met.opponent,
+        met.games,
+        met.wins,
+        met.draws,
+        met.losses,
+        gap=float(ratings[place] - ratings[other]),
+        sd=ground.errors.difference_sd(place, other) * ground.shown.point if asked else None,
+        expected=(whites * white + (met.games - whites) * black) / met.games,
+        performance=float(ratings[other]) + fit.scale * log10(score / (1 - score)) if 0 < score < 1 else None,
+        los=ground.errors.los(place, other) if asked else None,
+    )
+
+
+def _expected(fit: Fit, gaps: Vector) -> Vector:
+    """Share of the points at each gap in natural units, by the fit's model."""
+    draw = float(fit.at[-1])
+    if fit.model == "raokupper":
+        return np.asarray((chance(gaps - draw) + chance(gaps + draw)) / 2)
+    if fit.model == "davidson":
+        win, loss = np.exp(gaps / 2), np.exp(-gaps / 2)
+        return np.asarray((win + np.exp(draw) / 2) / (win + np.exp(draw) + loss))
+    return np.asarray(chance(gaps))
