@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
@@ -24,7 +23,7 @@ class Moment:
 
     game: int
     imported: int
-    at: float = math.inf
+    at: float
 
     def standing(self) -> ColumnElement[bool]:
         """The condition on rows of games: there by then, with a result that stood."""
@@ -39,7 +38,8 @@ class Moment:
 def moment_of(connection: Connection, words: str | None) -> Moment:
     """Now for None; else the end of a day, a time, or just after a game. UsageRefused for anything else."""
     if words is None:
-        return Moment(_newest(connection, GAMES), _newest(connection, IMPORTED_GAMES))
+        at = connection.execute(select(func.max(EVENTS.c.at))).scalar() or 0.0
+        return Moment(_newest(connection, GAMES), _newest(connection, IMPORTED_GAMES), at)
     if found := _GAME.fullmatch(words.strip()):
         return _after_game(connection, int(found[1]))
     at = _time(words.strip())

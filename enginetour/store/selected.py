@@ -59,11 +59,17 @@ class Selection:
         return int(self.pairs.games.sum())
 
 
-def selected(store: Store, definition: ListDefinition, as_of: str | Moment | None = None) -> Selection:
-    """The games of a list now or at a moment: a day, a time, or ``game N``; UsageRefused for another one."""
+def selected(
+    store: Store, definition: ListDefinition, as_of: str | Moment | None = None, *, names_of_today: bool = False
+) -> Selection:
+    """The games of a list now or at a moment: a day, a time, or ``game N``; UsageRefused for another one.
+
+    Engines have the names that told their versions apart at that moment, unless `names_of_today` are wanted.
+    """
     with store.database.reading() as connection:
         moment = as_of if isinstance(as_of, Moment) else moment_of(connection, as_of)
-        named = named_versions(connection, definition, moment if as_of is not None else None)
+        now = as_of is None or names_of_today
+        named = named_versions(connection, definition, None if now else moment)
         if as_of is None and is_whole(definition):
             sums, left = _kept_sums(connection, definition)
         else:

@@ -1,0 +1,209 @@
+"""From a definition to its list: by likelihood with errors, or an incremental system folded over the games taken."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from heapq import merge
+from math import log10
+
+from sqlalchemy import Connection, select
+
+from enginetour.errors import UsageRefused
+from enginetour.model import Outcome
+from enginetour.ratings.base import RatedGame
+from enginetour.ratings.likelihood import ELO_SCALE
+from enginetour.ratings.listing import RatingList, rating_list
+from enginetour.ratings.pairs import Pairs
+from enginetour.ratings.rows import SHARED, Row
+from enginetour.store.cuts import cut_of
+from enginetour.store.definition import ListDefinition, prior_of
+from enginetour.store.lists import IncrementalSystem, system_named
+from enginetour.store.moments import Moment
+from enginetour.store.selected import Selection, selected
+from enginetour.store.tables import ENTRANTS, GAMES, IMPORTED_GAMES, IMPORTS
+from enginetour.store.timeclasses import bounds_told
+from enginetour.store.tournaments import Store
+from enginetour.tomlplace import near
+
+INCREMENTAL = "incremental: no error can be given; more games, surer ratings"
+
+
+def listed(
+    store: Store,
+    definition: ListDefinition,
+    as_of: str | Moment | None = None,
+    *,
+    errors_for: Collection[str] | None = None,
+) -> RatingList:
+    """The list now or as of a moment; refuses as `selected` does, and an anchor that has no games in the list."""
+    return list_of(store, selected(store, definition, as_of), errors_for=errors_for)
+
+
+def list_of(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:
+    """The list of games that were selected."""
+    if selection.definition.system == "ml":
+        found = likelihood_list(selection, selection.pairs, errors_for=errors_for)
+    else:
+        found = _folded(store, selection)
+    return _best_of_families(found, selection) if selection.definition.best_of_family else found
+
+
+def likelihood_list(selection: Selection, pairs: Pairs, *, errors_for: Collection[str] | None = None) -> RatingList:
+    """Any counts on the terms of a selection's definition."""
+    terms = selection.definition
+    for anchor in terms.anchors:
+        if anchor not in pairs.names:
+            what = f"{anchor!r} has no games in this list{near(anchor, pairs.names[:50])}"
+            raise UsageRefused(what, place="anchor", step="name an engine that has")
+    found = rating_list(
+        pairs,
+        model=terms.model,
+        prior=prior_of(terms.prior),
+        anchors=terms.anchors,
+        advantage=terms.advantage,
+        scale=terms.scale,
+        mean=terms.average,
+        errors_for=errors_for,
+        skipped=sum(selection.left_out.values()),
+    )
+    return replace(found, caption=(*found.caption, *told(selection)))
+
+
+def told(selection: Selection) -> tuple[str, ...]:
+    """What a list says of its filter: the bounds of its time classes, and what was left out."""
+    classes = selection.definition.time_classes
+    words = [f"time classes: {bounds_told(classes)}"] if classes else []
+    if selection.left_out:
+        parts = ", ".join(f"{games:,} by {part}" for part, games in selection.left_out.items())
+        words.append(f"games left out: {parts}")
+    return tuple(words)
+
+
+def _best_of_families(found: RatingList, selection: Selection) -> RatingList:
+    """The first of each family in each pool. All games have counted; ranks are those among the shown.
+
+    The LOS against the next is kept where the next is still there, and no other can be told without a fit.
+    """
+    kept: list[Row] = []
+    seen: set[tuple[int, str]] = set()
+    following = dict(zip(found.rows, [*found.rows[1:], None], strict=True))
+    for row in found.rows:
+        family = (row.pool, selection.families[row.name])
+        if family not in seen:
+            seen.add(family)
+            kept.append(row)
+    shown = set(kept)
+    rows: list[Row] = []
+    place = 0
+    for row in kept:
+        last = rows[-1] if rows and rows[-1].pool == row.pool else None
+        place = place + 1 if last else 1
+        rank = last.rank if last and round(last.rating, SHARED) == round(row.rating, SHARED) else place
+        rows.append(replace(row, rank=rank, los=row.los if following[row] in shown else None))
+    words = f"the best of each family: {len(rows)} of {len(found.rows)} engines; the games of all count"
+    return replace(found, rows=tuple(rows), caption=(*found.caption, words))
+
+
+def _folded(store: Store, selection: Selection) -> RatingList:
+    """An incremental system over the selected games in the order of the log, imports where they came in."""
+    definition, pairs = selection.definition, selection.pairs
+    known = system_named(definition.system)
+    with store.database.reading() as connection:
+        names = {version: name for name, versions in selection.versions.items() for version in versions}
+        games = list(_games(connection, selection, names))
+        start = _brought(connection, names, known)
+    ratings = {name: start[name] for name in pairs.names if name in start}
+    ratings |= {event.engine: event.after for event in known.rate(games, definition.system_settings(), start)}
+    won, drawn, lost = pairs.record
+    row_of = {name: place for place, name in enumerate(pairs.names)}
+    opponents = _opponents(pairs, [ratings[name] for name in pairs.names])
+    rows: list[Row] = []
+    for place, name in enumerate(sorted(pairs.names, key=lambda name: (-round(ratings[name], SHARED), name)), 1):
+        at = row_of[name]
+        played = int(won[at] + drawn[at] + lost[at])
+        score = float(won[at] + drawn[at] / 2) / played
+        shared = rows and round(rows[-1].rating, SHARED) == round(ratings[name], SHARED)
+        rows.append(
+            Row(
+                rank=rows[-1].rank if shared else place,
+                name=name,
+                rating=ratings[name],
+                plus=None,
+                minus=None,
+                games=played,
+                score=score,
+                wins=int(won[at]),
+                draws=int(drawn[at]),
+                losses=int(lost[at]),
+                opponents=opponents[at],
+                performance=opponents[at] + ELO_SCALE * log10(score / (1 - score)) if 0 < score < 1 else None,
+                los=None,
+                pool=1,
+            )
+        )
+    games_taken = selection.games
+    return RatingList(
+        rows=tuple(rows),
+        unrated=(),
+        pools=(pairs.names,) if pairs.names else (),
+        caption=(INCREMENTAL, *told(selection)),
+        white_advantage=0.0,
+        draw_rate=float(pairs.draws.sum()) / games_taken if games_taken else None,
+        residual=0.0,
+        anchors=(),
+        games=games_taken,
+        skipped=sum(selection.left_out.values()),
+        model=definition.system,
+    )
+
+
+def _opponents(pairs: Pairs, ratings: list[float]) -> list[float]:
+    import numpy as np
+
+    met = np.array(ratings)
+    sums = pairs.per_engine(pairs.games * met[pairs.black], pairs.games * met[pairs.white])
+    return [float(average) for average in sums / pairs.played]
+
+
+def _games(connection: Connection, selection: Selection, names: Mapping[int, str]) -> Iterable[RatedGame]:
+    cut = cut_of(connection, selection.definition, selection.moment)
+    points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
+    own = select(GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome).where(
+        cut.games
+    )
+    read = (
+        select(
+            IMPORTS.c.after_game,
+            IMPORTED_GAMES.c.tournament,
+            IMPORTED_GAMES.c.white,
+            IMPORTED_GAMES.c.black,
+            IMPORTED_GAMES.c.half_points,
+            IMPORTED_GAMES.c.id,
+        )
+        .join(IMPORTS, IMPORTS.c.tournament == IMPORTED_GAMES.c.tournament)
+        .where(cut.imported)
+        .order_by(IMPORTS.c.after_game, IMPORTED_GAMES.c.id)
+    )
+    played = (
+        ((game, 0), white, black, points[outcome], tournament)
+        for game, tournament, white, black, outcome in connection.execute(own.order_by(GAMES.c.id))
+    )
+    brought = (
+        ((after, game), white, black, half_points, tournament)
+        for after, tournament, white, black, half_points, game in connection.execute(read)
+    )
+    for (game, _), white, black, half_points, tournament in merge(played, brought):
+        one, other = names.get(white), names.get(black)
+        if one is not None and other is not None and one != other:
+            yield RatedGame(one, other, half_points, game, str(tournament))
+
+
+def _brought(connection: Connection, names: Mapping[int, str], known: IncrementalSystem) -> dict[str, float]:
+    """What engines brought when they first entered, under the names of the list."""
+    rows = select(ENTRANTS.c.engine, ENTRANTS.c.rating).order_by(ENTRANTS.c.tournament, ENTRANTS.c.since)
+    first: dict[str, float | None] = {}
+    for row in connection.execute(rows):
+        if row.engine in names:
+            first.setdefault(names[row.engine], row.rating)
+    return {name: own for name, own in first.items() if own is not None and known.lowest <= own < known.below}
