@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from enginetour.errors import InputRefused
-from enginetour.interop import pgnscan
+from enginetour.interop import gamefile, pgnscan
 from enginetour.interop.pgnscan import game_start, scan
 from enginetour.interop.pgntags import tags_of
 from enginetour.interop.tally import RESULTS, UNFINISHED, Tally, escaped, text, unescaped
@@ -226,7 +227,7 @@ def test_tags_longer_than_what_is_held_are_one_game(tmp_path: Path) -> None:
         (b"1. e4 e5 1-0\n", "no game in it"),
         ("\ufeffx".encode("utf-16-le"), "UTF-16"),
         (gzip.compress(game().encode() * 99)[:-20], "cannot be unpacked"),
-        (b"\x28\xb5\x2f\xfd" + bytes(20), "zstd"),
+        (b"\x28\xb5\x2f\xfd" + bytes(20), "cannot be unpacked"),
     ],
 )
 def test_what_is_no_pgn_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
@@ -257,6 +258,21 @@ def test_packed_and_piped_files_are_the_same(tmp_path: Path) -> None:
     os.close(theirs)
     assert games(scan([Path(f"/dev/fd/{ours}")])) == plain
     os.close(ours)
+
+
+def test_zstd_is_unpacked_or_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the standard library or its backport; a damaged file is refused, and so is any where neither is there."""
+    zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    content = (game() * 40 + game("C", "B", "0-1")).encode()
+    path = tmp_path / "g.pgn.zst"
+    assert games(read(path, zstd.compress(content))) == games(read(tmp_path / "g.pgn", content))
+    for damaged in (zstd.compress(content)[:-9], zstd.compress(content)[:20] + b"x" * 99):
+        with pytest.raises(InputRefused, match="cannot be unpacked"):
+            read(path, damaged)
+    monkeypatch.setattr(gamefile, "_zstd", lambda: None)
+    with pytest.raises(InputRefused, match="extra zst") as refused:
+        read(path, zstd.compress(content))
+    assert "enginetour[zst]" in refused.value.step
 
 
 def test_files_add_up(tmp_path: Path) -> None:

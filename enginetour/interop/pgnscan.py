@@ -11,14 +11,13 @@ import os
 import pickle
 import re
 import signal
-import stat
 import threading
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from enginetour.errors import InputRefused
+from enginetour.interop.gamefile import Part, opened, plain
 from enginetour.interop.pgntags import TagReader
 from enginetour.interop.tally import Tally
 
@@ -26,6 +25,8 @@ PIECE = 1 << 19  # bytes; measured: what is cut from larger pieces leaves the pr
 LONGEST_PIECE = 1 << 22  # bytes without the start of a game that are held at once
 WORTH_TWO = 40_000_000  # bytes; measured: a fifth of a second of reading, below it the second process saves nothing
 TRIES = 64  # places of a piece that are looked at for the start of a game
+
+MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
 
 Progress = Callable[[int], object]
 
@@ -43,12 +44,9 @@ def scan(paths: Iterable[Path], progress: Progress = lambda _: None) -> Tally:
     """
     found: Tally | None = None
     for path in paths:
-        try:
-            one = _file(path, progress)
-        except OSError as error:
-            raise InputRefused(f"cannot read: {error.strerror or error}", place=str(path)) from None
-        if not one.games and not one.broken_games:
-            raise InputRefused("no game in it: no White and Result tags", place=str(path), step="give PGN files")
+        with opened(path) as (part, file):
+            one = (file and _by_two(path, file, progress)) or _counted(part, progress)
+        refuse_empty(path, one.games + one.broken_games)
         if found is None:
             found = one
         else:
@@ -56,87 +54,10 @@ def scan(paths: Iterable[Path], progress: Progress = lambda _: None) -> Tally:
     return found or Tally()
 
 
-class _Part:
-    """Bytes of a file in order, and the line each piece begins on.
-
-    A plain file is read by place, not mapped: a map of a file that somebody shortens kills the process.
-    """
-
-    def __init__(self, path: Path, read: Callable[[int], bytes], start: int = 0, plain: BinaryIO | None = None) -> None:
-        self.path = path
-        self.read = read
-        self.start = start
-        self._plain = plain
-        self._lines = {0: 0}  # newlines before an offset
-        self._seen = 0
-
-    def passed(self, offset: int, piece: bytes) -> None:
-        """What cannot be read again is counted as it comes."""
-        if self._plain is None:
-            self._lines[offset] = self._seen
-            self._seen += piece.count(b"\n")
-
-    def place(self, offset: int, number: int) -> str:
-        """``file:line`` of the line with that number, from 0, in the piece at the offset."""
-        if offset not in self._lines and self._plain is not None:
-            at = max(known for known in self._lines if known <= offset)
-            lines, begin = self._lines[at], at
-            while at < offset and (piece := os.pread(self._plain.fileno(), min(PIECE, offset - at), at)):
-                at, lines = at + len(piece), lines + piece.count(b"\n")
-            self._lines = {0: 0, begin: self._lines[begin], offset: lines}
-        return f"{self.path}:{self._lines[offset] + number + 1}"
-
-
-def _file(path: Path, progress: Progress) -> Tally:
-    with path.open("rb") as file:
-        status = os.fstat(file.fileno())
-        head = file.peek(4)
-        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputRefused("is UTF-16", place=str(path), step="iconv -f UTF-16 -t UTF-8 FILE > NEW")
-        unpacked = _unpacked(path, file, head)
-        if unpacked is not None or not stat.S_ISREG(status.st_mode):
-            tally = Tally()
-            try:
-                _read(_Part(path, (unpacked or file).read), tally, progress)
-            except (EOFError, zlib.error) as error:
-                raise InputRefused(f"cannot be unpacked: {error}", place=str(path), step="gzip -t FILE") from None
-            return tally
-        middle = _middle(file, status.st_size)
-        if middle and (both := _by_two(path, file, middle, status.st_size, progress)):
-            return both
-        tally = Tally()
-        _read(_plain(path, file, 0, status.st_size), tally, progress)
-        return tally
-
-
-def _unpacked(path: Path, file: BinaryIO, head: bytes) -> BinaryIO | None:
-    """The file behind the packing, told by its first bytes, not its name."""
-    if head.startswith(b"\x1f\x8b"):  # RFC 1952
-        import gzip
-
-        return cast("BinaryIO", gzip.GzipFile(fileobj=file))
-    if head.startswith(b"\x28\xb5\x2f\xfd"):  # RFC 8878
-        from importlib import import_module
-
-        try:
-            return cast("BinaryIO", import_module("compression.zstd").ZstdFile(file))
-        except ModuleNotFoundError:
-            raise InputRefused(
-                "zstd needs Python 3.14", place=str(path), step="zstd -dc FILE | enginetour rate /dev/stdin"
-            ) from None
-    return None
-
-
-def _plain(path: Path, file: BinaryIO, start: int, stop: int) -> _Part:
-    at = start
-
-    def read(size: int) -> bytes:
-        nonlocal at
-        found = os.pread(file.fileno(), min(size, stop - at), at)
-        at += len(found)
-        return found
-
-    return _Part(path, read, start, file)
+def refuse_empty(path: Path, games: int) -> None:
+    """InputRefused for a file in which nothing looked like a game."""
+    if not games:
+        raise InputRefused("no game in it: no White and Result tags", place=str(path), step="give PGN files")
 
 
 def _middle(file: BinaryIO, size: int) -> int:
@@ -148,8 +69,12 @@ def _middle(file: BinaryIO, size: int) -> int:
     return size // 2 + cut if cut else 0
 
 
-def _by_two(path: Path, file: BinaryIO, middle: int, size: int, progress: Progress) -> Tally | None:
-    """Both halves at once; None when the first one ends in a comment, so that the middle was no start of a game."""
+def _by_two(path: Path, file: BinaryIO, progress: Progress) -> Tally | None:
+    """Both halves at once; None where that is no use, or the first one ends in a comment: no game starts behind it."""
+    size = os.fstat(file.fileno()).st_size
+    middle = _middle(file, size)
+    if not middle:
+        return None
     ours, theirs = os.pipe()
     child = os.fork()
     if not child:
@@ -157,7 +82,7 @@ def _by_two(path: Path, file: BinaryIO, middle: int, size: int, progress: Progre
         try:
             os.close(ours)
             tally = Tally()
-            _read(_plain(path, file, middle, size), tally, lambda _: None)
+            _read(plain(path, file, middle, size), tally, lambda _: None)
             with os.fdopen(theirs, "wb") as sink:
                 pickle.dump(tally, sink, protocol=5)
             code = 0
@@ -168,7 +93,7 @@ def _by_two(path: Path, file: BinaryIO, middle: int, size: int, progress: Progre
         with os.fdopen(ours, "rb") as source:
             first = Tally()
             # Every byte here stands for one of the other half too.
-            if not _read(_plain(path, file, 0, middle), first, lambda read: progress(read * size // middle)):
+            if not _read(plain(path, file, 0, middle), first, lambda read: progress(read * size // middle)):
                 return None
             try:
                 first.join(cast("Tally", pickle.load(source)))  # noqa: S301  our own child wrote it
@@ -180,14 +105,24 @@ def _by_two(path: Path, file: BinaryIO, middle: int, size: int, progress: Progre
         os.waitpid(child, 0)
 
 
-def _read(part: _Part, tally: Tally, progress: Progress) -> bool:
+def _counted(part: Part, progress: Progress) -> Tally:
+    tally = Tally()
+    _read(part, tally, progress)
+    return tally
+
+
+def _read(part: Part, tally: Tally, progress: Progress) -> bool:
     """Count the games of a part; False when it ends inside a comment."""
-    reader = TagReader(tally, part.place)
+    return read(part, TagReader(tally, part.place), lambda _, piece: _quick(piece, tally), progress)
+
+
+def read(part: Part, reader: TagReader, quick: Callable[[int, bytes], bool], progress: Progress) -> bool:
+    """Read a part: each piece, with its offset, the quick way or else by the reader. False: it ends in a comment."""
     settled = True
     for offset, piece, whole in _pieces(part):
         part.passed(offset, piece)
-        if not (settled and whole and _quick(piece, tally)):
-            reader.feed(offset, piece.removeprefix(b"\xef\xbb\xbf") if not offset else piece, whole=whole)
+        if not (settled and whole and quick(offset, piece)):
+            reader.feed(offset, piece.removeprefix(MARK) if not offset else piece, whole=whole)
             settled = whole and reader.settle()
         progress(len(piece))
     reader.finish()
@@ -207,7 +142,7 @@ def _quick(piece: bytes, tally: Tally) -> bool:
     return tally.add(games)
 
 
-def _pieces(part: _Part) -> Iterator[tuple[int, bytes, bool]]:
+def _pieces(part: Part) -> Iterator[tuple[int, bytes, bool]]:
     """Offset, bytes, and whether the next piece begins a game if it does not begin in a comment."""
     at, kept = part.start, b""
     while fresh := part.read(max(PIECE, len(kept))):
