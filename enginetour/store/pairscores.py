@@ -1,0 +1,72 @@
+"""Which games of the store came in pairs on one opening, counted by the points they brought: one aggregate."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from sqlalchemy import ColumnElement, Connection, case, func, select
+
+from enginetour.model import Outcome
+from enginetour.store.database import Database
+from enginetour.store.lists import rated_names
+from enginetour.store.queries import STRUCK
+from enginetour.store.reader import TournamentReader
+from enginetour.store.tables import ENGINES, GAMES
+
+PairCounts = tuple[int, int, int, int, int]  # pairs that brought 0, 1/2, 1, 3/2, 2 points
+
+
+def openings_of(
+    database: Database, *wanted: ColumnElement[bool], names: Mapping[int, str] | None = None
+) -> dict[tuple[str, str], PairCounts]:
+    """Complete pairs of every two engines by the points of the first, of the games that are `wanted` (of GAMES).
+
+    `names` are those of engine versions, by default as the whole store's lists show them; versions of one name are
+    added up, versions without a name left out. Both legs have a result that stands, by the same two versions with
+    colours swapped on the same opening: legs 1 and 2, 3 and 4, ... of a meeting.
+    """
+    with database.reading() as connection:
+        shown = rated_names(connection) if names is None else names
+        return _added_up(connection, wanted, shown)
+
+
+def openings_of_tournament(log: TournamentReader) -> dict[tuple[str, str], PairCounts]:
+    """Those of one tournament by the plain names of its engines."""
+    with log.database.reading() as connection:
+        plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
+        return _added_up(connection, (GAMES.c.tournament == log.id,), plain)
+
+
+def _added_up(
+    connection: Connection, wanted: tuple[ColumnElement[bool], ...], names: Mapping[int, str]
+) -> dict[tuple[str, str], PairCounts]:
+    """The aggregate under these names, from the side of the name that sorts first."""
+    white, black, outcome = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome
+    forward = white < black
+    points = case(
+        (outcome == Outcome.DRAW.value, 1),
+        (outcome == Outcome.WHITE.value, case((forward, 2), else_=0)),
+        else_=case((forward, 0), else_=2),
+    )
+    low, high = case((forward, white), else_=black), case((forward, black), else_=white)
+    couples = (
+        select(low.label("low"), high.label("high"), func.sum(points).label("points"))
+        .where(outcome != Outcome.VOID.value, ~STRUCK, *wanted)
+        .group_by(GAMES.c.tournament, low, high, GAMES.c.meeting, (GAMES.c.leg + 1) // 2)
+        .having(
+            func.count() == 2,
+            func.sum(case((forward, 1), else_=0)) == 1,
+            func.min(GAMES.c.opening) == func.max(GAMES.c.opening),
+        )
+        .subquery()
+    )
+    columns = couples.c.low, couples.c.high, couples.c.points
+    found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 5)
+    for one, other, brought, number in connection.execute(select(*columns, func.count()).group_by(*columns)):
+        if one not in names or other not in names or names[one] == names[other]:
+            continue
+        turned = names[one] > names[other]
+        pair = (names[other], names[one]) if turned else (names[one], names[other])
+        found[pair][4 - brought if turned else brought] += number
+    return {pair: (c[0], c[1], c[2], c[3], c[4]) for pair, c in sorted(found.items())}
