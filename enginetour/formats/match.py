@@ -80,6 +80,13 @@ class MatchOptions(BaseModel):
             raise ValueError(f"games {games} is odd: an even number gives both the same colours")
         return games
 
+    @field_validator("sprt", mode="before")
+    @classmethod
+    def _table(cls, sprt: object) -> object:
+        if not isinstance(sprt, dict | SprtOptions | None):
+            raise ValueError("write sprt = { elo0 = 0, elo1 = 5 }")
+        return sprt
+
 
 class Match:
     """Two entrants, the first of them the one in question; a decided match takes what is in the air, no more."""
@@ -220,7 +227,9 @@ class Match:
                 walk = step(self.test, walk, unit)
         if looked == state.looked:
             return state
-        state = replace(state, looked=looked, walk=walk).shown()
+        state = replace(state, looked=looked, walk=walk)
+        if not state.verdict:  # after a verdict nothing comes on offer that was not there before
+            state = state.shown()
         if walk is None or self.test is None or not (walk.verdict or looked * self.unit == state.most):
             return state
         each, ratio = "pairs" if self.unit == 2 else "games", round(walk.llr, 3) or 0.0

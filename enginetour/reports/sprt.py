@@ -1,4 +1,4 @@
-"""A sequential test as people read it, and as one line of CSV."""
+"""A sequential test as people read it: whole, as lines beside a running match, as one line of CSV."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enginetour.ratings.matchtest import MatchTest
 from enginetour.ratings.pentanomial import MatchStatistics
 from enginetour.ratings.sequential import UNITS, reach
-from enginetour.reports.sheet import Column, Sheet
+from enginetour.reports.sheet import Column, Sheet, safe
 
 _COLUMNS = (Column("what", "", left=True), Column("value", "", left=True))
 _PAIR_POINTS = ("0", "½", "1", "1½", "2")
@@ -39,6 +39,31 @@ def line(engines: tuple[str, str], found: MatchTest) -> Sheet:
     after = sprt.pop("estimate") or {}
     flat |= sprt | {f"estimate_{key}": after.get(key) for key in ("elo", "low", "high")}
     return Sheet("", tuple(Column(key, key) for key in flat), (flat,))
+
+
+def live(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
+    """The line cutechess prints of a test, so that existing scripts keep working, and the strength beside it."""
+    walk, (low, high) = found.walk, found.test.bounds
+    share = 100 * walk.llr / (high if walk.llr >= 0 else -low)
+    ended = f" - {walk.verdict} was accepted" if walk.verdict else ""
+    losses, draws, wins = found.games
+    parts = [safe(f"{engines[0]} - {engines[1]}"), f"W {wins} D {draws} L {losses}"]
+    if found.pairs is not None:
+        parts.append(f"pairs {'-'.join(map(str, found.pairs))}")
+    parts += [f"{what} {figure}" for what, figure in _strength(found.statistics)]
+    ratio = round(walk.llr, 2) or 0.0
+    return (
+        f"SPRT: llr {ratio:.2f} ({round(share, 1) or 0.0:.1f}%), lbound {low:.2f}, ubound {high:.2f}{ended}",
+        " · ".join(parts),
+    )
+
+
+def status(found: MatchTest) -> dict[str, object]:
+    """What `status --json` tells of a test: one object with the counts, the ratio, the verdict and the strength."""
+    flat = found.to_json()
+    sprt = flat.pop("sprt")
+    assert isinstance(sprt, dict)
+    return sprt | flat
 
 
 def _strength(statistics: MatchStatistics) -> list[tuple[str, str]]:
