@@ -60,16 +60,15 @@ class Selection:
 
 
 def selected(
-    store: Store, definition: ListDefinition, as_of: str | Moment | None = None, *, names_of_today: bool = False
+    store: Store, definition: ListDefinition, as_of: str | Moment | None = None, *, names_of: Moment | None = None
 ) -> Selection:
     """The games of a list now or at a moment: a day, a time, or ``game N``; UsageRefused for another one.
 
-    Engines have the names that told their versions apart at that moment, unless `names_of_today` are wanted.
+    Engines have the names that told their versions apart at that moment, or at the moment `names_of`.
     """
     with store.database.reading() as connection:
         moment = as_of if isinstance(as_of, Moment) else moment_of(connection, as_of)
-        now = as_of is None or names_of_today
-        named = named_versions(connection, definition, None if now else moment)
+        named = named_versions(connection, definition, names_of or (None if as_of is None else moment))
         if as_of is None and is_whole(definition):
             sums, left = _kept_sums(connection, definition)
         else:
