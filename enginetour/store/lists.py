@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,15 @@ from pydantic import BaseModel
 from sqlalchemy import Connection, insert, select, union
 
 from enginetour.errors import UsageRefused
-from enginetour.model import Outcome
 from enginetour.ratings import egf2021, elo, gor
-from enginetour.ratings.base import RatedGame, RatingEvent
-from enginetour.store.queries import STRUCK
+from enginetour.ratings.base import RatingEvent
+from enginetour.ratings.incremental import RatingState
+from enginetour.ratings.lineage import Lineage
+from enginetour.store.ratedgames import brought, for_events, versions
+from enginetour.store.ratingstream import Career, stream
+from enginetour.store.refold import refolded
 from enginetour.store.tables import (
     ENGINES,
-    ENTRANTS,
     GAMES,
     PAIR_COUNTS,
     RATING_EVENTS,
@@ -40,19 +42,22 @@ class IncrementalSystem:
     """A system whose ratings depend on the order of games; an engine may bring from `lowest` up to `below`."""
 
     settings: BaseModel
-    rate: Callable[[Iterable[RatedGame], Any, Mapping[str, float]], list[RatingEvent]]
+    begin: Callable[[Any, Mapping[str, float], Lineage | None], RatingState]
+    rate: Callable[..., list[RatingEvent]]  # games, settings, ratings brought along, lineage
     lowest: float = float("-inf")
     below: float = float("inf")
 
+    def fitting(self, brought: Mapping[str, float]) -> dict[str, float]:
+        """A rating that the scale does not know counts as none."""
+        return {engine: rating for engine, rating in brought.items() if self.lowest <= rating < self.below}
+
 
 SYSTEMS: dict[str, IncrementalSystem] = {
-    "elo": IncrementalSystem(elo.EloSettings(), elo.rate),
-    "gor": IncrementalSystem(gor.GorSettings(variant="czech"), gor.rate, gor.FLOOR),
-    "egf": IncrementalSystem(gor.GorSettings(variant="egf"), gor.rate, gor.FLOOR),
-    "egf2021": IncrementalSystem(egf2021.Egf2021Settings(), egf2021.rate, below=egf2021.CEILING),
+    "elo": IncrementalSystem(elo.EloSettings(), elo.begin, elo.rate),
+    "gor": IncrementalSystem(gor.CzechSettings(), gor.begin, gor.rate, gor.FLOOR),
+    "egf": IncrementalSystem(gor.EgfSettings(), gor.begin, gor.rate, gor.FLOOR),
+    "egf2021": IncrementalSystem(egf2021.Egf2021Settings(), egf2021.begin, egf2021.rate, below=egf2021.CEILING),
 }
-
-_EVENT = tuple(column for column in RATING_EVENTS.c if column.name not in ("system", "revision", "place"))
 
 
 def system_named(name: str) -> IncrementalSystem:
@@ -65,36 +70,30 @@ def system_named(name: str) -> IncrementalSystem:
 def refresh(store: Store, system: str, settings: BaseModel | None = None) -> int:
     """Bring the rating events of a system up to the log; how many rows were appended.
 
-    The whole log is folded again and compared with what is stored, so the bits are those of a full replay.
-    Without `settings` those of the newest revision hold, or the system's own.
+    The bits are those of a full replay, whatever the first game is from which on games are rated again. Without
+    `settings` those of the newest revision hold, or the system's own.
     """
     known = system_named(system)
     with store.database.writing() as connection:
-        revisions = _revisions(connection, system)
-        if settings is None:
-            default = known.settings
-            settings = type(default).model_validate_json(revisions[-1].settings) if revisions else default
-        told = settings.model_dump_json()
-        rated = _rows(known.rate(_games(connection), settings, _start(connection, known)))
-        stored = [tuple(row)[1:] for row in _stream(connection, system, revisions)]
-        same = next((n for n, (old, new) in enumerate(zip(stored, rated, strict=False)) if old != new), None)
-        if same is None:
-            same = min(len(stored), len(rated))
-        if not revisions or same < len(stored) or revisions[-1].settings != told:
-            revision = revisions[-1].revision + 1 if revisions else 1
-            changed = bool(revisions) and revisions[-1].settings != told
-            why = "settings" if changed else "games" if revisions else "first"
-            place = {"system": system, "revision": revision, "start": same}
-            connection.execute(insert(RATING_REVISIONS), {**place, "settings": told, "why": why, "made": time.time()})
-        else:
-            revision = revisions[-1].revision
-        keys = [column.name for column in _EVENT]
-        fresh = [
-            {"system": system, "revision": revision, "place": place, **dict(zip(keys, row, strict=True))}
-            for place, row in enumerate(rated[same:], same)
-        ]
+        newest = select(RATING_REVISIONS).where(RATING_REVISIONS.c.system == system)
+        last = connection.execute(newest.order_by(RATING_REVISIONS.c.revision.desc()).limit(1)).first()
+        before = None if last is None else type(known.settings).model_validate_json(last.settings)
+        settings = settings or before or known.settings
+        begun = known.begin(for_events(connection, settings), known.fitting(brought(connection)), versions(connection))
+        stored = stream(connection, system)
+        same, fresh = refolded(connection, stored, begun, trusted=settings == before)
+        revision = 0 if last is None else last.revision
+        if last is None or same < len(stored) or settings != before:
+            revision += 1
+            why = "first" if last is None else "settings" if settings != before else "games"
+            told = {"settings": settings.model_dump_json(), "why": why, "made": time.time()}
+            connection.execute(
+                insert(RATING_REVISIONS), {"system": system, "revision": revision, "start": same, **told}
+            )
         if fresh:
-            connection.execute(insert(RATING_EVENTS), fresh)
+            # by the driver: 200,000 rows as dictionaries would take longer than rating them
+            rows = [(system, revision, place, *row) for place, row in enumerate(fresh, same)]
+            connection.exec_driver_sql(str(insert(RATING_EVENTS).compile(dialect=connection.dialect)), rows)
     return len(fresh)
 
 
@@ -103,7 +102,7 @@ def ratings_of(store: Store, system: str) -> dict[str, tuple[float, int]]:
     with store.database.reading() as connection:
         names = rated_names(connection)
         latest = _latest(connection, system)
-    found = {names[engine]: (row.after, row.games) for engine, row in latest.items()}
+    found = {names[engine]: (career.rating, career.games) for engine, career in latest.items()}
     return dict(sorted(found.items(), key=lambda item: (-item[1][0], item[0])))
 
 
@@ -128,7 +127,7 @@ def history(store: Store, system: str, name: str) -> list[RatingEvent]:
             row.id: row.name if row.edition == 1 else f"{row.name} #{row.edition}"
             for row in connection.execute(select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition))
         }
-        rows = [row for row in _stream(connection, system, _revisions(connection, system)) if row.engine in own]
+        rows = [row for row in stream(connection, system).rows() if row.engine in own]
         numbers = dict(_numbers(connection, {row.game for row in rows if row.game is not None}))
     return [
         RatingEvent(
@@ -196,51 +195,9 @@ def rated_names(connection: Connection) -> dict[int, str]:
     return names
 
 
-def _games(connection: Connection) -> list[RatedGame]:
-    points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
-    columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
-    rows = select(*columns).where(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK).order_by(GAMES.c.id)
-    return [
-        RatedGame(str(white), str(black), points[outcome], game, str(tournament))
-        for game, tournament, white, black, outcome in connection.execute(rows)
-    ]
-
-
-def _start(connection: Connection, known: IncrementalSystem) -> dict[str, float]:
-    """What engine versions brought when they first entered; a rating the scale does not know counts as none."""
-    rows = select(ENTRANTS.c.engine, ENTRANTS.c.rating).order_by(ENTRANTS.c.tournament, ENTRANTS.c.since)
-    first: dict[str, float | None] = {}
-    for row in connection.execute(rows):
-        first.setdefault(str(row.engine), row.rating)
-    return {engine: own for engine, own in first.items() if own is not None and known.lowest <= own < known.below}
-
-
-def _rows(events: Iterable[RatingEvent]) -> list[tuple[Any, ...]]:
-    """Rating events in the order of the table's columns after `place`."""
-    return [(int(e.engine), int(e.event), e.game, e.before, e.change, e.after, e.weight, e.games, None) for e in events]
-
-
-def _revisions(connection: Connection, system: str) -> list[Any]:
-    rows = select(RATING_REVISIONS).where(RATING_REVISIONS.c.system == system)
-    return list(connection.execute(rows.order_by(RATING_REVISIONS.c.revision)))
-
-
-def _stream(connection: Connection, system: str, revisions: list[Any]) -> list[Any]:
-    """The rating events that hold now: of each revision what no later one replaced."""
-    parts: list[list[Any]] = []
-    end: int | None = None
-    for revision in reversed(revisions):
-        if end is None or revision.start < end:
-            rows = select(RATING_EVENTS.c.place, *_EVENT).order_by(RATING_EVENTS.c.place)
-            rows = rows.where(RATING_EVENTS.c.system == system, RATING_EVENTS.c.revision == revision.revision)
-            parts.append(list(connection.execute(rows if end is None else rows.where(RATING_EVENTS.c.place < end))))
-            end = revision.start
-    return [row for part in reversed(parts) for row in part]
-
-
-def _latest(connection: Connection, system: str) -> dict[int, Any]:
+def _latest(connection: Connection, system: str) -> dict[int, Career]:
     system_named(system)
-    return {row.engine: row for row in _stream(connection, system, _revisions(connection, system))}
+    return stream(connection, system).careers()
 
 
 def _by_name(store: Store, system: str) -> dict[str, float]:
@@ -248,7 +205,7 @@ def _by_name(store: Store, system: str) -> dict[str, float]:
     with store.database.reading() as connection:
         latest = _latest(connection, system)
         rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id)).fetchall()
-    return {row.name: latest[row.id].after for row in rows if row.id in latest}
+    return {row.name: latest[row.id].rating for row in rows if row.id in latest}
 
 
 def _numbers(connection: Connection, games: set[int]) -> list[tuple[int, int]]:
