@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from enginetour.ratings import rows
 from enginetour.ratings.confidence import at_confidence, quantile
 from enginetour.ratings.listing import RatingList, Row, rating_list
 from enginetour.ratings.rows import FEW, TOO_FEW
@@ -77,3 +78,16 @@ def test_the_opponents_error_is_ordos() -> None:
     assert row(found, "B").opponents_error == pytest.approx((a.error + c.error) / 2)
     assert a.opponents_error == pytest.approx(c.error / 2)
     assert row(found, "B").error is None
+
+
+def test_large_pools_have_the_same_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One solution of the equations for each number asked gives what the square arrays give, opening pairs included."""
+    both = MANY | {("B", "A"): (15, 40, 30)}
+    openings = {("A", "B"): (1, 5, 15, 14, 5)}
+    wide = at_confidence(rating_list(both, openings=openings), 99)
+    monkeypatch.setattr(rows, "DENSE_ERRORS", 1)
+    asked = at_confidence(rating_list(both, openings=openings, errors_for={"A", "B"}), 99)
+    for name in "AB":
+        assert row(asked, name).plus == pytest.approx(row(wide, name).plus)
+    assert row(asked, "C").plus is None
+    assert row(asked, "A").opponents_error is None

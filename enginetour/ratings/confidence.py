@@ -44,7 +44,7 @@ def at_confidence(found: RatingList, percent: float) -> RatingList:
 def _stretched(ground: Ground, wider: float) -> Ground:
     """The same with `wider` times the variance: every game and every belief counted 1/wider times."""
     fit = ground.fit
-    belief = fit.problem.belief
+    belief, depends = fit.problem.belief, fit.dependence
     less = replace(
         fit,
         pairs=_counted(fit.pairs, 1 / wider),
@@ -53,6 +53,7 @@ def _stretched(ground: Ground, wider: float) -> Ground:
             pairs=_counted(fit.problem.pairs, 1 / wider),
             belief=replace(belief, weights=belief.weights / wider, draws=belief.draws / wider),
         ),
+        dependence=depends and replace(depends, paired=depends.paired / wider),
     )
     errors = ground.errors
     if isinstance(errors, ErrorsOnRequest):

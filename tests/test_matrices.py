@@ -1,0 +1,109 @@
+"""Matrices of a list: each cell is what the errors say of that pair."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from enginetour.errors import UsageRefused
+from enginetour.ratings import rows
+from enginetour.ratings.listing import RatingList, rating_list
+from enginetour.ratings.matrices import FURTHEST, MATRICES, Matrix, MatrixName, _normal, matrix_of
+from enginetour.ratings.pairs import Counts, pairs_of
+
+FIELD = {("A", "B"): (30, 40, 15), ("B", "A"): (9, 30, 20), ("B", "C"): (20, 40, 25), ("C", "A"): (30, 20, 35)}
+POOLS = FIELD | {("X", "Y"): (5, 6, 9)}
+
+
+def made(kind: MatrixName, counts: Counts, found: RatingList | None = None) -> Matrix:
+    return matrix_of(kind, found or rating_list(counts), pairs_of(counts))
+
+
+def test_the_table_is_the_normal_distribution() -> None:
+    """To 1e-10 everywhere, and nothing outside 0 and 1."""
+    numbers = np.concatenate((np.linspace(-12, 12, 20011), [0.0, -FURTHEST, FURTHEST, np.inf, -np.inf]))
+    exact = np.array([NormalDist().cdf(number) for number in numbers.tolist()])
+    assert np.abs(_normal(numbers) - exact).max() < 1e-10
+    assert ((_normal(numbers) >= 0) & (_normal(numbers) <= 1)).all()
+
+
+@pytest.mark.parametrize("model", ["logistic", "davidson"])
+def test_every_cell_is_the_errors_own(model: str) -> None:
+    """LOS, difference and its error as the pool's errors give them for that pair alone."""
+    found = rating_list(FIELD, model=model)  # type: ignore[arg-type]
+    ground = found.rows[0].ground
+    assert ground is not None
+    cells = {kind: made(kind, FIELD, found) for kind in ("los", "diff", "errors")}
+    for i, one in enumerate(found.rows):
+        for j, other in enumerate(found.rows):
+            if i != j:
+                places = (ground.fit.names.index(one.name), ground.fit.names.index(other.name))
+                error = 1.959964 * ground.errors.difference_sd(*places) * found.point
+                assert cells["los"].values[i, j] == pytest.approx(ground.errors.los(*places), abs=1e-9)
+                assert cells["diff"].values[i, j] == pytest.approx(one.rating - other.rating)
+                assert cells["errors"].values[i, j] == pytest.approx(error)
+                assert cells["diff"].errors is not None
+                assert cells["diff"].errors[i, j] == pytest.approx(error)
+    assert found.rows[0].los == pytest.approx(cells["los"].values[0, 1], abs=1e-9)
+
+
+def test_a_large_matrix_is_made_in_parts() -> None:
+    """More rows than are worked on at once: LOS of both ways add up to 1, off the diagonal."""
+    names = [f"e{number:02}" for number in range(75)]
+    counts = dict.fromkeys(zip(names, [*names[1:], names[0]], strict=True), (3, 2, 2))
+    values = made("los", counts).values
+    off = ~np.eye(75, dtype=bool)
+    assert (values + values.T)[off] == pytest.approx(1.0)
+    assert np.isnan(values.diagonal()).all()
+
+
+def test_nothing_is_given_across_pools() -> None:
+    """Blank between pools in every matrix but that of scores, which has none there."""
+    for kind in MATRICES:
+        matrix = made(kind, POOLS)  # type: ignore[arg-type]
+        other = np.not_equal.outer(matrix.pools, matrix.pools)
+        assert np.isnan(matrix.values[other]).all()
+        assert not np.isnan(matrix.values[~other & ~np.eye(5, dtype=bool)]).any()
+
+
+def test_groups_rated_apart_still_have_their_score() -> None:
+    """The games are told where nothing else can be."""
+    counts = {("A", "B"): (3, 2, 3), ("C", "D"): (3, 2, 3), ("A", "C"): (2, 0, 0)}
+    found = rating_list(counts, prior="none")
+    assert np.isnan(made("los", counts, found).values[0, 2])
+    score = made("score", counts, found)
+    at = {name: number for number, name in enumerate(score.names)}
+    assert score.games is not None
+    assert (score.values[at["A"], at["C"]], score.games[at["A"], at["C"]]) == (2, 2)
+
+
+def test_between_anchors_nothing_is_uncertain() -> None:
+    """No LOS of 100 % and no error of 0: the cell is blank, the difference is given."""
+    found = rating_list(FIELD, anchors={"A": 100.0, "B": 50.0})
+    at = {row.name: number for number, row in enumerate(found.rows)}
+    for kind in ("los", "errors"):
+        values = made(kind, FIELD, found).values
+        assert np.isnan(values[at["A"], at["B"]])
+        assert not np.isnan(values[at["A"], at["C"]])
+    assert made("diff", FIELD, found).values[at["A"], at["B"]] == 50
+
+
+def test_scores_are_those_of_both_colours() -> None:
+    """Points of the row; both sides have all games between them."""
+    score = made("score", FIELD)
+    at = {name: number for number, name in enumerate(score.names)}
+    assert score.values[at["A"], at["B"]] == 30 + 20 + 20 + 15
+    assert score.values[at["B"], at["A"]] == 144 - 85
+    assert score.games is not None
+    assert score.games[at["B"], at["A"]] == 144
+
+
+def test_a_pool_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Square arrays would fill the memory; scores need none of them."""
+    monkeypatch.setattr(rows, "DENSE_ERRORS", 2)
+    found = rating_list(FIELD)
+    with pytest.raises(UsageRefused, match="too large for a matrix"):
+        made("los", FIELD, found)
+    assert made("score", FIELD, found).names
