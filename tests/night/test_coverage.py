@@ -1,0 +1,40 @@
+"""How often 95 % intervals hold the truth, in 400 tournaments of every kind; `pytest -s` shows the figures."""
+
+import pytest
+
+from enginetour.ratings.likelihood import ModelName
+from tests.laws.coverage import Field, chain, covered, gauntlet, mesh, thin
+
+pytestmark = pytest.mark.night
+
+TOURNAMENTS = 400
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "least"),
+    [
+        ("mesh of 100", mesh(100, 2, 150), 0.94),
+        ("thin, 60 games an engine", thin(100, 30, 1, 150), 0.93),
+        ("gauntlet of 12", gauntlet(12, 50, 100), 0.94),
+        ("chain of 30", chain(30, 50, 25), 0.93),
+    ],
+)
+@pytest.mark.parametrize("paired", [False, True])
+def test_intervals_cover(name: str, field: Field, least: float, paired: bool) -> None:
+    """Independent games: with and without looking at pairs."""
+    _show(f"{name}, {'pairs' if paired else 'games'}", shares := covered(field, TOURNAMENTS, paired=paired))
+    assert all(least <= share <= 0.965 for share in shares.values())
+
+
+@pytest.mark.parametrize("model", ["logistic", "davidson", "raokupper"])
+@pytest.mark.parametrize("field", [mesh(12, 10, 120), gauntlet(12, 40, 100), chain(30, 50, 25)])
+def test_favoured_openings_cover_by_pairs_only(field: Field, model: ModelName) -> None:
+    """Whatever the model, openings that favour White make errors of single games too long, those of pairs not."""
+    _show(f"{model}, games", single := covered(field, TOURNAMENTS, favour=1.2, model=model))
+    _show(f"{model}, pairs", paired := covered(field, TOURNAMENTS, favour=1.2, model=model, paired=True))
+    assert min(single.values()) > 0.965
+    assert all(0.935 <= share <= 0.965 for share in paired.values())
+
+
+def _show(name: str, shares: dict[str, float]) -> None:
+    print(f"{name:<34} " + "  ".join(f"{place} {share:.2%}" for place, share in shares.items()))
