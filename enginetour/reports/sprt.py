@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from enginetour.ratings.matchtest import MatchTest
 from enginetour.ratings.pentanomial import MatchStatistics
@@ -41,6 +42,13 @@ def line(engines: tuple[str, str], found: MatchTest) -> Sheet:
     return Sheet("", tuple(Column(key, key) for key in flat), (flat,))
 
 
+def tested(format_: Any, state: Any) -> tuple[tuple[str, str], MatchTest] | None:
+    """The engines and the test of a match that is under one and has a game; None of everything else."""
+    ask = getattr(format_, "tested", None)
+    found = ask(state) if ask else None
+    return (state.pair, found) if found else None
+
+
 def live(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
     """The line cutechess prints of a test, so that existing scripts keep working, and the strength beside it."""
     walk, (low, high) = found.walk, found.test.bounds
@@ -58,12 +66,12 @@ def live(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
     )
 
 
-def status(found: MatchTest) -> dict[str, object]:
+def status(engines: tuple[str, str], found: MatchTest) -> dict[str, object]:
     """What `status --json` tells of a test: one object with the counts, the ratio, the verdict and the strength."""
     flat = found.to_json()
     sprt = flat.pop("sprt")
     assert isinstance(sprt, dict)
-    return sprt | flat
+    return {"engines": list(engines), **sprt, **flat}
 
 
 def _strength(statistics: MatchStatistics) -> list[tuple[str, str]]:
