@@ -28,7 +28,7 @@ from enginetour.model import (
     Withdrawn,
 )
 from enginetour.ratings.sequential import Sprt, Walk, follow, step
-from enginetour.reports.sprt import live, status, tested
+from enginetour.reports.sprt import live, status, under_test
 from tests.touring import config, tour
 
 TWO = (Entrant("New"), Entrant("Base"))
@@ -277,7 +277,7 @@ def test_what_is_told_while_it_runs() -> None:
     assert line == "SPRT: llr 2.47 (83.8%), lbound -2.94, ubound 2.94"
     assert strength.startswith("New - Base · W 12 D 6 L 2 · pairs 0-0-3-4-3 · Elo +190.7 (")
     assert "LOS" in strength
-    final = tested(format_, decided(format_)[0])
+    final = under_test(format_, decided(format_)[0])
     assert final is not None
     assert live(*final)[0].endswith(" - H1 was accepted")
     told = json.loads(json.dumps(status(*final), allow_nan=False))
@@ -286,8 +286,8 @@ def test_what_is_told_while_it_runs() -> None:
     assert told["estimate"]["low"] < told["estimate"]["elo"] < told["estimate"]["high"]
     assert sum(told["pentanomial"]) * 2 == told["games"]
     robin = RoundRobin(RoundRobinOptions())
-    assert tested(robin, robin.start(TWO)) is None
-    assert tested(format_, format_.start(TWO)) is None
+    assert under_test(robin, robin.start(TWO)) is None
+    assert under_test(format_, format_.start(TWO)) is None
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def line(engines: tuple[str, str], found: MatchTest) -> Sheet:
     return Sheet("", tuple(Column(key, key) for key in flat), (flat,))
 
 
-def tested(format_: Any, state: Any) -> tuple[tuple[str, str], MatchTest] | None:
+def under_test(format_: Any, state: Any) -> tuple[tuple[str, str], MatchTest] | None:
     """The engines and the test of a match that is under one and has a game; None of everything else."""
     ask = getattr(format_, "tested", None)
     found = ask(state) if ask else None
