@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.bench import free
+from tests.bench.beside import beside
 from tests.bench.folding import folding
 from tests.bench.matches import matches
 from tests.bench.measure import Settings
@@ -20,7 +21,7 @@ from tests.bench.scanning import scanning
 from tests.bench.starting import starting
 from tests.bench.storing import storing
 
-PARTS = ("fold", "store", "rate", "scan", "start", "match")
+PARTS = ("fold", "store", "rate", "scan", "start", "peers", "match")
 
 
 def main() -> None:
@@ -31,6 +32,8 @@ def main() -> None:
     words.add_argument("--games", type=int, default=10_000, help="games folded and stored (default %(default)s)")
     words.add_argument("--engines", type=int, default=100, help="engines of the bubble (default %(default)s)")
     words.add_argument("--rated", type=int, nargs=2, default=(1000, 100_000), metavar=("ENGINES", "GAMES"))
+    words.add_argument("--beside", type=int, nargs=2, default=(1000, 1_000_000), metavar=("ENGINES", "GAMES"))
+    words.add_argument("--simulations", type=int, default=5, help="of Ordo, to tell 100 from (default %(default)s)")
     words.add_argument("--commits", type=int, default=100, help="commits a round (default %(default)s)")
     words.add_argument("--match", type=int, default=20, help="games of the free engines, even (default %(default)s)")
     words.add_argument("--folder", type=Path, help="where databases are measured (default: the temporary folder)")
@@ -40,9 +43,16 @@ def main() -> None:
     if given.match % 2 or given.match <= 2:
         words.error("--match is an even number above 2")
     with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
-        engines, games = given.rated
         settings = Settings(
-            given.rounds, given.games, given.engines, (engines, games), given.commits, given.match, Path(folder)
+            given.rounds,
+            given.games,
+            given.engines,
+            tuple(given.rated),
+            tuple(given.beside),
+            given.simulations,
+            given.commits,
+            given.match,
+            Path(folder),
         )
         program = free.build(settings.folder)
         parts: dict[str, Callable[[], Iterator[str]]] = {
@@ -51,6 +61,7 @@ def main() -> None:
             "rate": lambda: rating(settings),
             "scan": lambda: scanning(settings),
             "start": lambda: starting(settings, program),
+            "peers": lambda: beside(settings),
             "match": lambda: matches(settings, program),
         }
         for name in given.parts or PARTS:

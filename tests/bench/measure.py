@@ -20,6 +20,8 @@ class Settings:
     games: int  # folded and stored
     engines: int  # of the bubble
     rated: tuple[int, int]  # engines, games of the rating list
+    beside: tuple[int, int]  # engines, games of the largest list beside the peers'
+    simulations: int  # of Ordo
     commits: int  # a round
     match: int  # games of the free engines a round
     folder: Path

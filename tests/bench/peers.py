@@ -27,7 +27,9 @@ class Spent:
     stopped: bool = False
 
 
-def spent(words: list[str], *, told: Path | None = None, into: Path | None = None) -> Spent:
+def spent(
+    words: list[str], *, told: Path | None = None, into: Path | None = None, env: Mapping[str, str] | None = None
+) -> Spent:
     """Run to the end, `told` on its input. SystemExit with what it said when it fails."""
     errors = None if into is None else into.with_name(into.name + ".errors")
     with (
@@ -36,7 +38,7 @@ def spent(words: list[str], *, told: Path | None = None, into: Path | None = Non
         open(errors or os.devnull, "wb") as trouble,
     ):
         begun = time.perf_counter()
-        process = subprocess.Popen(words, stdin=source, stdout=sink, stderr=trouble, env=installed())
+        process = subprocess.Popen(words, stdin=source, stdout=sink, stderr=trouble, env=env)
         stop = threading.Timer(CAP, process.kill)
         stop.start()
         _, status, usage = os.wait4(process.pid, 0)
@@ -49,20 +51,20 @@ def spent(words: list[str], *, told: Path | None = None, into: Path | None = Non
     return Spent(wall, usage.ru_utime + usage.ru_stime, stopped)
 
 
-def installed() -> Mapping[str, str]:
-    """The environment with compiled modules kept, as in an installation, whatever this process was told."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-
-
 def ours(pgn: Path, out: Path, *options: str) -> Callable[[], Spent]:
     """Our list, always with errors."""
-    words = [sys.executable, "-m", "enginetour", "rate", str(pgn), "-o", str(out), *options]
-    return lambda: spent(words)
+    return python(out.parent, "-m", "enginetour", "rate", str(pgn), "-o", str(out), *options)
+
+
+def python(folder: Path, *words: str) -> Callable[[], Spent]:
+    """Our interpreter. From its second run modules are compiled, as in an installation, and kept in that folder."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return lambda: spent([sys.executable, *words], env={**kept, "PYTHONPYCACHEPREFIX": str(folder / "compiled")})
 
 
 def ordo(binary: str, pgn: Path, out: Path, *options: str) -> Callable[[], Spent]:
-    """Ordo's list."""
-    words = [binary, "-q", "-N", str(DIGITS), "-p", str(pgn), "-c", str(out), *options]
+    """Ordo's list, also of a field in groups apart."""
+    words = [binary, "-q", "-G", "-N", str(DIGITS), "-p", str(pgn), "-c", str(out), *options]
     return lambda: spent(words, into=out.with_name(out.name + ".said"))
 
 
