@@ -2,40 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.rows import NOT_ASKED, Row
-from enginetour.reports.sheet import Column, Sheet
-
-_COLUMNS = (
-    Column("rank", "#"),
-    Column("name", "engine", left=True, flexible=True),
-    Column("rating", "rating"),
-    Column("plus", "+"),
-    Column("minus", "-"),
-    Column("games", "games"),
-    Column("score", "score"),
-    Column("opponents", "opp."),
-    Column("draw_rate", "draws"),
-    Column("los", "LOS"),
-    Column("remarks", "", left=True),
-)
+from enginetour.reports.columns import COLUMNS, NAME_ROOM, NARROW, USUAL, WIDE
+from enginetour.reports.sheet import Column, Sheet, points, safe
 
 
-def likelihood(title: str, found: RatingList) -> Sheet:
-    """The list by maximum likelihood; every uncertain number with its 95 % bounds, pools apart."""
+def likelihood(
+    title: str,
+    found: RatingList,
+    columns: Sequence[str] | None = None,
+    *,
+    confidence: float = 95,
+    notes: Sequence[str] = (),
+) -> Sheet:
+    """The list by maximum likelihood with `columns`, every uncertain number with its bounds, pools apart.
+
+    `confidence` is that of the bounds in %, `notes` follow the list's own.
+    """
     many = len(found.pools) > 1
-    columns = (Column("pool", "pool"), *_COLUMNS) if many else _COLUMNS
+    chosen = columns or (("pool", *USUAL) if many else USUAL)
     marks = sorted({remark for row in found.rows for remark in row.remarks})
-    rows = tuple(_row(row) for row in found.rows)
+    rows = tuple(row_of(row) for row in found.rows)
     shown = tuple(_shown(row, marks) for row in found.rows)
-    notes = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
+    legend = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
+    if "remarks" not in chosen:  # the numbers stand nowhere: the names tell whom a remark is about
+        legend = list(remarks(found))
+    told = (*legend, *unrated(found), *found.caption, footing(found, confidence), *notes)
+    return Sheet(title, tuple(COLUMNS[key] for key in chosen), rows, shown, told)
+
+
+def roomy(found: RatingList, room: int) -> tuple[str, ...]:
+    """The columns that find room: all that Ordo's users look for, the usual ones, or the fewest."""
+    longest = max((len(safe(row.name)) for row in found.rows), default=0)
+    pool = ("pool",) if len(found.pools) > 1 else ()
+    for columns in (WIDE, USUAL):
+        sheet = likelihood("", found, (*pool, *columns))
+        cells = [[column.header for column in sheet.columns], *sheet.cells()]
+        taken = sum(
+            max(len(line[place]) for line in cells) + 2
+            for place, column in enumerate(sheet.columns)
+            if not column.flexible
+        )
+        if taken + min(longest, NAME_ROOM) <= room:
+            return (*pool, *columns)
+    return (*pool, *NARROW)
+
+
+def unrated(found: RatingList) -> list[str]:
+    """Who has no rating, by reason."""
     reasons = dict.fromkeys(engine.why for engine in found.unrated)
-    notes += [f"not rated, {why}: {', '.join(e.name for e in found.unrated if e.why == why)}" for why in reasons]
-    notes += list(found.caption)
-    notes.append(_footing(found))
-    return Sheet(title, columns, rows, shown, tuple(notes))
+    return [f"not rated, {why}: {', '.join(e.name for e in found.unrated if e.why == why)}" for why in reasons]
+
+
+def remarks(found: RatingList) -> list[str]:
+    """What is said of single rows, with the names, for tables without room for it."""
+    marks = sorted({remark for row in found.rows for remark in row.remarks})
+    return [f"{mark}: {', '.join(row.name for row in found.rows if mark in row.remarks)}" for mark in marks]
+
+
+def distance(number: float) -> str:
+    """An error in points; one that is not 0 is never shown as 0."""
+    if number >= 0.95:
+        return f"{number:.0f}"
+    return f"{number:.1f}" if number >= 0.05 else "<0.1"
 
 
 def incremental(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
@@ -55,7 +87,8 @@ def incremental(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
     return Sheet(title, columns, rows, shown, ("incremental: no error can be given; more games, surer ratings",))
 
 
-def _row(row: Row) -> dict[str, object]:
+def row_of(row: Row) -> dict[str, object]:
+    """The cells by column."""
     return {
         "pool": row.pool,
         "rank": row.rank,
@@ -63,12 +96,17 @@ def _row(row: Row) -> dict[str, object]:
         "rating": row.rating,
         "plus": row.plus,
         "minus": row.minus,
+        "error": row.error,
         "games": row.games,
         "score": row.score,
+        "points": row.wins + row.draws / 2,
         "wins": row.wins,
         "draws": row.draws,
         "losses": row.losses,
         "opponents": row.opponents,
+        "opponents_error": row.opponents_error,
+        "opponent_count": row.opponent_count,
+        "diversity": row.diversity,
         "draw_rate": row.draws / row.games if row.games else None,
         "performance": row.performance,
         "los": row.los,
@@ -81,17 +119,24 @@ def _shown(row: Row, marks: list[str]) -> dict[str, str]:
     few = ("", "") if {"anchor", NOT_ASKED} & {*row.remarks} else ("too few", "games")
     return {
         "rating": str(round(row.rating)),  # an int has no "-0"
-        "plus": few[0] if row.plus is None else f"+{row.plus:.0f}",
-        "minus": few[1] if row.minus is None else f"-{row.minus:.0f}",
+        "plus": few[0] if row.plus is None else f"+{distance(row.plus)}",
+        "minus": few[1] if row.minus is None else f"-{distance(row.minus)}",
+        "error": few[0] if row.error is None else distance(row.error),
         "score": f"{100 * row.score:.1f}%",
+        "points": points(2 * row.wins + row.draws),
         "opponents": str(round(row.opponents)),
+        "opponents_error": "" if row.opponents_error is None else distance(row.opponents_error),
+        "diversity": "" if row.diversity is None else f"{row.diversity:.1f}",
+        "performance": "" if row.performance is None else str(round(row.performance)),
         "draw_rate": f"{100 * row.draws / row.games:.0f}%" if row.games else "",
         "los": "" if row.los is None else f"{100 * row.los:.0f}%",
         "remarks": " ".join(f"[{number}]" for number, mark in enumerate(marks, 1) if mark in row.remarks),
     }
 
 
-def _footing(found: RatingList) -> str:
+def footing(found: RatingList, confidence: float) -> str:
+    """What the list is, in one line."""
     level = ", ".join(f"{name} = {rating:g}" for name, rating in found.anchors) or "pool average = 0"
     draws = "" if found.draw_rate is None else f", {100 * found.draw_rate:.0f}% draws"
-    return f"maximum likelihood ({found.model}), {level}; {found.games} games{draws}; + and - are 95 %"
+    bounds = f"+ and - are {confidence:g} %"
+    return f"maximum likelihood ({found.model}), {level}; {found.games} games{draws}; {bounds}"
