@@ -2,87 +2,126 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from enginetour.cli.common import chosen, open_store, output_options, show, tournament_options
+from enginetour.cli.listoptions import TERMS, definition_from, flags, given, list_options
 from enginetour.cli.sprt import asked_test, sprt_options, tell_test
 from enginetour.errors import UsageRefused
 
 if TYPE_CHECKING:
+    from enginetour.ratings.listing import RatingList
     from enginetour.store.log import TournamentLog
+    from enginetour.store.tournaments import Store
+
+_STORED = {"system", "anchors"}  # what a tournament's own list, and the stored streams of incremental systems, know
 
 
 @click.command()
+@click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
 @output_options
-@click.option(
-    "--system",
-    type=click.Choice(["ml", "elo", "gor", "egf", "egf2021"]),
-    default="ml",
-    show_default=True,
-    help="Maximum likelihood, Elo, Czech GoR, EGF GoR.",
-)
-@click.option("--anchor", "anchors", multiple=True, metavar="NAME=RATING", help="Fix an engine's rating; repeat.")
 @click.option("--all", "everything", is_flag=True, help="All tournaments of the store in one list.")
+@click.option("--as-of", metavar="MOMENT", help="The list of then: a day, a time (UTC), or 'game N'.")
+@list_options
 @sprt_options
 def ratings(
+    list_name: str | None,
     db: Path | None,
     name: str | None,
     edition: int | None,
     as_json: bool,
     as_csv: bool,
-    system: str,
-    anchors: tuple[str, ...],
     everything: bool,
+    as_of: str | None,
     sprt: tuple[str, str, float, float] | None,
     model: str | None,
     alpha: float | None,
     beta: float | None,
+    **asked: Any,
 ) -> None:
-    """The rating list of a tournament or the whole store, or a test of two.
+    """A list of `lists define`, of a tournament or of the store; or a test.
 
-    Example: enginetour ratings --anchor "Fruit 2.1=2784"
+    A filter without -t asks the whole store; with LIST it changes the list
+    for this once.
+
+    Example: enginetour ratings --time-class blitz --since 2026-01-01
 
     A sequential test: enginetour ratings --all --sprt "Toga II" Fruit 0 5
     """
-    from enginetour.cli import tell
-    from enginetour.ratings.listing import rating_list
-    from enginetour.reports import ratings as sheets
-    from enginetour.store.lists import counted_pairs, ratings_of, refresh
-
-    fixed = dict(_anchor(words) for words in anchors)
-    if fixed and system != "ml":
-        raise click.UsageError("--anchor is for --system ml")
+    fields = given(asked)
     test = asked_test(sprt, model, alpha, beta)
-    if sprt is not None and (fixed or system != "ml"):
-        raise click.UsageError("--sprt makes no list: leave out --anchor and --system")
-    with open_store(db, change=system != "ml") as store:
-        log = None if everything else chosen(store, name, edition)
-        if sprt is not None and test is not None:
-            tell_test(store, log, sprt[:2], test, as_json=as_json, as_csv=as_csv)
-            return
-        if log is not None:
-            _refuse_strangers(fixed, log)
-        title = "all tournaments" if log is None else log.title
-        if system == "ml":
-            found = (
-                rating_list(counted_pairs(store), anchors=fixed)
-                if log is None
-                else tell.tournament_list(log, fixed or log.config["ratings"]["anchor"])
-            )
-            sheet = sheets.likelihood(f"ratings · {title}", found)
-            show(sheet, as_json=as_json, as_csv=as_csv, value=found.to_json())
-            return
-        refresh(store, system)
-        known = ratings_of(store, system)
-        if log is not None:
-            known = tell.of_tournament(log, known)
-        sheet = sheets.incremental(f"{tell.SYSTEM_NAMES[system]} · {title}", known)
-        show(sheet, as_json=as_json, as_csv=as_csv, value={"list": [dict(row) for row in sheet.rows], "model": system})
+    if sprt is not None and (fields or list_name or as_of):
+        raise click.UsageError(f"--sprt makes no list: leave out {flags(fields) or 'LIST and --as-of'}")
+    if list_name is not None and (name or edition or everything):
+        raise click.UsageError("a list names its tournaments itself: leave out -t and --all, or use --tournaments")
+    stored = list_name is None and as_of is None and set(fields) <= _STORED and fields.get("system") not in (None, "ml")
+    if stored and "anchors" in fields:
+        raise click.UsageError("--anchor is for --system ml")
+    with open_store(db, change=stored) as store:
+        if list_name is not None:
+            title, found = _defined(store, list_name, asked, as_of)
+        else:
+            filtered = as_of is not None or not set(fields) <= set(TERMS)
+            log = None if everything or (filtered and not name and not edition) else chosen(store, name, edition)
+            if sprt is not None and test is not None:
+                tell_test(store, log, sprt[:2], test, as_json=as_json, as_csv=as_csv)
+                return
+            if log is not None:
+                _refuse_strangers(fields.get("anchors") or {}, log)
+            title = "all tournaments" if log is None else log.title
+            if stored:
+                _tell_stream(store, log, fields["system"], title, as_json=as_json, as_csv=as_csv)
+                return
+            found = _asked(store, log, asked, as_of)
+    from enginetour.reports.editions import listed
+
+    then = f", as of {as_of}" if as_of else ""
+    show(listed(f"ratings · {title}{then}", found), as_json=as_json, as_csv=as_csv, value=found.to_json())
+
+
+def _defined(store: Store, name: str, asked: dict[str, Any], as_of: str | None) -> tuple[str, RatingList]:
+    from enginetour.store.listed import listed
+    from enginetour.store.revisions import revisions_of
+
+    revision = revisions_of(store, name)[-1]
+    title = f"{name}, revision {revision.number}" + (", changed for this once" if given(asked) else "")
+    return title, listed(store, definition_from(asked, revision.definition), as_of)
+
+
+def _asked(store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of: str | None) -> RatingList:
+    """The whole store or one tournament on the terms asked for."""
+    from enginetour.cli import tell
+    from enginetour.store.listed import listed
+
+    definition = definition_from(asked)
+    if log is None:
+        return listed(store, definition, as_of)
+    fields = given(asked)
+    anchor = log.config["ratings"]["anchor"]
+    if as_of is None and set(fields) <= _STORED:
+        return tell.tournament_list(log, definition.anchors or anchor)
+    inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
+    return listed(store, definition.model_copy(update=inside), as_of)
+
+
+def _tell_stream(
+    store: Store, log: TournamentLog | None, system: str, title: str, *, as_json: bool, as_csv: bool
+) -> None:
+    """An incremental system as its stored events have it: over the whole store, shown for a tournament."""
+    from enginetour.cli import tell
+    from enginetour.reports import ratings as sheets
+    from enginetour.store.lists import ratings_of, refresh
+
+    refresh(store, system)
+    known = ratings_of(store, system)
+    if log is not None:
+        known = tell.of_tournament(log, known)
+    sheet = sheets.incremental(f"{tell.SYSTEM_NAMES[system]} · {title}", known)
+    show(sheet, as_json=as_json, as_csv=as_csv, value={"list": [dict(row) for row in sheet.rows], "model": system})
 
 
 def _refuse_strangers(fixed: dict[str, float], log: TournamentLog) -> None:
@@ -91,13 +130,3 @@ def _refuse_strangers(fixed: dict[str, float], log: TournamentLog) -> None:
     for name in fixed:
         if name not in log.specs:
             raise UsageRefused(f"{name!r} is not in {log.title}{near(name, log.specs)}", place="--anchor")
-
-
-def _anchor(words: str) -> tuple[str, float]:
-    name, equals, rating = words.rpartition("=")
-    try:
-        if not equals or not name or not math.isfinite(float(rating)):
-            raise ValueError
-        return name, float(rating)
-    except ValueError:
-        raise click.UsageError(f"--anchor takes NAME=RATING, found {words!r}") from None

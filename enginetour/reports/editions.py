@@ -1,0 +1,167 @@
+"""Lists by name, their editions and what moved between them, as sheets. Rows are those of the JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from enginetour.ratings.listing import RatingList
+from enginetour.reports import ratings
+from enginetour.reports.sheet import Column, Sheet
+
+Rows = Sequence[Mapping[str, Any]]
+
+_LISTS = (
+    Column("name", "list", left=True, flexible=True),
+    Column("revision", "revision"),
+    Column("edition", "edition"),
+    Column("published", "published", left=True),
+    Column("definition", "takes and terms", left=True, flexible=True),
+)
+_REVISIONS = (
+    Column("revision", "revision"),
+    Column("made", "made", left=True),
+    Column("why", "what changed", left=True, flexible=True),
+)
+_EDITIONS = (
+    Column("list", "list", left=True, flexible=True),
+    Column("edition", "edition"),
+    Column("made", "published", left=True),
+    Column("revision", "revision"),
+    Column("games", "games"),
+    Column("last_game", "last game"),
+    Column("last_imported", "last imported"),
+    Column("note", "note", left=True, flexible=True),
+)
+_EDITION = (
+    Column("rank", "#"),
+    Column("name", "engine", left=True, flexible=True),
+    Column("rating", "rating"),
+    Column("plus", "+"),
+    Column("minus", "-"),
+    Column("difference", "moved"),
+    Column("games", "games"),
+    Column("score", "score"),
+    Column("opponents", "opp."),
+    Column("draw_rate", "draws"),
+    Column("los", "LOS"),
+    Column("remarks", "", left=True),
+)
+_MOVES = (
+    Column("rank_before", "was"),
+    Column("rank", "#"),
+    Column("name", "engine", left=True, flexible=True),
+    Column("before", "rating was"),
+    Column("rating", "is"),
+    Column("change", "moved"),
+    Column("own", "by own games"),
+    Column("others", "by others"),
+    Column("terms", "by terms"),
+    Column("new", "new games"),
+    Column("struck", "struck out"),
+)
+
+
+def listed(title: str, found: RatingList) -> Sheet:
+    """A list of the store by any system."""
+    if found.model in ("logistic", "davidson", "raokupper"):
+        return ratings.likelihood(title, found)
+    sheet = ratings.incremental(title, {row.name: (row.rating, row.games) for row in found.rows})
+    return replace(sheet, notes=found.caption)
+
+
+def lists(rows: Rows) -> Sheet:
+    """Every list with its newest revision and edition."""
+    shown = tuple(
+        {"edition": str(row["edition"] or "none"), "definition": definition_told(row["definition"])} for row in rows
+    )
+    notes = () if rows else ("no list yet; enginetour lists define NAME makes one",)
+    flat = tuple({**row, "definition": definition_told(row["definition"])} for row in rows)
+    return Sheet("lists", _LISTS, flat, shown, notes)
+
+
+def definition_told(definition: Mapping[str, str]) -> str:
+    """What a list asks beyond the defaults, in one line."""
+    return "; ".join(f"{name}: {value}" for name, value in definition.items()) or "everything"
+
+
+def revisions(name: str, definition: Mapping[str, str], rows: Rows) -> Sheet:
+    """A list's definition and how it came to be."""
+    notes = [f"{key}: {value}" for key, value in definition.items()] or ["everything in the store, by likelihood"]
+    return Sheet(f"list {name}", _REVISIONS, tuple(rows), (), tuple(notes))
+
+
+def editions(rows: Rows) -> Sheet:
+    """Published editions, oldest first."""
+    notes = () if rows else ("no edition yet; enginetour publish NAME makes one",)
+    return Sheet("editions", _EDITIONS, tuple(rows), (), notes)
+
+
+def edition(made: Mapping[str, Any]) -> Sheet:
+    """One edition from its JSON, as it was published."""
+    rows = tuple({**row, "draw_rate": row["draws"] / row["games"]} for row in made["list"])
+    marks = sorted({mark for row in rows for mark in row["remarks"]})
+    shown = tuple(_edition_cells(row, marks) for row in rows)
+    many = len(made["pools"]) > 1
+    columns = (Column("pool", "pool"), *_EDITION) if many else _EDITION
+    notes = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
+    notes += [f"not rated, {engine['why']}: {engine['name']}" for engine in made["unrated"]]
+    notes += made["caption"]
+    notes.append(
+        f"{made['model']}, {made['games']} games up to game {made['last_game']}, residual {made['residual']:.1g}"
+    )
+    if made["note"]:
+        notes.append(made["note"])
+    flat = tuple({**row, "remarks": "; ".join(row["remarks"])} for row in rows)
+    title = f"{made['name']} · edition {made['edition']}, {made['made']}, revision {made['revision']}"
+    return Sheet(title, columns, flat, shown, tuple(notes))
+
+
+def difference(found: Mapping[str, Any], most: int) -> Sheet:
+    """What moved between two states, from its JSON: the `most` largest moves, and everything else as notes."""
+    rows = tuple(found["moves"])
+    later = f"edition {found['after']}" if found["after"] else "now"
+    notes = [f"{found['new_games']} new games"]
+    if len(rows) > most:
+        notes.append(f"{len(rows) - most} smaller moves are not shown; --most shows more")
+    notes += [f"terms: {words}" for words in found["changes"]]
+    notes += [f"new: {one['name']} ({one['games']} games)" for one in found["entered"]]
+    notes += [f"left: {one['name']}, {one['why']}" for one in found["left"]]
+    notes += [
+        f"struck out: {game['tournament']} game {game['number']}, {game['white']} - {game['black']} {game['outcome']}"
+        f" ({game['why']})"
+        for game in found["struck"]
+    ]
+    if any(row["own"] is not None for row in rows):
+        notes.append("by own games: a fit of the earlier games and this engine's new ones only")
+    return Sheet(
+        f"{found['list']} · edition {found['before']} to {later}",
+        _MOVES,
+        rows[:most],
+        tuple({key: _signed(row[key]) for key in ("change", "own", "others", "terms")} | _whole(row) for row in rows),
+        tuple(notes),
+    )
+
+
+def _whole(row: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(round(row[key])) for key in ("before", "rating")}
+
+
+def _signed(value: float | None) -> str:
+    """One decimal with its sign; nothing for None, never ``-0.0``."""
+    return "" if value is None else f"{round(value, 1) + 0.0:+.1f}"
+
+
+def _edition_cells(row: Mapping[str, Any], marks: list[str]) -> dict[str, str]:
+    return {
+        "rating": str(round(row["rating"])),
+        "plus": "" if row["plus"] is None else f"+{row['plus']:.0f}",
+        "minus": "" if row["minus"] is None else f"-{row['minus']:.0f}",
+        "difference": "new" if row["difference"] is None else _signed(row["difference"]),
+        "score": f"{100 * row['score']:.1f}%",
+        "opponents": str(round(row["opponents"])),
+        "draw_rate": f"{100 * row['draw_rate']:.0f}%",
+        "los": "" if row["los"] is None else f"{100 * row['los']:.0f}%",
+        "remarks": " ".join(f"[{number}]" for number, mark in enumerate(marks, 1) if mark in row["remarks"]),
+    }
