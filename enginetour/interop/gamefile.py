@@ -14,6 +14,7 @@ from typing import BinaryIO, cast
 
 from enginetour.errors import InputRefused
 
+MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
 BLOCK = 1 << 19  # bytes read at once to count their lines
 
 
@@ -27,12 +28,15 @@ class Part:
         self.path = path
         self.read = read
         self.start = start
+        self.mark = 0  # bytes at the front that are no text
         self._plain = plain
         self._lines = {0: 0}  # newlines before an offset
         self._seen = 0
 
     def passed(self, offset: int, piece: bytes) -> None:
         """What cannot be read again is counted as it comes."""
+        if not offset and piece.startswith(MARK):
+            self.mark = len(MARK)
         if self._plain is None:
             self._lines[offset] = self._seen
             self._seen += piece.count(b"\n")

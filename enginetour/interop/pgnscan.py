@@ -26,8 +26,6 @@ LONGEST_PIECE = 1 << 22  # bytes without the start of a game that are held at on
 WORTH_TWO = 40_000_000  # bytes; measured: a fifth of a second of reading, below it the second process saves nothing
 TRIES = 64  # places of a piece that are looked at for the start of a game
 
-MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
-
 Progress = Callable[[int], object]
 
 # Every White tag matches, with three empty values unless Black and Result follow on the next lines.
@@ -122,7 +120,7 @@ def read(part: Part, reader: TagReader, quick: Callable[[int, bytes], bool], pro
     for offset, piece, whole in _pieces(part):
         part.passed(offset, piece)
         if not (settled and whole and quick(offset, piece)):
-            reader.feed(offset, piece.removeprefix(MARK) if not offset else piece, whole=whole)
+            reader.feed(offset, piece if offset else piece[part.mark :], whole=whole)
             settled = whole and reader.settle()
         progress(len(piece))
     reader.finish()

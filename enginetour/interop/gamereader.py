@@ -1,0 +1,106 @@
+"""The careful reader of whole games: follows where each begins and ends, and digests what lies between."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from itertools import accumulate
+
+from enginetour.interop.gamecolumns import Games
+from enginetour.interop.gamefile import Part
+from enginetour.interop.pgntags import TagReader, tags_of
+
+_KEPT = (b"Event", b"Date", b"Round", b"TimeControl", b"GameStartTime")
+
+
+class _Open:
+    """A counted game that has not ended yet: its own bytes, fed in parts, are never held."""
+
+    def __init__(self, tags: dict[bytes, bytes], begin: int) -> None:
+        self.tags = tags
+        self.begin = begin
+        self.read = begin + 1  # behind the bracket
+        self._sum = sha256()
+        self._held = b""  # white space that is not the last yet
+
+    def feed(self, own: bytes) -> None:
+        """More of its bytes."""
+        own = self._held + own
+        body = own.rstrip()
+        self._held = own[len(body) :]
+        self._sum.update(body.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+
+    def digest(self) -> bytes:
+        """Of all of them."""
+        return self._sum.digest()
+
+
+class GameReader(TagReader):
+    """Counts into the columns as `TagReader` into a tally. Pieces follow each other until it is settled."""
+
+    def __init__(self, games: Games, part: Part) -> None:
+        super().__init__(games, part.place)
+        self._games = games
+        self._part = part
+        self._others: dict[bytes, bytes] = {}
+        self._open: _Open | None = None
+        self._header_at = 0  # place of the first line of the tags that are being read
+        self._at = 0  # place of the bytes that may belong to a game that is not counted yet
+        self._bytes = b""
+        self._lines: list[int] = []  # places where the lines begin
+
+    def feed(self, offset: int, lines: bytes, *, whole: bool = True) -> None:
+        """Read on; what belongs to a counted game goes into its digest."""
+        here = offset or self._part.mark
+        if not self._bytes:
+            self._at = here
+        self._bytes += lines
+        self._lines = list(accumulate(map(len, lines.splitlines(keepends=True)), initial=here))
+        super().feed(offset, lines, whole=whole)
+        self._pass(self._header_at if self._header else here + len(lines))
+
+    def settle(self) -> bool:
+        """As the tag reader; the last game ends here."""
+        settled = super().settle()
+        if settled:
+            self._close(self._at + len(self._bytes))
+            self._bytes = b""
+        return settled
+
+    def finish(self) -> None:
+        """The last game ends with the file."""
+        super().finish()
+        self._close(self._at + len(self._bytes))
+
+    def _bracket(self, line: bytes, here: tuple[int, int]) -> None:
+        super()._bracket(line, here)
+        if self._header and self._begun == here:
+            self._header_at = self._lines[here[1]]
+        if self._header:
+            self._others |= {name: value for name, value in tags_of(line) if name in _KEPT}
+
+    def _end(self) -> None:
+        if not self._header:
+            return
+        named, counted = self._named, self._games.games
+        tags = self._others | self._tags
+        super()._end()
+        self._others = {}
+        if named:
+            self._close(self._header_at)
+        if self._games.games > counted:
+            self._open = _Open(tags, self._header_at)
+
+    def _close(self, end: int) -> None:
+        """The game that is open ends before `end`."""
+        self._pass(end)
+        if self._open is not None:
+            self._games.keep(self._open.tags, self._open.begin, self._open.digest())
+            self._open = None
+
+    def _pass(self, end: int) -> None:
+        """What lies before `end` belongs to the open game or to none."""
+        if self._open is not None and end > self._open.read:
+            self._open.feed(self._bytes[self._open.read - self._at : end - self._at])
+            self._open.read = end
+        if end > self._at:
+            self._bytes, self._at = self._bytes[end - self._at :], end
