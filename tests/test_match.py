@@ -28,7 +28,7 @@ from enginetour.model import (
     Withdrawn,
 )
 from enginetour.ratings.sequential import Sprt, Walk, follow, step
-from enginetour.reports.sprt import live, status, under_test
+from enginetour.reports.sprt import live, status, story, under_test
 from tests.touring import config, tour
 
 TWO = (Entrant("New"), Entrant("Base"))
@@ -282,6 +282,12 @@ def test_what_is_told_while_it_runs() -> None:
     assert live(*final)[0].endswith(" - H1 was accepted")
     told = json.loads(json.dumps(status(*final), allow_nan=False))
     assert told["engines"] == ["New", "Base"]
+    state, flying = decided(format_)
+    for game in flying[:2]:
+        state = format_.step(state, ended(game, 1))
+    over = under_test(format_, state)
+    assert over is not None
+    assert {"what": "since then", "value": "1 pair, which changes no verdict"} in story("", *over).rows
     assert told["verdict"] == "H1"
     assert told["estimate"]["low"] < told["estimate"]["elo"] < told["estimate"]["high"]
     assert sum(told["pentanomial"]) * 2 == told["games"]

@@ -99,7 +99,8 @@ def _decision(engines: tuple[str, str], found: MatchTest) -> list[tuple[str, str
     stopped, since = sum(walk.stopped), sum(walk.counts) - sum(walk.stopped)
     lines.append(("verdict", f"{walk.verdict} after {stopped} {each}: {test.meaning(walk.verdict, engines[0])}"))
     if since:
-        lines.append(("since then", f"{since} {each}, which change no verdict"))
+        later = f"1 {each[:-1]}, which changes" if since == 1 else f"{since} {each}, which change"
+        lines.append(("since then", f"{later} no verdict"))
     if found.after_stop is not None:
         after = found.after_stop
         lines.append(("at the stop", f"{_between(after.elo, after.low, after.high)} Elo, median-unbiased"))
