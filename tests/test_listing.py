@@ -109,7 +109,10 @@ def test_pools_do_not_compare() -> None:
     assert sum(each.rating for each in made.rows if each.pool == 2) == pytest.approx(200)
     last_of_first = [each for each in made.rows if each.pool == 1][-1]
     assert last_of_first.los is None
-    assert made.caption == ("2 pools without a common game: nothing compares across them",)
+    assert made.caption == (
+        "2 pools without a common game: nothing compares across them",
+        "a game B - X would connect pools 1 and 2",
+    )
 
 
 def test_pools_stay_apart_under_any_prior() -> None:

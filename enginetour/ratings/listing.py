@@ -8,7 +8,8 @@ from statistics import NormalDist
 from typing import Literal
 
 from enginetour.errors import InputRefused
-from enginetour.ratings.connectivity import groups, pools, unbeaten, winless
+from enginetour.ratings.bridges import connecting_games, connecting_points, games_told, points_told
+from enginetour.ratings.connectivity import Parts, groups, pools, unbeaten, winless
 from enginetour.ratings.likelihood import ELO_SCALE, Fit, ModelName, Undetermined, fit
 from enginetour.ratings.openingpairs import Dependence, OpeningPairs, Openings, Surprise, opening_pairs
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
@@ -113,6 +114,7 @@ def rating_list(
     found = pools(pairs)
     if len(found) > 1:
         told.append(f"{len(found)} pools without a common game: nothing compares across them")
+        told.append(games_told(connecting_games(pairs, found), numbered=prior != "none"))
     rated: list[tuple[Fit, Prior | None]] = []
     for part, belief in _units(pairs, found, prior, terms, told):
         if len(part) == 1:
@@ -195,6 +197,7 @@ def _units(
             yield pool, None
         elif prior == "none":
             told.append(f"{_told(parts)} are rated apart: the games between them bound no difference")
+            told += _bridged(inside, parts)
             yield from ((part, None) for part in parts)
         else:
             sd = PRIOR_SD * terms.scale / ELO_SCALE
@@ -204,6 +207,7 @@ def _units(
             for word, which in (("unbeaten", unbeaten(inside)), ("winless", winless(inside))):
                 if which:
                     told.append(f"{word}: {', '.join(which)}")
+            told += _bridged(inside, parts)
             yield pool, GaussianPrior(sd)
 
 
@@ -220,6 +224,12 @@ def _paired(
         (replace(fitted, dependence=Dependence(surprise.ratio, own.in_rows(fitted.problem.pairs))), belief)
         for (fitted, belief), own in zip(rated, inside, strict=True)
     ]
+
+
+def _bridged(pairs: Pairs, parts: Parts) -> Iterator[str]:
+    """What would make one group of a pool's groups."""
+    if points := connecting_points(pairs, parts):
+        yield points_told(points)
 
 
 def _told(parts: tuple[tuple[str, ...], ...]) -> str:
