@@ -16,6 +16,7 @@ from enginetour.tomlplace import near, read_toml, refusal, toml_place
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 Name = Annotated[str, Field(min_length=1, max_length=100)]
+ORDERS = ("file", "rating", "standings")
 
 
 def _printable(text: str | None) -> str | None:
@@ -28,14 +29,27 @@ def _control(text: str) -> str:
     return str(TimeControl.parse(text))
 
 
+def listed_order(order: str | None) -> tuple[str, int | None] | None:
+    """List and edition of ``list:NAME`` or ``list:NAME#3``, None for another order or a word that is none."""
+    found = re.fullmatch(r"list:([^#]+)(?:#([1-9]\d{0,8}))?", order or "")
+    return None if found is None else (found[1], int(found[2]) if found[2] else None)
+
+
 class TournamentSection(BaseModel):
     """``[tournament]``: its name, the seed of all chance, and the order of the starting list."""
 
     model_config = _STRICT
     name: Annotated[str, Field(min_length=1, max_length=64)]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    order: Literal["file", "rating", "standings"] | None = None
+    order: str | None = None
     _name = field_validator("name")(_printable)
+
+    @field_validator("order")
+    @classmethod
+    def _known_order(cls, words: str | None) -> str | None:
+        if words is None or words in ORDERS or listed_order(words):
+            return words
+        raise ValueError(f"an order is {', '.join(ORDERS)}, list:NAME or list:NAME#EDITION{near(words, ORDERS)}")
 
 
 class PlaySection(BaseModel):

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.changes import Desk, desk_of
-from enginetour.errors import StorageFailed, StoreRefused, UsageRefused
+from enginetour.config import listed_order
+from enginetour.errors import InputRefused, StorageFailed, StoreRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
 from enginetour.model import Entrant, Extended, Note, Pairing
@@ -20,6 +21,7 @@ from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, probe_all, refuse_few, refuse_unfit
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.store.database import is_made
+from enginetour.store.editions import edition, places_by_name
 from enginetour.store.filesystem import free_bytes
 from enginetour.store.lists import prior_ratings, refresh
 from enginetour.store.lock import TournamentLock
@@ -121,7 +123,10 @@ def opened(
                 yield resumed(store)
                 return
             _refuse_unfinished(store, name)
-            plan = _ordered(plan, store)
+            plan = _ordered(plan, store, tell)
+        elif listed_order(plan.config.tournament.order):
+            step = "a list orders the next tournament of its database"
+            raise InputRefused("there is no list yet", place=plan.config.at("tournament", "order"), step=step)
         refuse_few(plan)
         refuse_unfit(probe_all(plan.sides, heed=heed), plan.sides)
         heed()
@@ -247,8 +252,8 @@ def _refuse_unwritable(database: Path) -> None:
         raise StorageFailed("cannot be written", place=str(place), step="check its rights, or choose another --db")
 
 
-def _ordered(plan: Plan, store: Store) -> Plan:
-    """The starting list in the order asked for: the file's, the ratings known so far, or the last edition's table."""
+def _ordered(plan: Plan, store: Store, tell: Callable[[str], None]) -> Plan:
+    """The starting list in the order asked for: the file's, the known ratings, the last edition's table, or a list."""
     name, order = plan.config.tournament.name, plan.config.tournament.order
     if order is None:
         order = "rating" if store.has(name) else "file"
@@ -260,10 +265,27 @@ def _ordered(plan: Plan, store: Store) -> Plan:
         format_, state = fold(store.tournament(name))
         table = [line.name for line in format_.standings(state) if line.rank is not None]
         ranks = {engine: float(place) for place, engine in enumerate(table)}
+    elif listed := listed_order(order):
+        plan, ranks = _by_list(plan, store, *listed)
+        tell(f"starting list: {plan.config.tournament.order}")
     else:
         return plan
     # Engines without a rank stand behind, new ones at the bottom, both in the order of the file.
     entrants = sorted(plan.entrants, key=lambda entrant: ranks.get(entrant.name, float("inf")))
-    newcomers = store.has(name)
+    newcomers = store.has(name) or listed_order(order) is not None
     marked = tuple(replace(e, new=e.new or (newcomers and e.name not in ranks)) for e in entrants)
     return replace(plan, entrants=marked)
+
+
+def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, dict[str, float]]:
+    """The plan with the edition it takes written into its configuration, and each engine's place in it."""
+    tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
+    try:
+        made = edition(store, name, number)
+    except UsageRefused as refused:
+        raise InputRefused(refused.what, place=place, step=refused.step) from None
+    ranks = places_by_name(store, made)
+    if not any(entrant.name in ranks for entrant in plan.entrants):
+        raise InputRefused(f"no entrant is in edition {made.number} of the list {name!r}", place=place)
+    taken = tournament.model_copy(update={"order": f"list:{name}#{made.number}"})
+    return replace(plan, config=plan.config.model_copy(update={"tournament": taken})), ranks

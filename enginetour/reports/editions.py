@@ -102,7 +102,7 @@ def edition(made: Mapping[str, Any]) -> Sheet:
     """One edition from its JSON, as it was published."""
     rows = tuple({**row, "draw_rate": row["draws"] / row["games"]} for row in made["list"])
     marks = sorted({mark for row in rows for mark in row["remarks"]})
-    shown = tuple(_edition_cells(row, marks) for row in rows)
+    shown = tuple(_edition_cells(row, marks, first=made["edition"] == 1) for row in rows)
     many = len(made["pools"]) > 1
     columns = (Column("pool", "pool"), *_EDITION) if many else _EDITION
     notes = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
@@ -153,12 +153,13 @@ def _signed(value: float | None) -> str:
     return "" if value is None else f"{round(value, 1) + 0.0:+.1f}"
 
 
-def _edition_cells(row: Mapping[str, Any], marks: list[str]) -> dict[str, str]:
+def _edition_cells(row: Mapping[str, Any], marks: list[str], *, first: bool) -> dict[str, str]:
+    moved = "" if first else "new" if row["difference"] is None else _signed(row["difference"])
     return {
         "rating": str(round(row["rating"])),
         "plus": "" if row["plus"] is None else f"+{row['plus']:.0f}",
         "minus": "" if row["minus"] is None else f"-{row['minus']:.0f}",
-        "difference": "new" if row["difference"] is None else _signed(row["difference"]),
+        "difference": moved,
         "score": f"{100 * row['score']:.1f}%",
         "opponents": str(round(row["opponents"])),
         "draw_rate": f"{100 * row['draw_rate']:.0f}%",

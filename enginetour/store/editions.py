@@ -18,7 +18,7 @@ from enginetour.store.listed import list_of
 from enginetour.store.moments import Moment
 from enginetour.store.revisions import revisions_in, revisions_of
 from enginetour.store.selected import Selection, selected
-from enginetour.store.tables import EDITION_LINES, EDITIONS
+from enginetour.store.tables import EDITION_LINES, EDITIONS, ENGINES
 from enginetour.store.tournaments import Store
 
 STORY = (
@@ -160,6 +160,15 @@ def renamed(made: Edition, known: Mapping[str, tuple[int, ...]]) -> dict[str, st
         others = {name_of[version] for version in versions if version in name_of}
         found[name] = name if name in others or len(others) != 1 else others.pop()
     return found
+
+
+def places_by_name(store: Store, made: Edition) -> dict[str, float]:
+    """Each engine's place in an edition by its plain name; of several versions the newest counts."""
+    with store.database.reading() as connection:
+        plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
+    place_of = {line.name: float(line.ordinal) for line in made.lines}
+    rated = sorted((version, name) for name, versions in made.versions.items() for version in versions)
+    return {plain[version]: place_of[name] for version, name in rated if name in place_of} | place_of
 
 
 def _compared(made: Edition, before: Edition) -> Edition:

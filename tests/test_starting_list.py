@@ -1,0 +1,112 @@
+"""The starting list of a tournament, taken from a published list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from enginetour.errors import InputRefused
+from enginetour.model import Outcome
+from enginetour.plan import Plan, prepare
+from enginetour.store.definition import ListDefinition
+from enginetour.store.editions import publish
+from enginetour.store.revisions import define
+from enginetour.store.tournaments import Store
+from enginetour.tournament import _ordered
+from tests.listing_games import record
+from tests.storing import draft, spec
+from tests.touring import config, tour
+
+WRENS = ("Wren 1", "Wren 2", "Wren 3")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Edition 1 of "wrens": Wren 3, Wren 2, Wren 1; then Wren 1 wins much and nothing is published."""
+    (tmp_path / "results").mkdir()
+    with Store.open(tmp_path / "results" / "enginetour.db") as opened:
+        log = opened.create_tournament(draft("spring", WRENS))
+        for white, black in (("Wren 3", "Wren 2"), ("Wren 2", "Wren 1")):
+            record(log, white, black)
+            record(log, black, white, Outcome.DRAW)
+        define(opened, "wrens", ListDefinition())
+        publish(opened, "wrens")
+        for _ in range(9):
+            record(log, "Wren 1", "Wren 3")
+        yield opened
+
+
+def plan(folder: Path, order: str) -> Plan:
+    """Four engines in the order of their numbers, one of them new to the list."""
+    path = config(folder, ("wren1", "wren4", "wren2", "wren3"), "roundrobin", "cycles = 1")
+    path.write_text(path.read_text().replace("seed = 4", f'seed = 4\norder = "{order}"'))
+    return prepare(path, None)
+
+
+def test_newest_edition(store: Store, tmp_path: Path) -> None:
+    """The places are those of the newest edition, who is not in it stands behind as new, and the edition is kept."""
+    said: list[str] = []
+    ordered = _ordered(plan(tmp_path, "list:wrens"), store, said.append)
+    assert [(entrant.name, entrant.new) for entrant in ordered.entrants] == [
+        ("Wren 3", False),
+        ("Wren 2", False),
+        ("Wren 1", False),
+        ("Wren 4", True),
+    ]
+    assert said == ["starting list: list:wrens#1"]
+    assert ordered.config.as_stored()["tournament"]["order"] == "list:wrens#1"
+
+
+def test_edition_by_number(store: Store, tmp_path: Path) -> None:
+    """Of several editions the one that is asked for counts; of several versions the newest."""
+    log = store.tournament("spring")
+    log.accept_change({"Wren 3": spec("Wren 3", "abcdef0123")})
+    for _ in range(9):
+        record(log, "Wren 1", "Wren 3")
+    record(log, "Wren 3", "Wren 2", Outcome.DRAW)
+    publish(store, "wrens")
+
+    def names(order: str) -> list[str]:
+        return [entrant.name for entrant in _ordered(plan(tmp_path, order), store, print).entrants]
+
+    assert names("list:wrens#1") == ["Wren 3", "Wren 2", "Wren 1", "Wren 4"]
+    assert names("list:wrens")[0] == "Wren 1"
+    assert names("list:wrens") == names("list:wrens#2")
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        ("list:wren", ":4: there is no list 'wren', did you mean 'wrens'?"),
+        ("list:wrens#4", ":4: the list 'wrens' has no edition 4, it has 1 to 1"),
+        ("list:empty", ":4: the list 'empty' has no edition yet; enginetour publish 'empty' makes one"),
+        ("list:strangers", ":4: no entrant is in edition 1 of the list 'strangers'"),
+    ],
+)
+def test_a_list_that_is_not_there(store: Store, tmp_path: Path, order: str, told: str) -> None:
+    """One line with file and line, and what there is."""
+    log = store.create_tournament(draft("summer", ("Fruit", "Toga")))
+    record(log, "Fruit", "Toga")
+    define(store, "empty", ListDefinition())
+    define(store, "strangers", ListDefinition(tournaments=("summer",)))
+    publish(store, "strangers")
+    with pytest.raises(InputRefused) as refused:
+        _ordered(plan(tmp_path, order), store, print)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("order", ["list:", "list:wrens#0", "list:wrens#x", "ratings"])
+def test_no_order_at_all(tmp_path: Path, order: str) -> None:
+    """What is no order is refused with what is one."""
+    with pytest.raises(InputRefused, match=r":4: tournament\.order: an order is file, rating, standings, list:NAME"):
+        plan(tmp_path, order)
+
+
+def test_a_fresh_database_has_no_list(tmp_path: Path) -> None:
+    """Before any engine starts a tournament that needs a list is refused where there is none."""
+    plan(tmp_path, "list:wrens")
+    done = tour(tmp_path, "run", "trial.toml", expect=3)
+    assert "trial.toml:4: there is no list yet" in done.stderr
+    assert not (tmp_path / "results" / "enginetour.db").exists()
