@@ -7,32 +7,25 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from enginetour.cli.common import output_options, show, width
+from enginetour.cli.common import output_options, width
+from enginetour.cli.display import Display, asked_errors, display_options, present
 from enginetour.errors import InputRefused, UsageRefused
-from enginetour.reports.sheet import Column, dumps, points, render, safe
+from enginetour.reports.sheet import PLAIN_WIDTH, safe
 
 if TYPE_CHECKING:
     from enginetour.interop.selection import LeftOut
     from enginetour.interop.tally import Tally
     from enginetour.ratings.likelihood import ModelName
-    from enginetour.ratings.listing import RatingList
-    from enginetour.reports.sheet import Sheet
 
 BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
 BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
-WIDE = 100  # columns of a terminal that has room for all of the table's and a name
 FEW_NAMED = 10  # engines in a note
-
-# What Ordo's full list has between the score and the opponents.
-_COLUMNS = {
-    key: Column(key, header) for key, header in (("points", "points"), ("wins", "W"), ("draws", "D"), ("losses", "L"))
-}
 
 
 def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
@@ -51,6 +44,7 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE.pgn...", type=click.Path(path_type=Path))
 @output_options
+@display_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write: .csv, .json, else text.")
 @click.option(
     "--model",
@@ -80,6 +74,7 @@ def rate(
     files: tuple[Path, ...],
     as_json: bool,
     as_csv: bool,
+    display: Display,
     output: Path | None,
     model: ModelName,
     anchors: tuple[str, ...],
@@ -99,6 +94,9 @@ def rate(
 
     Example: enginetour rate night.pgn --anchor "Fruit 2.1=2784"
     """
+    if output is not None:
+        as_json, as_csv = as_json or output.suffix == ".json", as_csv or output.suffix == ".csv"
+    display.check(as_json=as_json, as_csv=as_csv)
     fixed = dict(_anchor(words) for words in anchors)
     if fixed and average is not None:
         raise click.UsageError("--anchor gives the level already; leave out --average")
@@ -128,44 +126,35 @@ def rate(
         advantage=advantage,
         scale=scale,
         mean=average,
+        errors_for=asked_errors(display, pairs),
         skipped=left.games,
     )
-    sheet = _sheet(found, tally, left, wide=output is not None or as_csv or width() >= WIDE)
     value = {
-        **found.to_json(),
         "files": list(map(str, files)),
         "left_out": {**asdict(left), "games": left.games},
         "broken": [{"place": place, "why": why} for place, why in tally.broken],
     }
+    room = width() if output is None else PLAIN_WIDTH
+    text = present(
+        found, pairs, display, room=room, as_json=as_json, as_csv=as_csv, value=value, notes=_notes(tally, left)
+    )
     if output is None:
-        show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+        click.echo(text, nl=False)
         return
-    as_json, as_csv = as_json or output.suffix == ".json", as_csv or output.suffix == ".csv"
-    _write(output, dumps(value) + "\n" if as_json else sheet.csv() if as_csv else render(sheet))
+    _write(output, text)
     click.echo(f"{output} written: {len(found.rows):,} engines, {found.games:,} games", err=True)
 
 
-def _sheet(found: RatingList, tally: Tally, left: LeftOut, *, wide: bool) -> Sheet:
-    """The usual list, with Ordo's further columns where there is room."""
-    from enginetour.reports.ratings import likelihood
-
-    sheet = likelihood("", found)
-    columns = [column for column in sheet.columns if column.key not in _COLUMNS]
-    place = next(number for number, column in enumerate(columns) if column.key == "opponents")
-    columns[place:place] = _COLUMNS.values() if wide else ()
-    rows = tuple({**row, "points": row["wins"] + row["draws"] / 2} for row in sheet.rows)
-    shown = tuple(
-        {**words, "points": points(2 * row["wins"] + row["draws"])}
-        for words, row in zip(sheet.shown, rows, strict=True)
-    )
-    notes = [*sheet.notes]
+def _notes(tally: Tally, left: LeftOut) -> list[str]:
+    """What was left out or read in another way."""
+    notes = []
     if left.games:
         notes.append(f"games left out: {_told(left)}")
     if left.engines:
         notes.append(f"too few games: {', '.join(left.engines[:FEW_NAMED])}{', ...' * (len(left.engines) > FEW_NAMED)}")
     if tally.latin:
         notes.append(f"{tally.latin} names are not UTF-8 and were read as Latin-1")
-    return replace(sheet, columns=tuple(columns), rows=rows, shown=shown, notes=tuple(notes))
+    return notes
 
 
 def _told(left: LeftOut) -> str:

@@ -57,8 +57,10 @@ def variety(pairs: Pairs) -> tuple[Index, Vector]:
     return opponents.astype(np.intp), np.where(opponents > 0, np.exp(surprise), 0.0)
 
 
-def opposition(pairs: Pairs, grounds: list[Ground]) -> Iterator[tuple[str, tuple[Against, ...]]]:
-    """Every engine of `pairs` with its opponents, by name; `grounds` are the pools that were rated."""
+def opposition(
+    pairs: Pairs, grounds: list[Ground], *, only: str | None = None
+) -> Iterator[tuple[str, tuple[Against, ...]]]:
+    """Every engine of `pairs`, or only one, with its opponents by name; `grounds` are the pools that were rated."""
     count, rows = len(pairs.names), len(pairs.white)
     ends = np.concatenate((pairs.white, pairs.black))
     others = np.concatenate((pairs.black, pairs.white))
@@ -66,6 +68,8 @@ def opposition(pairs: Pairs, grounds: list[Ground]) -> Iterator[tuple[str, tuple
     starts = np.searchsorted(ends[order], np.arange(count + 1))
     home = {name: (ground, place) for ground in grounds for place, name in enumerate(ground.fit.names)}
     for engine, name in enumerate(pairs.names):
+        if only not in (None, name):
+            continue
         mine = order[starts[engine] : starts[engine + 1]]
         yield name, tuple(_pairings(pairs, mine % rows, mine < rows, others[mine], home, name))
 

@@ -1,0 +1,221 @@
+"""How a likelihood list is shown: columns, layouts, matrices, head to head; the options and what they print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from enginetour.errors import UsageRefused
+from enginetour.reports.columns import ALL, WIDE
+from enginetour.reports.sheet import dumps, render
+
+if TYPE_CHECKING:
+    from enginetour.ratings.listing import RatingList
+    from enginetour.ratings.matrices import MatrixName
+    from enginetour.ratings.pairs import Pairs
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EVERYBODY = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """What was asked for; nothing of it is the usual list."""
+
+    columns: tuple[str, ...] = ()
+    layout: str = "plain"
+    matrix: MatrixName | None = None
+    versus: str | None = None
+    confidence: float = 95.0
+    errors_for: tuple[str, ...] = ()
+
+    def check(self, *, as_json: bool, as_csv: bool) -> None:
+        """Click's refusal of what cannot be had together."""
+        asked = {"--matrix": self.matrix, "--head-to-head": self.versus, "--columns": self.columns}
+        asked["--layout"] = self.layout if self.layout != "plain" else None
+        given = [name for name, value in asked.items() if value]
+        if len(given) > 1 and (given != ["--columns", "--layout"] or self.layout != "ordo"):
+            raise click.UsageError(f"{given[0]} and {given[1]} do not go together")
+        if self.layout != "plain" and as_json:
+            raise click.UsageError("--layout is for text, and ordo's for --csv; leave out --json")
+        if self.layout in ("ccrl", "bayeselo") and as_csv:
+            raise click.UsageError(f"--layout {self.layout} is text: leave out --csv, or take --layout ordo")
+        if self.columns and as_json:
+            raise click.UsageError("--json has all columns: leave out --columns")
+
+
+def display_options(command: F) -> F:
+    """``--columns``, ``--layout``, ``--matrix``, ``--head-to-head``, ``--confidence``, ``--errors-for``: `display`."""
+
+    @wraps(command)
+    def gathered(*args: Any, **given: Any) -> Any:
+        chosen = {field.name: given.pop(field.name) for field in fields(Display)}
+        return command(*args, display=Display(**chosen), **given)
+
+    for option in reversed(_OPTIONS):
+        gathered = option(gathered)
+    return gathered  # type: ignore[return-value]
+
+
+def present(
+    found: RatingList,
+    pairs: Pairs,
+    display: Display,
+    *,
+    title: str = "",
+    room: int,
+    as_json: bool,
+    as_csv: bool,
+    value: Mapping[str, object] | None = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """The text, CSV or JSON to print. `pairs` has the list's games, `value` more for the JSON, `notes` for the text."""
+    from enginetour.ratings.confidence import at_confidence, quantile
+
+    found = at_confidence(found, display.confidence)
+    more: dict[str, object] = {"confidence": display.confidence, **(value or {})}
+    if display.matrix is not None:
+        from enginetour.ratings.matrices import matrix_of
+        from enginetour.reports import matrix as matrices
+
+        made = matrix_of(display.matrix, found, pairs, quantile(display.confidence))
+        if as_json:
+            told = matrices.to_json(made, confidence=display.confidence)
+            return dumps({**found.to_json(), **more, "matrix": told}) + "\n"
+        from enginetour.reports.ratings import footing, remarks, unrated
+
+        below = (*remarks(found), *unrated(found), *found.caption, footing(found, display.confidence), *notes)
+        sheet = matrices.sheet(title, made, confidence=display.confidence, notes=below)
+        return sheet.csv() if as_csv else render(sheet, room)
+    if display.versus is not None:
+        return _head_to_head(found, pairs, display, title, room, as_json=as_json, as_csv=as_csv, more=more, notes=notes)
+    if as_json:
+        return dumps({**found.to_json(), **more}) + "\n"
+    if display.layout != "plain":
+        from enginetour.reports.layouts import ORDO_ALL, ORDO_USUAL, laid_out, ordo_csv
+
+        columns = ORDO_ALL if display.columns == ALL else display.columns or ORDO_USUAL
+        if lost := sorted(set(columns) - set(ORDO_ALL)):
+            raise UsageRefused(f"Ordo's layout has no column {lost[0]}", place="--columns", step=", ".join(ORDO_ALL))
+        if as_csv:
+            return ordo_csv(found, columns)
+        return laid_out(display.layout, found, room, columns=columns, confidence=display.confidence, notes=notes)
+    from enginetour.reports.ratings import likelihood, roomy
+
+    pool = ("pool",) if len(found.pools) > 1 else ()
+    columns = display.columns or ((*pool, *WIDE) if as_csv else roomy(found, room))
+    sheet = likelihood(title, found, columns, confidence=display.confidence, notes=notes)
+    return sheet.csv() if as_csv else render(sheet, room)
+
+
+def _head_to_head(
+    found: RatingList,
+    pairs: Pairs,
+    display: Display,
+    title: str,
+    room: int,
+    *,
+    as_json: bool,
+    as_csv: bool,
+    more: dict[str, object],
+    notes: Sequence[str],
+) -> str:
+    from enginetour.ratings.confidence import quantile
+    from enginetour.ratings.opposition import opposition
+    from enginetour.ratings.rows import grounds_of
+    from enginetour.reports import headtohead
+
+    name, wide = display.versus or EVERYBODY, quantile(display.confidence)
+    if name != EVERYBODY and name not in pairs.names:
+        raise UsageRefused(f"{name!r} has no games here{_near(name, pairs.names)}", place="--head-to-head")
+    only = None if name == EVERYBODY else name
+    met = dict(opposition(pairs, list(grounds_of(found.rows).values()), only=only))
+    if as_json:
+        told = headtohead.to_json(met, found, quantile=wide, confidence=display.confidence)
+        return dumps({**found.to_json(), **more, "head_to_head": told}) + "\n"
+    if as_csv:
+        return headtohead.everybody(met, found, quantile=wide).csv()
+    if only is None:
+        return headtohead.blocks(met, found, confidence=display.confidence, notes=notes)
+    heading = f"{only} · {title}" if title else only
+    sheet = headtohead.one(heading, only, met[only], found, quantile=wide, confidence=display.confidence, notes=notes)
+    return render(sheet, room)
+
+
+def asked_errors(display: Display, pairs: Pairs) -> set[str] | None:
+    """The engines whose errors are wanted in a large pool; UsageRefused for a pattern nobody answers to."""
+    from fnmatch import fnmatchcase
+
+    wanted: set[str] = set()
+    for pattern in display.errors_for:
+        found = {name for name in pairs.names if fnmatchcase(name, pattern)}
+        if not found:
+            raise UsageRefused(
+                f"no engine is called like {pattern!r}", place="--errors-for", step="as in a shell: 'F*'"
+            )
+        wanted |= found
+    return wanted or None
+
+
+def _near(word: str, known: Sequence[str]) -> str:
+    close = get_close_matches(word, known, n=1)
+    return f", did you mean {close[0]!r}?" if close else ""
+
+
+def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Keys in any order, ``all`` for all of them."""
+    if value is None:
+        return ()
+    if value.strip() == EVERYBODY:
+        return ALL
+    keys = tuple(dict.fromkeys(key.strip().replace("-", "_") for key in value.split(",") if key.strip()))
+    for key in keys:
+        if key not in ALL:
+            raise click.BadParameter(f"no column {key!r}{_near(key, ALL)}; there are {', '.join(ALL)}", ctx, param)
+    if not keys:
+        raise click.BadParameter(f"name some of {', '.join(ALL)}", ctx, param)
+    return keys
+
+
+_OPTIONS = (
+    click.option("--columns", callback=_columns, metavar="A,B,C", help="Columns in this order, by their keys; or all."),
+    click.option(
+        "--layout",
+        type=click.Choice(["plain", "ordo", "ccrl", "bayeselo"]),
+        default="plain",
+        show_default=True,
+        help="The text as those print it; ordo also for --csv.",
+    ),
+    click.option(
+        "--matrix",
+        type=click.Choice(["los", "diff", "errors", "score"]),
+        help="Everybody against everybody instead of the list.",
+    ),
+    click.option(
+        "--head-to-head",
+        "--against",
+        "versus",
+        metavar="NAME|all",
+        help="An engine against its opponents, or all against theirs.",
+    ),
+    click.option(
+        "--confidence",
+        type=click.FloatRange(50, 99.99),
+        default=95.0,
+        show_default=True,
+        metavar="PERCENT",
+        help="Of + and -, 50 to 99.99.",
+    ),
+    click.option(
+        "--errors-for",
+        multiple=True,
+        metavar="GLOB",
+        help="In pools of over 4,000 engines, those with errors; repeat.",
+    ),
+)
