@@ -240,6 +240,8 @@ def test_who_leaves_breaks_the_match_off() -> None:
     flying = format_.offers(state)[0]
     state = format_.step(state, Withdrawn("New"))
     assert format_.offers(state) == ()
+    assert format_.notes(state)[-1].text == "New withdraws, the match is broken off"
+    assert format_.notes(format_.step(decided(format_)[0], Withdrawn("New")))[-1].text == "New withdraws"
     late = format_.step(state, ended(flying, 2))
     assert format_.standings(late) == format_.standings(state)
     assert [(line.rank, line.name, line.half_points) for line in format_.standings(late)] == [

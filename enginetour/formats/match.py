@@ -130,8 +130,9 @@ class Match:
                     raise ValueError(f"{name} is not in this match")
                 if name in state.gone:
                     raise ValueError(f"{name} has withdrawn already")
+                broken = ", the match is broken off" if self.offers(state) else ""
                 state = replace(state, gone=(*state.gone, name))
-                return state.noted("withdraw", f"{name} withdraws, the match is broken off", engine=name)
+                return state.noted("withdraw", f"{name} withdraws{broken}", engine=name)
             case Extended(grown):
                 return self._extended(state, dict(grown))
             case _:
