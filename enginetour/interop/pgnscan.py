@@ -23,7 +23,8 @@ from enginetour.interop.tally import Tally
 
 PIECE = 1 << 17  # bytes; measured: with larger ones a third of the time goes into memory that malloc gives back
 LONGEST_PIECE = 1 << 22  # bytes without the start of a game that are held at once
-WORTH_TWO = 40_000_000  # bytes; measured: a fifth of a second of reading, below it the second process saves nothing
+WORTH_TWO = 5_000_000  # bytes; measured: 50 ms of reading, below it the second process saves nothing
+START = 4_000_000  # bytes; measured: as many are read while numpy is imported
 TRIES = 64  # places of a piece that are looked at for the start of a game
 
 Progress = Callable[[int], object]
@@ -59,16 +60,16 @@ def refuse_empty(path: Path, games: int) -> None:
 
 
 def _middle(file: BinaryIO, size: int) -> int:
-    """Where a second process begins; 0 when there is no use or no place for one."""
+    """Where a second process begins; 0 when there is no use or no place for one. Its share is the larger one."""
     if size < WORTH_TWO or len(os.sched_getaffinity(0)) < 2 or threading.active_count() > 1:
         return 0
-    around = os.pread(file.fileno(), PIECE, size // 2)
-    cut = game_start(around)
-    return size // 2 + cut if cut else 0
+    near = (size - START) // 2
+    cut = game_start(os.pread(file.fileno(), PIECE, near))
+    return near + cut if cut else 0
 
 
 def _by_two(path: Path, file: BinaryIO, progress: Progress) -> Tally | None:
-    """Both halves at once; None where that is no use, or the first one ends in a comment: no game starts behind it."""
+    """Both parts at once; None where that is no use, or the first one ends in a comment: no game starts behind it."""
     size = os.fstat(file.fileno()).st_size
     middle = _middle(file, size)
     if not middle:
@@ -90,9 +91,11 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress) -> Tally | None:
     try:
         with os.fdopen(ours, "rb") as source:
             first = Tally()
-            # Every byte here stands for one of the other half too.
+            # Every byte here stands for some of the other part too.
             if not _read(plain(path, file, 0, middle), first, lambda read: progress(read * size // middle)):
                 return None
+            import numpy  # noqa: F401, ICN001  what follows needs it; the other process still reads
+
             try:
                 first.join(cast("Tally", pickle.load(source)))  # noqa: S301  our own child wrote it
             except (EOFError, pickle.UnpicklingError):
@@ -135,7 +138,7 @@ def _quick(piece: bytes, tally: Tally) -> bool:
         found = list(_GAME.finditer(piece))
         if not _closed(piece, found):
             return False
-        games = [game.groups(b"") for game in found]
+        games = cast("list[tuple[bytes, bytes, bytes]]", [game.groups(b"") for game in found])
     else:
         games = _GAME.findall(piece)
     return len(games) == piece.count(b"[Result") and tally.add(games)
