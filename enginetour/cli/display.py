@@ -33,7 +33,6 @@ class Display:
     matrix: MatrixName | None = None
     versus: str | None = None
     confidence: float = 95.0
-    errors_for: tuple[str, ...] = ()
 
     def check(self, *, as_json: bool, as_csv: bool) -> None:
         """Click's refusal of what cannot be had together."""
@@ -51,7 +50,7 @@ class Display:
 
 
 def display_options(command: F) -> F:
-    """``--columns``, ``--layout``, ``--matrix``, ``--head-to-head``, ``--confidence``, ``--errors-for``: `display`."""
+    """``--columns``, ``--layout``, ``--matrix``, ``--head-to-head``, ``--confidence``, gathered as `display`."""
 
     @wraps(command)
     def gathered(*args: Any, **given: Any) -> Any:
@@ -65,7 +64,7 @@ def display_options(command: F) -> F:
 
 def present(
     found: RatingList,
-    pairs: Pairs,
+    pairs: Pairs | None,
     display: Display,
     *,
     title: str = "",
@@ -75,10 +74,19 @@ def present(
     value: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """The text, CSV or JSON to print. `pairs` has the list's games, `value` more for the JSON, `notes` for the text."""
+    """The text, CSV or JSON to print. `value` is more for the JSON, `notes` for the text.
+
+    `pairs` has all games; without it those between engines rated apart are not known, and the text says so.
+    """
     from enginetour.ratings.confidence import at_confidence, quantile
 
     found = at_confidence(found, display.confidence)
+    if pairs is None and (display.matrix == "score" or display.versus is not None):
+        from enginetour.ratings.opposition import games_in
+        from enginetour.ratings.rows import grounds_of
+
+        pairs = games_in(list(grounds_of(found.rows).values()))
+        notes = (*notes, *(("games between engines rated apart are not shown",) if len(found.pools) > 1 else ()))
     more: dict[str, object] = {"confidence": display.confidence, **(value or {})}
     if display.matrix is not None:
         from enginetour.ratings.matrices import matrix_of
@@ -93,7 +101,7 @@ def present(
         below = (*remarks(found), *unrated(found), *found.caption, footing(found, display.confidence), *notes)
         sheet = matrices.sheet(title, made, confidence=display.confidence, notes=below)
         return sheet.csv() if as_csv else render(sheet, room)
-    if display.versus is not None:
+    if display.versus is not None and pairs is not None:
         return _head_to_head(found, pairs, display, title, room, as_json=as_json, as_csv=as_csv, more=more, notes=notes)
     if as_json:
         return dumps({**found.to_json(), **more}) + "\n"
@@ -148,12 +156,12 @@ def _head_to_head(
     return render(sheet, room)
 
 
-def asked_errors(display: Display, pairs: Pairs) -> set[str] | None:
+def asked_errors(patterns: Sequence[str], pairs: Pairs) -> set[str] | None:
     """The engines whose errors are wanted in a large pool; UsageRefused for a pattern nobody answers to."""
     from fnmatch import fnmatchcase
 
     wanted: set[str] = set()
-    for pattern in display.errors_for:
+    for pattern in patterns:
         found = {name for name in pairs.names if fnmatchcase(name, pattern)}
         if not found:
             raise UsageRefused(
@@ -211,11 +219,5 @@ _OPTIONS = (
         show_default=True,
         metavar="PERCENT",
         help="Of + and -, 50 to 99.99.",
-    ),
-    click.option(
-        "--errors-for",
-        multiple=True,
-        metavar="GLOB",
-        help="In pools of over 4,000 engines, those with errors; repeat.",
     ),
 )

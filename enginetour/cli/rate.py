@@ -69,6 +69,7 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
 @click.option("--aliases", type=click.Path(path_type=Path), help='Lines of "name","alias","alias".')
 @click.option("--include", multiple=True, metavar="GLOB", help="Only games between such engines; repeat.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="No games of such engines; repeat.")
+@click.option("--errors-for", multiple=True, metavar="GLOB", help="Whose errors, in pools of over 4,000; repeat.")
 @click.option("--min-games", type=click.IntRange(min=0), default=0, help="Leave out engines with fewer games.")
 def rate(
     files: tuple[Path, ...],
@@ -85,6 +86,7 @@ def rate(
     aliases: Path | None,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
+    errors_for: tuple[str, ...],
     min_games: int,
 ) -> None:
     """The rating list of PGN files (also .gz), by maximum likelihood.
@@ -126,7 +128,7 @@ def rate(
         advantage=advantage,
         scale=scale,
         mean=average,
-        errors_for=asked_errors(display, pairs),
+        errors_for=asked_errors(errors_for, pairs),
         skipped=left.games,
     )
     value = {

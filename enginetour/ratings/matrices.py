@@ -48,14 +48,16 @@ class Matrix:
     games: Vector | None = None
 
 
-def matrix_of(kind: MatrixName, found: RatingList, pairs: Pairs, quantile: float = NORMAL_95) -> Matrix:
+def matrix_of(kind: MatrixName, found: RatingList, pairs: Pairs | None, quantile: float = NORMAL_95) -> Matrix:
     """The list's engines against each other; `quantile` standard deviations are an error.
 
-    `pairs` has all games, also those between engines rated apart. UsageRefused for errors of a pool too large.
+    `pairs` has all games, also those between engines rated apart; only scores need it.
+    UsageRefused for errors of a pool too large.
     """
     names = tuple(row.name for row in found.rows)
     pools = tuple(row.pool for row in found.rows)
     if kind == "score":
+        assert pairs is not None
         points, games = _scores(names, pairs)
         return Matrix(kind, names, pools, points, games=games)
     values = np.full((len(names), len(names)), np.nan)

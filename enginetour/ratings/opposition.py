@@ -57,6 +57,25 @@ def variety(pairs: Pairs) -> tuple[Index, Vector]:
     return opponents.astype(np.intp), np.where(opponents > 0, np.exp(surprise), 0.0)
 
 
+def games_in(grounds: list[Ground]) -> Pairs:
+    """The games inside the pools that were rated, in one; those between engines rated apart are not there."""
+    names = tuple(sorted(name for ground in grounds for name in ground.fit.names))
+    place = {name: number for number, name in enumerate(names)}
+    moved = [np.array([place[name] for name in ground.fit.names], dtype=np.intp) for ground in grounds]
+    parts = [ground.fit.pairs for ground in grounds]
+    white = np.concatenate([there[part.white] for there, part in zip(moved, parts, strict=True)] or [_NOBODY])
+    black = np.concatenate([there[part.black] for there, part in zip(moved, parts, strict=True)] or [_NOBODY])
+    order = np.lexsort((black, white))
+    results = (
+        np.concatenate([getattr(part, column) for part in parts] or [np.zeros(0)])[order]
+        for column in ("wins", "draws", "losses")
+    )
+    return Pairs(names, white[order], black[order], *results)
+
+
+_NOBODY = np.zeros(0, dtype=np.intp)
+
+
 def opposition(
     pairs: Pairs, grounds: list[Ground], *, only: str | None = None
 ) -> Iterator[tuple[str, tuple[Against, ...]]]:

@@ -30,10 +30,10 @@ _OF_BOUNDS = {NOT_ASKED, ANCHOR, TOO_FEW, FEW, EXTREME}
 
 
 class _Grounded:
-    """Room for the ground beside the fields: neither compared nor written out with them."""
+    """Room for the ground beside the fields: neither compared nor written out with them, but kept by `replace`."""
 
-    __slots__ = ("_ground",)
-    _ground: Ground | None
+    __slots__ = ("ground",)  # type: ignore[misc]  # the default that conflicts is taken off below
+    ground: Ground | None  # None for a row that was made by hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,13 @@ class Row(_Grounded):
     opponents_error: float | None = None  # None where an opponent has none
     opponent_count: int | None = None
     diversity: float | None = None
-    rests_on: InitVar[Ground | None] = None
+    ground: InitVar[Ground | None] = None
 
-    def __post_init__(self, rests_on: Ground | None) -> None:
-        object.__setattr__(self, "_ground", rests_on)
+    def __post_init__(self, ground: Ground | None) -> None:
+        object.__setattr__(self, "ground", ground)
 
-    @property
-    def ground(self) -> Ground | None:
-        """None for a row that was made by hand."""
-        return self._ground
+
+del Row.ground  # the default of the argument, which would hide the room for it
 
 
 class Bounds(NamedTuple):
@@ -155,7 +153,7 @@ def bounded(row: Row, ground: Ground, bounds: Bounds, half: float, around: float
         error=None if bounds.plus is None else half,
         opponents_error=None if isnan(around) else around,
         remarks=(*(each for each in row.remarks if each not in _OF_BOUNDS), *bounds.remarks),
-        rests_on=ground,
+        ground=ground,
     )
 
 
