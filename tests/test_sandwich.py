@@ -7,6 +7,7 @@ from enginetour.ratings.likelihood import ModelName, fit
 from enginetour.ratings.models import MODELS, Tally
 from enginetour.ratings.openingpairs import Dependence, opening_pairs
 from enginetour.ratings.pairs import Vector
+from enginetour.ratings.priors import GaussianPrior
 from enginetour.ratings.sandwich import draw_rate, moments, surprise_of
 from enginetour.ratings.uncertainty import ErrorsOnRequest, errors_of
 
@@ -72,3 +73,14 @@ def test_paired_errors_on_request(model: ModelName) -> None:
     assert [asked.sd_of(place) for place in range(3)] == pytest.approx(all_.sd, rel=1e-9)
     assert asked.los(0, 2) == pytest.approx(all_.los(0, 2), rel=1e-9)
     assert all_.sd[0] < 0.99 * errors_of(fitted).sd[0]
+
+
+def test_no_ratio_makes_a_variance_negative() -> None:
+    """Pairs far apart from what was expected of them widen the advantage's error too, it never turns imaginary."""
+    counts = {("A", "B"): (0, 0, 1), ("A", "C"): (0, 0, 30), ("A", "D"): (0, 1, 0), ("C", "A"): (0, 0, 30)}
+    fitted = fit(counts, prior=GaussianPrior(), advantage="fit")
+    wide = errors_of(replace(fitted, dependence=Dependence(4.0, np.array([0.0, 30, 0, 30]))))
+    alone = errors_of(fitted).advantage_sd
+    assert alone is not None
+    assert wide.advantage_sd is not None
+    assert wide.advantage_sd > alone

@@ -22,7 +22,7 @@ class Middle:
     """V: built like a curvature, but for White's advantage, which adds up what ratings cancel."""
 
     bent: Curvature
-    advantage: float  # more than `bent` has in the advantage's own place
+    advantage: float  # more than `bent` has in the advantage's own place; never less, so that no variance is negative
 
     def matrix(self) -> Vector:
         """Dense, of all unknowns."""
@@ -46,7 +46,7 @@ def middle_of(fit: Fit) -> Middle | None:
     if depends is None:
         return Middle(replace(fit.curvature, rows=rows, level_free=False), 0.0)
     games = fit.problem.pairs.games
-    own = float(rows @ (depends.paired / games)) * (max(0.0, 2 - depends.ratio) - depends.ratio)
+    own = float(rows @ (depends.paired / games)) * max(0.0, 2 - 2 * depends.ratio)
     return Middle(replace(fit.curvature, rows=rows * depends.widened(games), level_free=False), own)
 
 
