@@ -294,6 +294,7 @@ def test_progress_tells_all_bytes(tmp_path: Path) -> None:
 @pytest.fixture
 def by_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pgnscan, "WORTH_TWO", 1)
+    monkeypatch.setattr(pgnscan, "START", 0)
     monkeypatch.setattr(pgnscan, "PIECE", 600)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
 
