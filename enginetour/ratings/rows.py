@@ -32,7 +32,7 @@ _OF_BOUNDS = {NOT_ASKED, ANCHOR, TOO_FEW, FEW, EXTREME}
 class _Grounded:
     """Room for the ground beside the fields: neither compared nor written out with them, but kept by `replace`."""
 
-    __slots__ = ("ground",)  # type: ignore[misc]  # the default that conflicts is taken off below
+    __slots__ = ("ground",)
     ground: Ground | None  # None for a row that was made by hand
 
 
@@ -69,7 +69,7 @@ class Row(_Grounded):
         object.__setattr__(self, "ground", ground)
 
 
-del Row.ground  # the default of the argument, which would hide the room for it
+del Row.ground  # type: ignore[misc]  # the default of the argument, which would hide the room for it
 
 
 class Bounds(NamedTuple):
