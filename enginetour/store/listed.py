@@ -13,15 +13,17 @@ from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.likelihood import ELO_SCALE
+from enginetour.ratings.lineage import Lineage, Version, lineage
 from enginetour.ratings.listing import RatingList, rating_list
 from enginetour.ratings.pairs import Pairs
 from enginetour.ratings.rows import SHARED, Row
 from enginetour.store.cuts import cut_of
 from enginetour.store.definition import ListDefinition, prior_of
-from enginetour.store.lists import IncrementalSystem, system_named
+from enginetour.store.lists import system_named
 from enginetour.store.moments import Moment
+from enginetour.store.ratedgames import brought, for_events
 from enginetour.store.selected import Selection, selected
-from enginetour.store.tables import ENTRANTS, GAMES, IMPORTED_GAMES, IMPORTS
+from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.timeclasses import bounds_told
 from enginetour.store.tournaments import Store
 from enginetour.tomlplace import near
@@ -112,9 +114,10 @@ def _folded(store: Store, selection: Selection) -> RatingList:
     with store.database.reading() as connection:
         names = {version: name for name, versions in selection.versions.items() for version in versions}
         games = list(_games(connection, selection, names))
-        start = _brought(connection, names, known)
-    ratings = {name: start[name] for name in pairs.names if name in start}
-    ratings |= {event.engine: event.after for event in known.rate(games, definition.system_settings(), start)}
+        start = known.fitting(_brought(connection, names))
+        settings = for_events(connection, definition.system_settings())
+        relatives = _lineage(connection, names)
+    ratings = {event.engine: event.after for event in known.rate(games, settings, start, relatives)}
     won, drawn, lost = pairs.record
     row_of = {name: place for place, name in enumerate(pairs.names)}
     opponents = _opponents(pairs, [ratings[name] for name in pairs.names])
@@ -189,21 +192,30 @@ def _games(connection: Connection, selection: Selection, names: Mapping[int, str
         ((game, 0), white, black, points[outcome], tournament)
         for game, tournament, white, black, outcome in connection.execute(own.order_by(GAMES.c.id))
     )
-    brought = (
+    imported = (
         ((after, game), white, black, half_points, tournament)
         for after, tournament, white, black, half_points, game in connection.execute(read)
     )
-    for (game, _), white, black, half_points, tournament in merge(played, brought):
+    for (game, _), white, black, half_points, tournament in merge(played, imported):
         one, other = names.get(white), names.get(black)
         if one is not None and other is not None and one != other:
             yield RatedGame(one, other, half_points, game, str(tournament))
 
 
-def _brought(connection: Connection, names: Mapping[int, str], known: IncrementalSystem) -> dict[str, float]:
+def _brought(connection: Connection, names: Mapping[int, str]) -> dict[str, float]:
     """What engines brought when they first entered, under the names of the list."""
-    rows = select(ENTRANTS.c.engine, ENTRANTS.c.rating).order_by(ENTRANTS.c.tournament, ENTRANTS.c.since)
-    first: dict[str, float | None] = {}
-    for row in connection.execute(rows):
-        if row.engine in names:
-            first.setdefault(names[row.engine], row.rating)
-    return {name: own for name, own in first.items() if own is not None and known.lowest <= own < known.below}
+    found: dict[str, float] = {}
+    for version, rating in brought(connection).items():
+        if int(version) in names:
+            found.setdefault(names[int(version)], rating)
+    return found
+
+
+def _lineage(connection: Connection, names: Mapping[int, str]) -> Lineage:
+    """Who comes after whom among the names of the list, by its oldest version each."""
+    rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id))
+    known: dict[str, Version] = {}
+    for version, plain, family in rows:
+        if version in names:
+            known.setdefault(names[version], Version(names[version], plain, family))
+    return lineage(known.values())

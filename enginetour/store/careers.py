@@ -1,0 +1,169 @@
+"""One engine through the years: its ratings in editions and rating events, and what it did against whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from math import log10
+
+from sqlalchemy import Connection, func, or_, select
+
+from enginetour.errors import UsageRefused
+from enginetour.model import Outcome
+from enginetour.ratings.base import RatingEvent
+from enginetour.ratings.likelihood import ELO_SCALE
+from enginetour.ratings.listing import RatingList
+from enginetour.store.definition import ListDefinition
+from enginetour.store.editions import edition, editions_of
+from enginetour.store.listed import list_of
+from enginetour.store.lists import SYSTEMS, history, rated_names
+from enginetour.store.queries import STRUCK
+from enginetour.store.revisions import revisions_of
+from enginetour.store.selected import Selection, selected
+from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
+from enginetour.store.tournaments import Store
+from enginetour.tomlplace import near
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The engine in one edition; `made` is UTC seconds."""
+
+    list: str
+    edition: int
+    made: float
+    name: str
+    rank: int
+    rating: float
+    plus: float | None
+    minus: float | None
+    games: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opponent:
+    """All games against one opponent. `gap` is the engine's rating less the opponent's, None where one has none.
+
+    `performance` is the opponent's rating and what the score is worth: None at 0 or 100 %.
+    """
+
+    name: str
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    score: float
+    rating: float | None
+    gap: float | None
+    performance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CareerOf:
+    """What is known of an engine. `name` is as the list shows it, `rating` None where it has none there."""
+
+    name: str
+    rating: float | None
+    games: int
+    first: date | None
+    last: date | None
+    published: tuple[Published, ...]
+    events: tuple[RatingEvent, ...]
+    opponents: tuple[Opponent, ...]
+
+
+def career(store: Store, engine: str, *, list_name: str | None = None) -> CareerOf:
+    """An engine by the name it is shown under, or all versions of a plain name added up.
+
+    Opponents, games and gaps are those of the list, or of the whole store by likelihood. UsageRefused for a name that
+    nobody bears here, and for one that has no games in the list.
+    """
+    versions, plain = _versions(store, engine)
+    base = ListDefinition() if list_name is None else revisions_of(store, list_name)[-1].definition
+    base = base.model_copy(update={"best_of_family": False})  # relatives are opponents too
+    selection = selected(store, base)
+    shown = {name for name, own in selection.versions.items() if versions & set(own)}
+    if len(shown) > 1:
+        selection = selected(store, base.model_copy(update={"by": "name", "anchors": {}}))
+        shown = {name for name, own in selection.versions.items() if versions & set(own)}
+    if not shown:
+        where = "yet" if list_name is None else f"in the list {list_name!r}"
+        raise UsageRefused(f"{engine!r} has no games {where}")
+    name = shown.pop()
+    found = list_of(store, selection)
+    own = set(selection.versions[name])
+    with store.database.reading() as connection:
+        first, last = _days(connection, own)
+        names = rated_names(connection)
+    mine = {names[version] for version in versions}
+    events = [event for system in SYSTEMS for event in history(store, system, plain) if event.engine in mine]
+    ratings = {row.name: row.rating for row in found.rows}
+    met = tuple(_opponents(selection, found, name))
+    games = sum(opponent.games for opponent in met)
+    return CareerOf(name, ratings.get(name), games, first, last, tuple(_published(store, own)), tuple(events), met)
+
+
+def _versions(store: Store, engine: str) -> tuple[set[int], str]:
+    """The rows of an engine and its plain name."""
+    with store.database.reading() as connection:
+        shown = rated_names(connection)
+        plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
+    found = {key for key, name in shown.items() if name == engine} or {k for k, name in plain.items() if name == engine}
+    if not found:
+        raise UsageRefused(f"{engine!r} is not in this store{near(engine, {*shown.values(), *plain.values()})}")
+    return found, plain[min(found)]
+
+
+def _opponents(selection: Selection, found: RatingList, name: str) -> Iterable[Opponent]:
+    """The opponents, most games first."""
+    pairs, ratings = selection.pairs, {row.name: row.rating for row in found.rows}
+    met: dict[str, list[int]] = {}
+    for white, black, *results in zip(pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses, strict=True):
+        one, other = pairs.names[white], pairs.names[black]
+        if name in (one, other):
+            counts = results if name == one else results[::-1]
+            kept = met.setdefault(other if name == one else one, [0, 0, 0])
+            for place, count in enumerate(counts):
+                kept[place] += int(count)
+    own = ratings.get(name)
+    for opponent, (wins, draws, losses) in sorted(met.items(), key=lambda item: (-sum(item[1]), item[0])):
+        games = wins + draws + losses
+        score, rating = (wins + draws / 2) / games, ratings.get(opponent)
+        worth = None if rating is None or not 0 < score < 1 else rating + ELO_SCALE * log10(score / (1 - score))
+        gap = None if rating is None or own is None else own - rating
+        yield Opponent(opponent, games, wins, draws, losses, score, rating, gap, worth)
+
+
+def _published(store: Store, versions: set[int]) -> Iterable[Published]:
+    """Its lines in all editions of all lists, oldest first."""
+    for head in sorted(editions_of(store), key=lambda made: made.made):
+        names = {name for name, own in head.versions.items() if versions & set(own)}
+        if not names:
+            continue
+        for line in edition(store, head.name, head.number).lines:
+            if line.name in names:
+                numbers = (line.rank, line.rating, line.plus, line.minus, line.games)
+                yield Published(head.name, head.number, head.made, line.name, *numbers)
+
+
+def _days(connection: Connection, versions: set[int]) -> tuple[date | None, date | None]:
+    """Of its first and last game that counts; imported games without a full date tell none."""
+    ends = func.min(GAMES.c.ended), func.max(GAMES.c.ended)
+    own = or_(GAMES.c.white_engine.in_(versions), GAMES.c.black_engine.in_(versions))
+    played = connection.execute(select(*ends).where(own, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)).one()
+    days = [datetime.fromtimestamp(seconds, UTC).date() for seconds in played if seconds is not None]
+    ends = func.min(IMPORTED_GAMES.c.day), func.max(IMPORTED_GAMES.c.day)
+    own = or_(IMPORTED_GAMES.c.white.in_(versions), IMPORTED_GAMES.c.black.in_(versions))
+    told = IMPORTED_GAMES.c.day % 100 > 0, IMPORTED_GAMES.c.day // 100 % 100 > 0
+    days += [_day(number) for number in connection.execute(select(*ends).where(own, *told)).one() if number]
+    return (min(days), max(days)) if days else (None, None)
+
+
+def _day(number: int) -> date:
+    """A day that its month does not have, from a file, is the month's 28th: every month has one."""
+    year, month, day = number // 10_000, number // 100 % 100, number % 100
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return date(max(year, 1), min(month, 12), 28)
