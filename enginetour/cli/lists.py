@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import chosen, open_store, output_options, show, tournament_options
+from enginetour.cli.common import chosen, open_store, output_options, show, tournament_options, width
+from enginetour.cli.display import Display, display_options, present
 from enginetour.cli.listoptions import TERMS, definition_from, flags, given, list_options
 from enginetour.cli.sprt import asked_test, sprt_options, tell_test
 from enginetour.errors import UsageRefused
@@ -27,6 +28,7 @@ _STORED = {"system", "anchors"}  # what a tournament's own list, and the stored 
 @click.option("--all", "everything", is_flag=True, help="All tournaments of the store in one list.")
 @click.option("--as-of", metavar="MOMENT", help="The list of then: a day, a time (UTC), or 'game N'.")
 @list_options
+@display_options
 @sprt_options
 def ratings(
     list_name: str | None,
@@ -41,6 +43,7 @@ def ratings(
     model: str | None,
     alpha: float | None,
     beta: float | None,
+    display: Display,
     **asked: Any,
 ) -> None:
     """A list of `lists define`, of a tournament or of the store; or a test.
@@ -52,13 +55,18 @@ def ratings(
 
     A sequential test: enginetour ratings --all --sprt "Toga II" Fruit 0 5
     """
+    display.check(as_json=as_json, as_csv=as_csv)
     fields = given(asked)
     test = asked_test(sprt, model, alpha, beta)
+    if sprt is not None and display != Display():
+        raise click.UsageError("--sprt makes no list: leave out how to show one")
     if sprt is not None and (fields or list_name or as_of):
         raise click.UsageError(f"--sprt makes no list: leave out {flags(fields) or 'LIST and --as-of'}")
     if list_name is not None and (name or edition or everything):
         raise click.UsageError("a list names its tournaments itself: leave out -t and --all, or use --tournaments")
     stored = list_name is None and as_of is None and set(fields) <= _STORED and fields.get("system") not in (None, "ml")
+    if stored:
+        _refuse_display(display)
     if stored and "anchors" in fields:
         raise click.UsageError("--anchor is for --system ml")
     with open_store(db, change=stored) as store:
@@ -77,10 +85,22 @@ def ratings(
                 _tell_stream(store, log, fields["system"], title, as_json=as_json, as_csv=as_csv)
                 return
             found = _asked(store, log, asked, as_of)
+    then = f", as of {as_of}" if as_of else ""
+    heading = f"ratings · {title}{then}"
+    if found.model in ("logistic", "davidson", "raokupper"):
+        told = present(found, None, display, title=heading, room=width(), as_json=as_json, as_csv=as_csv)
+        click.echo(told, nl=False)
+        return
     from enginetour.reports.editions import listed
 
-    then = f", as of {as_of}" if as_of else ""
-    show(listed(f"ratings · {title}{then}", found), as_json=as_json, as_csv=as_csv, value=found.to_json())
+    _refuse_display(display)
+    show(listed(heading, found), as_json=as_json, as_csv=as_csv, value=found.to_json())
+
+
+def _refuse_display(display: Display) -> None:
+    """An incremental system has no errors, so none of the columns and matrices that are made of them."""
+    if display != Display():
+        raise click.UsageError("columns, layouts, matrices and confidence are for --system ml")
 
 
 def _defined(store: Store, name: str, asked: dict[str, Any], as_of: str | None) -> tuple[str, RatingList]:
