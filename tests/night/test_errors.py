@@ -1,0 +1,97 @@
+"""How often a test errs, and how far off its estimate is, over thousands of simulated matches."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from itertools import islice
+from statistics import fmean, median
+
+import pytest
+
+from enginetour.formats.match import Match, MatchOptions
+from enginetour.model import Entrant, GameFinished, Outcome, Pairing
+from enginetour.ratings.pentanomial import elo_of, moments
+from enginetour.ratings.samplenumber import sample_number
+from enginetour.ratings.sequential import Model, Sprt, Walk, step
+from enginetour.ratings.stopped import estimate
+from tests.night.lives import SEED
+
+pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
+
+TESTS = 4000
+ERROR = 0.05
+NOISE = 3 * (ERROR * (1 - ERROR) / TESTS) ** 0.5
+PAIRS = (0.05, 0.2, 0.5, 0.2, 0.05)  # of equals: more alike than two lone games, as pairs on one opening are
+SLOTS = 16
+Flying = tuple[float, int, int, Pairing]  # ends, number, half points of the first, game
+SECONDS = (5.0, 3.0, 2.0)  # a game the first loses, draws, wins: the case in which the order of ending errs
+
+
+def walked(test: Sprt, chances: list[float], dice: random.Random) -> Walk:
+    walk = Walk((0,) * 5)
+    while not walk.verdict:
+        for outcome in dice.choices(range(5), chances, k=50):
+            walk = step(test, walk, outcome)
+            if walk.verdict:
+                break
+    return walk
+
+
+@pytest.mark.parametrize(("model", "elo1"), [("logistic", 10.0), ("logistic", 40.0)])
+def test_verdicts_are_wrong_as_often_as_was_asked(
+    model: Model, elo1: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """H1 where elo0 is true, H0 where elo1 is true: 5 % each and three standard deviations at most.
+
+    The estimates are too high half of the time, and their intervals hold the truth in 95 %.
+    """
+    test, dice = Sprt(0, elo1, model), random.Random(SEED)
+    tests = TESTS if elo1 >= 40 else TESTS // 4  # sixteen times as long
+    noise = NOISE * (TESTS / tests) ** 0.5
+    for truth, right in ((0.0, "H0"), (elo1, "H1")):
+        chances = test.likeliest(PAIRS, truth)
+        walks = [walked(test, chances, dice) for _ in range(tests)]
+        wrong = sum(walk.verdict != right for walk in walks) / tests
+        length = fmean(sum(walk.stopped) for walk in walks)
+        elo = elo_of(moments(chances)[0])
+        found = [estimate(test, walk) for walk in walks]
+        values = [one.elo for one in found if one is not None and one.elo is not None]
+        high = sum(value > elo for value in values) / tests
+        held = sum(
+            one is not None and (one.low is None or one.low <= elo) and (one.high is None or elo <= one.high)
+            for one in found
+        )
+        plain = median(elo_of(moments([c / sum(walk.stopped) for c in walk.stopped])[0]) for walk in walks)
+        with capsys.disabled():
+            print(
+                f"\n{model} 0 : {elo1:g}, truth {truth:g}: wrong {100 * wrong:.2f} %, {length:.0f} pairs (Wald "
+                f"{sample_number(test, chances):.0f}), Elo {elo:.1f}: estimate median {median(values):.1f}, too high "
+                f"{100 * high:.1f} %, held {100 * held / tests:.1f} %, plain median {plain:.1f}"
+            )
+        assert wrong <= ERROR + noise
+        assert abs(high - 0.5) <= 3 * 0.5 / tests**0.5 + 0.02
+        assert held / tests >= 0.95 - noise - 0.01
+
+
+def test_many_slots_make_no_verdict_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    """Sixteen games at once, lost ones two and a half times as long as won ones: H1 between equals stays at 5 %."""
+    format_ = Match(MatchOptions.model_validate({"games": 4000, "sprt": {"elo0": 0.0, "elo1": 60.0}}))
+    dice, tests, wrong, over = random.Random(SEED), TESTS // 4, 0, 0
+    for _ in range(tests):
+        state, now, flying = format_.start((Entrant("A"), Entrant("B"))), 0.0, list[Flying]()
+        while not state.verdict:
+            busy = {number for _, number, _, _ in flying}
+            fresh = ((state.number(pairing), pairing) for pairing in format_.offers(state))
+            for number, pairing in islice((one for one in fresh if one[0] not in busy), SLOTS - len(flying)):
+                half_points = dice.choices(range(3), (0.25, 0.5, 0.25))[0]
+                ends = now + SECONDS[half_points] * dice.uniform(0.7, 1.3)
+                heapq.heappush(flying, (ends, number, half_points, pairing))
+            now, _, half_points, pairing = heapq.heappop(flying)
+            for_white = half_points if pairing.white == "A" else 2 - half_points
+            state = format_.step(state, GameFinished(pairing, (Outcome.BLACK, Outcome.DRAW, Outcome.WHITE)[for_white]))
+        wrong += state.verdict == "H1"
+        over += len(state.outcomes) - state.looked * 2 + len(flying)
+    with capsys.disabled():
+        print(f"\n{SLOTS} slots: H1 between equals {100 * wrong / tests:.2f} %, {over / tests:.1f} games overrun")
+    assert wrong / tests <= ERROR + NOISE * 2
