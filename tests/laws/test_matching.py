@@ -1,0 +1,103 @@
+"""Laws of the matching: as heavy as networkx and brute force find, whatever the weights and however it starts."""
+
+from functools import cache
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from enginetour.matching import Matching, Unpairable, best_matching
+
+LAW = settings(max_examples=150, deadline=None)
+Case = tuple[NDArray[Any], NDArray[np.bool_]]
+KINDS = {
+    "ties": st.integers(0, 2),
+    "signs": st.integers(-40, 40),
+    "equal": st.just(7),
+    "steps": st.builds(lambda a, b, c: (a << 40) + (b << 20) + c, *[st.integers(0, 3)] * 3),
+    "huge": st.integers(-(10**80), 10**80),
+}
+
+
+@st.composite
+def cases(draw: st.DrawFn, largest: int = 8) -> Case:
+    """Weights of up to 2 * `largest` vertices and forbidden pairs: none, some, most, or all but between two halves."""
+    count = 2 * draw(st.integers(0, largest))
+    kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
+    share = draw(st.sampled_from([0, 3, 7]))
+    halves = draw(st.booleans())
+    weights, forbidden = np.zeros((count, count), dtype=object), np.zeros((count, count), dtype=np.bool_)
+    size = count * (count - 1) // 2
+    drawn = iter(draw(st.lists(kind, min_size=size, max_size=size)))
+    out = iter(draw(st.lists(st.integers(0, 9), min_size=size, max_size=size)))
+    for one in range(count):
+        for other in range(one):
+            weights[one, other] = weights[other, one] = next(drawn)
+            barred = next(out) < share or (halves and (one - other) % 2 == 0)
+            forbidden[one, other] = forbidden[other, one] = barred
+    return weights, forbidden
+
+
+def found(case: Case, *, cold: bool = False) -> Matching | None:
+    """Ours, in machine words where the weights allow it."""
+    weights, forbidden = case
+    if max((abs(weight) for weight in weights.flat), default=0) < 2**60:
+        weights = weights.astype(np.int64)
+    try:
+        return best_matching(weights, forbidden, cold=cold)
+    except Unpairable:
+        return None
+
+
+@given(case=cases(), cold=st.booleans())
+@LAW
+def test_as_heavy_as_networkx(case: Case, cold: bool) -> None:
+    """The weight is networkx's, and none is found when networkx finds none."""
+    weights, forbidden = case
+    graph = nx.empty_graph(len(weights))
+    graph.add_weighted_edges_from((i, j, weights[i, j]) for i, j in np.argwhere(~forbidden).tolist() if i < j)
+    pairs = nx.max_weight_matching(graph, maxcardinality=True)
+    ours = found(case, cold=cold)
+    assert (ours is None) == (2 * len(pairs) < len(weights))
+    assert ours is None or ours.weight == sum(weights[i, j] for i, j in pairs)
+
+
+@given(case=cases(largest=4), cold=st.booleans())
+@LAW
+def test_as_heavy_as_brute_force(case: Case, cold: bool) -> None:
+    """Of all matchings of up to eight vertices none is heavier."""
+    weights, forbidden = case
+
+    @cache
+    def best(left: tuple[int, ...]) -> int | None:
+        if not left:
+            return 0
+        one, *rest = left
+        ways = [(other, best(tuple(v for v in rest if v != other))) for other in rest if not forbidden[one, other]]
+        return max((int(weights[one, other]) + more for other, more in ways if more is not None), default=None)
+
+    ours = found(case, cold=cold)
+    assert (ours and ours.weight) == best(tuple(range(len(weights))))
+
+
+@given(case=cases(), data=st.data())
+@LAW
+def test_numbering_does_not_matter(case: Case, data: st.DataObject) -> None:
+    """Vertices in another order: the same weight."""
+    weights, forbidden = case
+    order = np.array(data.draw(st.permutations(range(len(weights)))), dtype=np.intp)
+    turned = found((weights[np.ix_(order, order)], forbidden[np.ix_(order, order)]))
+    ours = found(case)
+    assert (ours and ours.weight) == (turned and turned.weight)
+
+
+@given(case=cases(), step=st.integers(-(2**40), 2**40), factor=st.integers(1, 9))
+@LAW
+def test_level_and_unit_do_not_matter(case: Case, step: int, factor: int) -> None:
+    """Every perfect matching has n / 2 pairs: a constant on all of them adds that often."""
+    ours, moved = found(case), found((case[0] * factor + step, case[1]))
+    assert (ours is None) == (moved is None)
+    assert ours is None or moved is None or moved.weight == ours.weight * factor + step * len(case[0]) // 2
