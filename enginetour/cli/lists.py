@@ -113,19 +113,26 @@ def _defined(store: Store, name: str, asked: dict[str, Any], as_of: str | None) 
 
 
 def _asked(store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of: str | None) -> RatingList:
-    """The whole store or one tournament on the terms asked for."""
+    """The whole store or one tournament on the terms asked for; a tournament's own anchors hold unless others do."""
+    from dataclasses import replace
+
     from enginetour.cli import tell
-    from enginetour.store.listed import listed
+    from enginetour.store.listed import list_of
+    from enginetour.store.selected import selected
 
     definition = definition_from(asked)
     if log is None:
-        return listed(store, definition, as_of)
+        return list_of(store, selected(store, definition, as_of))
     fields = given(asked)
-    anchor = log.config["ratings"]["anchor"]
+    anchor = log.config.get("ratings", {}).get("anchor", {})
     if as_of is None and set(fields) <= _STORED:
         return tell.tournament_list(log, definition.anchors or anchor)
     inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
-    return listed(store, definition.model_copy(update=inside), as_of)
+    selection = selected(store, definition.model_copy(update=inside), as_of)
+    if definition.system == "ml" and not definition.anchors and definition.average is None:
+        there = {name: rating for name, rating in anchor.items() if name in selection.names}
+        selection = replace(selection, definition=selection.definition.model_copy(update={"anchors": there}))
+    return list_of(store, selection)
 
 
 def _tell_stream(

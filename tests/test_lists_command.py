@@ -1,0 +1,162 @@
+"""Lists on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.model import Outcome
+from enginetour.store.tournaments import Store
+from tests.listing_games import record
+from tests.storing import draft
+from tests.touring import tour
+
+MEETINGS = (("Fruit", "Toga"), ("Toga", "Phalanx"), ("Phalanx", "Fruit"), ("HoiChess", "Fruit"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A workspace with blitz games of four engines, and one slow game."""
+    (tmp_path / "results").mkdir()
+    with Store.open(tmp_path / "results" / "enginetour.db") as store:
+        log = store.create_tournament(draft())
+        for white, black in MEETINGS:
+            record(log, white, black)
+            record(log, white, black, Outcome.BLACK)
+        record(log, "Fruit", "Toga", tc="5400+30", day="2026-11-09", hardware="Xeon E5")
+    return tmp_path
+
+
+def play(folder: Path, white: str, black: str, **about: Any) -> None:
+    with Store.open(folder / "results" / "enginetour.db") as store:
+        record(store.tournament(), white, black, **about)
+
+
+def asked(folder: Path, *words: str) -> Any:
+    return json.loads(tour(folder, *words, "--json").stdout)
+
+
+def test_define_and_show(folder: Path) -> None:
+    """A list is made, changed and shown; what is not named stays, an empty value takes a part back."""
+    assert "no list yet" in tour(folder, "lists").stdout
+    assert (
+        "list blitz defined"
+        in tour(folder, "lists", "define", "blitz", "--time-class", "blitz", "--min-games", "2").stdout
+    )
+    assert "nothing changed, revision 1 holds" in tour(folder, "lists", "define", "blitz", "--min-games", "2").stdout
+    told = tour(
+        folder, "lists", "define", "blitz", "--min-games", "3", "--time-class", "", "--anchor", "Toga=2700"
+    ).stdout
+    assert "revision 2: anchors: none -> Toga = 2700; time_classes: blitz -> all; min_games: 2 -> 3" in told
+    (line,) = asked(folder, "lists")
+    assert (line["name"], line["revision"], line["edition"]) == ("blitz", 2, None)
+    revisions = asked(folder, "lists", "show", "blitz")["revisions"]
+    assert [one["definition"]["min_games"] for one in revisions] == [2, 3]
+    assert "anchors: Toga = 2700" in tour(folder, "lists", "show", "blitz").stdout
+    tour(folder, "lists", "define", "blitz", "--anew", "--tc", "180*")
+    assert asked(folder, "lists")[0]["definition"] == {"tc": "180*"}
+
+
+def test_ratings_of_a_list_and_ad_hoc(folder: Path) -> None:
+    """The same filter gives the same list, by name or typed; with a name options change it for this once."""
+    tour(folder, "lists", "define", "blitz", "--time-class", "blitz", "--model", "davidson")
+    typed = asked(folder, "ratings", "--time-class", "blitz", "--model", "davidson")
+    assert asked(folder, "ratings", "blitz") == typed
+    assert (typed["games"], typed["skipped"], typed["model"]) == (8, 1, "davidson")
+    changed = tour(folder, "ratings", "blitz", "--not-engine", "Hoi*").stdout
+    assert "blitz, revision 1, changed for this once" in changed
+    assert "HoiChess" not in changed
+    assert "time classes: blitz (180 to 480 s for 40 moves)" in changed
+
+
+def test_every_filter_is_typed(folder: Path) -> None:
+    """Filters without -t ask the whole store; terms alone leave the newest tournament."""
+    for words, games in (
+        (("--since", "2026-11-02"), 1),
+        (("--until", "2026-11-01"), 8),
+        (("--hardware", "Xeon*"), 1),
+        (("--engine", "Fruit", "--engine", "Toga"), 3),
+        (("--tournaments", "winter*"), 0),
+        (("--as-of", "game 4"), 4),
+        (("--alias", "HoiChess=Toga", "--by", "name", "--tc", "180*"), 8),
+        (("--model", "davidson", "--prior", "gaussian=100", "--advantage", "fit", "--scale", "403.5"), 9),
+        (("-t", "autumn", "--min-games", "3"), 7),
+    ):
+        assert asked(folder, "ratings", *words)["games"] == games, words
+    assert "tournament autumn" in tour(folder, "ratings", "--model", "davidson").stderr
+    assert "all tournaments" in tour(folder, "ratings", "--min-games", "1").stdout
+    best = asked(folder, "ratings", "--system", "elo", "--setting", "k=40", "--tc", "180*", "--best-of-family")
+    assert {row["plus"] for row in best["list"]} == {None}
+
+
+def test_publish_and_editions(folder: Path) -> None:
+    """An edition prints as it was published, whatever came after it."""
+    tour(folder, "lists", "define", "all")
+    made = asked(folder, "publish", "all", "--note", "first snow")
+    assert tour(folder, "publish", "all", expect=2).stderr.count("\n") == 1
+    play(folder, "HoiChess", "Toga")
+    assert asked(folder, "editions", "all", "1") == made
+    assert [row["rating"] for row in made["list"]] == [
+        row["rating"] for row in asked(folder, "ratings", "all", "--as-of", "game 9")["list"]
+    ]
+    tour(folder, "publish", "all")
+    assert [(row["edition"], row["note"]) for row in asked(folder, "editions")] == [(1, "first snow"), (2, "")]
+    assert "first snow" in tour(folder, "editions", "all", "1").stdout
+    assert tour(folder, "editions", "all", "2", "--csv").stdout.startswith("rank,name,rating,plus,minus,difference")
+    assert "it has 1 to 2" in tour(folder, "editions", "all", "7", expect=2).stderr
+
+
+def test_diff(folder: Path) -> None:
+    """What moved is told with its parts; CSV has every move."""
+    tour(folder, "lists", "define", "all")
+    tour(folder, "publish", "all")
+    play(folder, "HoiChess", "Toga")
+    found = asked(folder, "diff", "all")
+    assert (found["before"], found["after"], found["new_games"], len(found["moves"])) == (1, 0, 1, 4)
+    text = tour(folder, "diff", "all", "--most", "1").stdout
+    assert "edition 1 to now" in text
+    assert "3 smaller moves are not shown" in text
+    assert tour(folder, "diff", "all", "--csv", "--most", "1").stdout.count("\n") == 5
+
+
+def test_history(folder: Path) -> None:
+    """Opponents, editions and rating events of an engine, as text, JSON and CSV."""
+    tour(folder, "lists", "define", "all")
+    tour(folder, "publish", "all")
+    tour(folder, "ratings", "--system", "elo")
+    text = tour(folder, "history", "Fruit").stdout
+    assert "Fruit · rating" in text
+    assert "2026-11-01 to 2026-11-09" in text
+    found = asked(folder, "history", "Fruit")
+    assert (len(found["opponents"]), len(found["published"]), len(found["events"])) == (3, 1, 7)
+    assert tour(folder, "history", "Fruit", "--csv").stdout.startswith("name,games,wins,draws,losses,score,rating")
+    assert tour(folder, "history", "Fruit", "--csv", "events").stdout.count("\n") == 8
+    assert "did you mean 'Fruit'" in tour(folder, "history", "Friut", expect=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("ratings", "none"), "there is no list 'none'"),
+        (("ratings", "--time-class", "blits"), "did you mean 'blitz'"),
+        (("ratings", "--since", "2026-13-01"), "is no day, write 2026-11-01"),
+        (("ratings", "--anchor", "Toga"), "write NAME=RATING"),
+        (("ratings", "--anchor", "Toga=nan"), "no finite number"),
+        (("ratings", "--all", "--anchor", "Crafty=2700"), "'Crafty' has no games in this list"),
+        (("ratings", "--prior", "flat"), "write auto, none, gaussian=SD"),
+        (("ratings", "--as-of", "soon"), "'soon' is no moment"),
+        (("ratings", "x", "--all"), "a list names its tournaments itself"),
+        (("ratings", "--system", "elo", "--setting", "kay=3"), "elo has no setting 'kay'"),
+        (("ratings", "--system", "elo", "--anchor", "Toga=2700"), "--anchor is for --system ml"),
+        (("lists", "define", "a#b"), "a list's name is"),
+        (("lists", "--json", "show", "x"), "options go behind show"),
+        (("publish", "x"), "there is no list 'x'"),
+        (("diff", "x"), "there is no list 'x'"),
+    ],
+)
+def test_refused(folder: Path, words: tuple[str, ...], told: str) -> None:
+    """Wrong usage is one line with what is allowed, and writes nothing."""
+    assert told in tour(folder, *words, expect=2).stderr
