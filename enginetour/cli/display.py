@@ -150,7 +150,7 @@ def _head_to_head(
     if as_csv:
         return headtohead.everybody(met, found, quantile=wide).csv()
     if only is None:
-        return headtohead.blocks(met, found, confidence=display.confidence, notes=notes)
+        return headtohead.blocks(met, found, room, confidence=display.confidence, notes=notes)
     heading = f"{only} · {title}" if title else only
     sheet = headtohead.one(heading, only, met[only], found, quantile=wide, confidence=display.confidence, notes=notes)
     return render(sheet, room)
@@ -218,6 +218,6 @@ _OPTIONS = (
         default=95.0,
         show_default=True,
         metavar="PERCENT",
-        help="Of + and -, 50 to 99.99.",
+        help="Of + and -.",
     ),
 )

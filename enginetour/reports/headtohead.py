@@ -8,7 +8,7 @@ from dataclasses import asdict
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.opposition import Against
 from enginetour.ratings.rows import Row
-from enginetour.reports.layouts import name_field
+from enginetour.reports.layouts import name_field, name_width
 from enginetour.reports.matrix import percent
 from enginetour.reports.ratings import distance, footing, remarks, unrated
 from enginetour.reports.sheet import Column, Sheet
@@ -29,7 +29,10 @@ _COLUMNS = (
     Column("performance", "perf."),
     Column("los", "LOS"),
 )
-_CUT = 40  # signs of a name in a block: the numbers behind it need 50
+_NUMBERS = 60  # columns of a line of a block without name and indent
+_RATING = 8  # columns of a rating behind a name
+_SHORTEST = 16  # signs of a name that still tell it
+_HEADING = 40  # signs of a name over a block, where the numbers leave more room
 
 
 def one(
@@ -64,30 +67,30 @@ def everybody(met: Met, found: RatingList, *, quantile: float) -> Sheet:
     return Sheet("", columns, rows)
 
 
-def blocks(met: Met, found: RatingList, *, confidence: float = 95, notes: Sequence[str] = ()) -> str:
+def blocks(met: Met, found: RatingList, room: int, *, confidence: float = 95, notes: Sequence[str] = ()) -> str:
     """All engines, each with its opponents, as Ordo writes them by -j; ``----`` is what cannot be given."""
     rated = {row.name: row for row in found.rows}
     names = list(_names(met, found))
-    wide = min(_CUT, max((len(name_field(name)) for name in names), default=0))
     digits = len(str(len(names))) + 2
+    longest = max((name_width(name) for name in names), default=0)
+    wide = min(longest + _RATING, max(_SHORTEST, room - _NUMBERS - digits))
     lines = ["Head to head statistics:"]
     for number, name in enumerate(names, 1):
         own, row = met[name], rated.get(name)
         games, wins, draws, losses = (sum(getattr(each, key) for each in own) for key in _COUNTS)
         share = 100 * (wins + draws / 2) / games if games else 0.0
         rating = "----" if row is None else f"{row.rating + 0.0:.1f}"
-        head = f"{number}) {name_field(name, wide)} {rating:>7}"
+        heading = name_field(name, max(wide - _RATING, min(_HEADING, name_width(name))))
+        head = f"{number}) {heading} {rating:>7}"
         lines += ["", f"{head} : {games:6} (+{wins},={draws},-{losses}), {share:5.1f} %", ""]
         indent = " " * digits
-        lines.append(
-            f"{indent}{name_field('vs.', wide)}        :  games (  +,  =,  -),   (%) :    Diff,    SD, CFS (%)"
-        )
+        lines.append(f"{indent}{name_field('vs.', wide)} :  games (  +,  =,  -),   (%) :    Diff,    SD, CFS (%)")
         for each in _ordered(own, found):
             diff = "----" if each.gap is None else f"{each.gap:+.1f}"
             sd = "----" if each.sd is None else f"{max(each.sd, 0.1):.1f}"
             cfs = "----" if each.los is None else f"{100 * each.los:.1f}"
             counts = f"{each.games:6} ({each.wins:3},{each.draws:3},{each.losses:3}), {100 * each.score:5.1f}"
-            lines.append(f"{indent}{name_field(each.opponent, wide)}        : {counts} : {diff:>7}, {sd:>5}, {cfs:>6}")
+            lines.append(f"{indent}{name_field(each.opponent, wide)} : {counts} : {diff:>7}, {sd:>5}, {cfs:>6}")
     return "\n".join([*lines, "", *remarks(found), *unrated(found), footing(found, confidence), *notes]) + "\n"
 
 

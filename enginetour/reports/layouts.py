@@ -93,20 +93,23 @@ def ordo_csv(found: RatingList, columns: Sequence[str] = ORDO_USUAL) -> str:
     return Sheet("", heads, rows).csv()
 
 
-def name_field(name: str, width: int | None = None) -> str:
-    """A name that moves no cursor; in a field of `width` columns filled up, or cut with an ellipsis."""
+def name_width(name: str) -> int:
+    """Columns that the name takes on a terminal: two for a wide sign."""
+    from rich.cells import cell_len
+
+    return cell_len(safe(name))
+
+
+def name_field(name: str, width: int) -> str:
+    """A name that moves no cursor, in a field of `width` columns filled up, or cut with an ellipsis."""
     from rich.cells import cell_len, set_cell_size
 
     told = safe(name)
-    if width is None:
-        return told
     return told + " " * (width - cell_len(told)) if cell_len(told) <= width else set_cell_size(told, width - 1) + "…"
 
 
 def _name_width(rows: list[Row], room: int, taken: int, least: int) -> int:
-    from rich.cells import cell_len
-
-    longest = max((cell_len(safe(row.name)) for row in rows), default=0)
+    longest = max((name_width(row.name) for row in rows), default=0)
     return max(least, min(longest, max(_SHORTEST, room - taken)))
 
 
@@ -148,7 +151,7 @@ def _number(row: Row, key: str) -> object:
 
 
 def _bayeselo(rows: list[Row], room: int) -> Iterator[str]:
-    width = _name_width(rows, room, 44, 4)
+    width = _name_width(rows, room, 45, 4)
     yield f"Rank {name_field('Name', width)}   Elo    +    - games score oppo. draws"
     for row in rows:
         score, draws = (f"{100 * share:.0f}%" for share in (row.score, row.draws / row.games))
@@ -160,7 +163,7 @@ def _bayeselo(rows: list[Row], room: int) -> Iterator[str]:
 
 
 def _ccrl(rows: list[Row], room: int) -> Iterator[str]:
-    width = _name_width(rows, room, 59, 4)
+    width = _name_width(rows, room, 63, 4)
     yield f"Rank  {name_field('Name', width)}   Elo     +     -   Score    AvOp   Draws   Games    LOS"
     for row in rows:
         score, draws = (f"{100 * share:.1f}%" for share in (row.score, row.draws / row.games))
