@@ -122,6 +122,8 @@ def prepare(path: Path, db: Path | None) -> Plan:
             entrants.append(entrant)
             sides[entrant.name] = plan.side(spec, section)
     _refuse_seeds(config, sides)
+    if len(entrants) >= FEWEST:
+        _refuse_field(config, plan.format, tuple(entrants))
     for name in config.ratings.anchor:
         if name not in sides:
             what = f"anchor {name!r} is no entrant{near(name, sides)}"
@@ -233,6 +235,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "likely": plan.format.likely(state),
         "longest_hours": hours,
         "openings": len(plan.suite.openings),
+        "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
     }
 
 
@@ -251,6 +254,15 @@ def _longest_s(tc: TimeControl) -> float | None:
         number += 1
         if not moves:
             return used / 1000
+
+
+def _refuse_field(config: Config, format_: Format[Any], entrants: tuple[Entrant, ...]) -> None:
+    """A field the format cannot take, with the line of the first entrant beyond two."""
+    try:
+        format_.start(entrants)
+    except InputRefused as error:
+        error.place = config.at("entrants", min(FEWEST, len(config.entrants) - 1))
+        raise
 
 
 def _refuse_seeds(config: Config, sides: Mapping[str, Side]) -> None:

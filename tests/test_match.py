@@ -329,6 +329,10 @@ def test_a_match_is_played_decided_and_told(tmp_path: Path) -> None:
     assert found["state"] == "finished"
     assert found["remaining"] == [0, 0]
     assert found["games_done"] < 40
+    assert found["sprt"]["verdict"] == "H1"
+    assert found["sprt"]["engines"] == ["Wren 8", "Wren 1"]
+    assert "test · trial" in done.stdout
+    assert "median-unbiased" in done.stdout
     told = json.loads(tour(tmp_path, "ratings", "--sprt", "Wren 8", "Wren 1", "0", "150", "--json").stdout)
     assert told["sprt"]["verdict"] == "H1"
     assert f"H1 after {told['sprt']['stopped_after']} pairs" in done.stdout
@@ -345,3 +349,28 @@ def test_an_even_match_accepts_the_lower_bound() -> None:
     state, _ = played(format_, format_.start(TWO), scores_of([2] * 200))
     assert state.verdict == "H0"
     assert format_.notes(state)[-1].text.endswith("New is less than 100 Elo ahead, wrong in 5 %")
+
+
+def test_check_tells_how_long_a_test_lasts(tmp_path: Path) -> None:
+    """On average, for three truths, by which rule; nothing of it without a test."""
+    path = config(tmp_path, ("wren2", "wren1"), "match", "sprt = { elo0 = 0, elo1 = 40 }")
+    told = tour(tmp_path, "check", str(path)).stdout
+    assert "games until a verdict, on average: elo0 " in told
+    assert "(Wald; half of the games drawn)" in told
+    plain = config(tmp_path, ("wren2", "wren1"), "match", "games = 10", name="plain")
+    assert "verdict" not in tour(tmp_path, "check", str(plain)).stdout
+
+
+def test_a_third_entrant_is_refused_with_its_line(tmp_path: Path) -> None:
+    """Before any engine starts; nothing is written."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3"), "match", "games = 10")
+    error = tour(tmp_path, "run", str(path), expect=3).stderr
+    line = path.read_text().splitlines().index('engine = "wren3"')
+    assert f"trial.toml:{line}: a match is between two entrants, found 3" in error
+    assert not (tmp_path / "results" / "enginetour.db").exists()
+
+
+def test_the_line_of_the_test_comes_with_the_progress(tmp_path: Path) -> None:
+    """Every ten games, as cutechess prints it."""
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 12\nsprt = { elo0 = 0, elo1 = 1 }")
+    assert "\nSPRT: llr " in tour(tmp_path, "run", str(path)).stdout

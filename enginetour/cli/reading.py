@@ -40,6 +40,7 @@ def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str,
     from enginetour.control import ask, socket_path
     from enginetour.plan import database_of
     from enginetour.reports.progress import Progress
+    from enginetour.reports.sprt import under_test
     from enginetour.store.slugs import slug_of
 
     database = database_of(Path.cwd(), db)
@@ -52,6 +53,7 @@ def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str,
         picture = Progress(system=log.system, name=log.title)
         picture.remaining = format_.remaining(state)
         picture.placed = format_.standings(state)
+        picture.test = under_test(format_, state)
         picture.done = len(log.games(counting=True))
         picture.incidents = {"": sum(not incident.is_warning for _, incident in log.incidents())}
         return told(picture, "stopped" if format_.offers(state) else "finished")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.model import Game, Note, Outcome
-from enginetour.reports.progress import Progress, headline, now_line, table
+from enginetour.reports.progress import Progress, headline, now_line, table, test_lines
 from enginetour.reports.sheet import render, safe
 from enginetour.scheduler import Scheduler, Watcher
 
@@ -62,6 +62,8 @@ class Lines(Watcher):
         if self.due <= 0:
             self.due = PROGRESS_GAMES
             click.echo(headline(self.picture))
+            for line in test_lines(self.picture):
+                click.echo(line)
 
 
 class LiveTable(Watcher):
@@ -107,7 +109,8 @@ class LiveTable(Watcher):
         if size != self.size:
             self.size = size
             self._begin_anew()
-        above = _wrapped(headline(self.picture), size.columns)
+        told = (headline(self.picture), *test_lines(self.picture))
+        above = [line for words in told for line in _wrapped(words, size.columns)]
         said = (now_line(self.picture), *self.words, *self.incident)
         below = [line for words in said for line in _wrapped(words, size.columns)]
         room = max(3, size.lines - 3 - len(above) - len(below))

@@ -38,7 +38,7 @@ def init(file: Path, name: str | None, system: str, tc: str, engines: tuple[str,
         raise UsageRefused(str(error), place="--tc") from None
     if file.exists():
         raise UsageRefused("there is a file already", place=str(file), step="choose another name")
-    chosen = engines or ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")
+    chosen = engines or ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")[: 2 if system == "match" else None]
     text = _starter(name or file.stem, system, tc, chosen, games_per_pairing)
     try:
         with file.open("x", encoding="utf-8") as sink:
@@ -152,6 +152,9 @@ def check(config: Path, db: Path | None, as_json: bool) -> int:
     if not as_json:
         fewest, most = told["fewest"], told["most"]
         click.echo(f"games: {most}" if fewest == most else f"games: {fewest} to {most}, likely {told['likely']}")
+        if told["test"]:
+            lengths = ", ".join(f"{truth} {games:.0f}" for truth, games in told["test"].items())
+            click.echo(f"games until a verdict, on average: {lengths} (Wald; half of the games drawn)")
         hours, slots = told["longest_hours"], plan.config.play.slots
         if hours is not None:
             at_once = f"{slots} at once" if slots > 1 else "one after another"

@@ -12,7 +12,7 @@ from enginetour.cli.common import width
 from enginetour.errors import UsageRefused
 from enginetour.model import GameFinished, GameKey, GameVoided, Note, Placed
 from enginetour.ratings.listing import RatingList, bubble_rating_order, rating_list
-from enginetour.reports import ladder, text
+from enginetour.reports import ladder, sprt, text
 from enginetour.reports import ratings as rating_sheets
 from enginetour.reports.sheet import render
 from enginetour.scheduler import End
@@ -63,7 +63,10 @@ def story(log: TournamentLog, *, most: int | None = None) -> str:
     format_, state = fold(log)
     placed = format_.standings(state)
     if log.system != "bubble":
-        return render(text.standings(f"standings · {log.title}", placed), width())
+        told = render(text.standings(f"standings · {log.title}", placed), width())
+        if found := sprt.under_test(format_, state):
+            told += "\n" + render(sprt.story(f"test · {log.title}", *found), width())
+        return told
     return ladder.text(f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed), most=most)
 
 
@@ -176,4 +179,5 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
         "eta_range": list(picture.spread) if picture.spread else None,
         "playing": list(picture.live.values()),
         "incidents": sum(picture.incidents.values()),
+        **({"sprt": sprt.status(*picture.test)} if picture.test else {}),
     }

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from enginetour.model import Pairing, Placed
+from enginetour.ratings.matchtest import MatchTest
+from enginetour.reports import sprt
 from enginetour.reports.pgn import is_mate, score_words
 from enginetour.reports.sheet import Column, Sheet, points, safe
 from enginetour.reports.text import duration
@@ -49,11 +51,13 @@ class Progress:
     elo: Mapping[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
     incidents: dict[str, int] = field(default_factory=dict)
     live: dict[int, dict[str, Any]] = field(default_factory=dict)  # slot -> the game on it
+    test: tuple[tuple[str, str], MatchTest] | None = None  # of a match under one
 
     def take(self, running: Running) -> None:
         """Look at a running tournament."""
         self.remaining = running.format.remaining(running.state)
         self.placed = running.format.standings(running.state)
+        self.test = sprt.under_test(running.format, running.state)
         self.estimate = running.estimate()
         likely = running.format.likely(running.state)
         if self.estimate is not None and likely:
@@ -83,6 +87,11 @@ def headline(picture: Progress) -> str:
     if picture.estimate is not None and picture.remaining[1]:
         parts.append(f"ends {_clock(picture.estimate)} ({_between(picture)})")
     return " · ".join(parts)
+
+
+def test_lines(picture: Progress) -> tuple[str, ...]:
+    """Where the test of a match stands, in two lines; none without a test."""
+    return sprt.live(*picture.test) if picture.test else ()
 
 
 def of_games(done: int, remaining: tuple[int, int]) -> str:
