@@ -117,10 +117,12 @@ def rating_list(
         told.append(games_told(connecting_games(pairs, found), numbered=prior != "none"))
     rated: list[tuple[Fit, Prior | None]] = []
     for part, belief in _units(pairs, found, prior, terms, told):
-        if len(part) == 1:
-            alone.append(Unrated(part[0], _alone(part[0], pairs)))
+        inside = pairs.within(part)
+        met = [name for name, games in zip(part, inside.played, strict=True) if games]  # anchors join without a game
+        alone += (Unrated(name, _alone(name, pairs)) for name in part if name not in met)
+        if not met:
             continue
-        fitted = _fit(pairs.within(part), belief, adv, drawn, terms, told)
+        fitted = _fit(inside.within(met), belief, adv, drawn, terms, told)
         adv = fitted.advantage  # the first unit is the largest; the others lean on its advantage and draws
         drawn = fitted.draw or "fit"
         residual = max(residual, fitted.residual)

@@ -1,0 +1,99 @@
+"""Laws of whole rating lists: whatever was played, numbers are numbers and nothing is rated in silence."""
+
+import json
+from math import isfinite
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.ratings.likelihood import GaussianPrior, ModelName
+from enginetour.ratings.listing import RatingList, rating_list
+from enginetour.ratings.priors import PhantomDraws, VirtualDraws
+
+NAMES = "ABCDEF"
+LAW = settings(max_examples=60, deadline=None)
+
+meetings = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)).filter(lambda pair: pair[0] != pair[1])
+tallies = st.tuples(*[st.sampled_from([0, 0, 1, 2, 30, 1000])] * 3).filter(any)
+tables = st.dictionaries(meetings, tallies, min_size=1, max_size=12)
+models: st.SearchStrategy[ModelName] = st.sampled_from(["logistic", "davidson", "raokupper"])
+priors = st.sampled_from(
+    ["auto", "none", GaussianPrior(350.0), GaussianPrior(50.0, 100.0), PhantomDraws(0.5), VirtualDraws()]
+)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Any, dict[str, Any]]:
+    """Counts and the terms of their list; opening pairs are some of the games that were played in both colours."""
+    counts = draw(tables)
+    met = sorted({name for pair in counts for name in pair})
+    anchors = draw(st.dictionaries(st.sampled_from(met), st.sampled_from([0.0, 150.0]), max_size=2))
+    openings = {}
+    for one, other in counts:
+        if one < other and (other, one) in counts:
+            room = min(sum(counts[one, other]), sum(counts[other, one]))
+            openings[one, other] = (*([0] * 4), room) if draw(st.booleans()) else (0, 0, room // 2, 0, 0)
+    terms = {
+        "model": draw(models),
+        "prior": draw(priors),
+        "anchors": anchors,
+        "advantage": draw(st.sampled_from([0.0, 40.0, "fit"])),
+        "openings": openings,
+    }
+    return counts, terms
+
+
+def listed(counts: Any, terms: dict[str, Any]) -> RatingList:
+    return rating_list(counts, **terms)
+
+
+@given(case=cases())
+@LAW
+def test_numbers_are_numbers(case: tuple[Any, dict[str, Any]]) -> None:
+    """No NaN and no infinity in any field, errors above 0, likelihoods between 0 and 1, anchors where they were put."""
+    made = listed(*case)
+    json.dumps(made.to_json(), allow_nan=False)
+    for row in made.rows:
+        for error in (row.plus, row.minus):
+            assert error is None or 0 < error < 1e5
+        assert row.los is None or 0 <= row.los <= 1
+        assert isfinite(row.rating)
+        if row.name in case[1]["anchors"]:
+            assert row.rating == case[1]["anchors"][row.name]
+    assert made.residual <= 1e-8
+
+
+@given(case=cases())
+@LAW
+def test_nothing_is_rated_in_silence(case: tuple[Any, dict[str, Any]]) -> None:
+    """Who won or lost everything is an anchor or says what the rating rests on; everybody met is listed once."""
+    made = listed(*case)
+    for row in made.rows:
+        if row.score in (0, 1):
+            assert any(remark == "anchor" or "rests on" in remark for remark in row.remarks), row
+        if row.plus is None:
+            assert row.remarks
+    there = [row.name for row in made.rows] + [engine.name for engine in made.unrated]
+    assert sorted(there) == sorted({name for pair in case[0] for name in pair})
+
+
+@given(case=cases(), data=st.data())
+@LAW
+def test_names_and_order_do_not_matter(case: tuple[Any, dict[str, Any]], data: st.DataObject) -> None:
+    """Reordering changes no bit; renaming moves ratings and errors with the names."""
+    counts, terms = case
+    made = listed(counts, terms)
+    shuffled = dict(data.draw(st.permutations(list(counts.items()))))
+    turned = {(other, one): row[::-1] for (one, other), row in reversed(terms["openings"].items())}
+    assert listed(shuffled, {**terms, "openings": turned}).to_json() == made.to_json()
+    new = dict(zip(NAMES, data.draw(st.permutations(NAMES)), strict=True))
+    moved = {(new[white], new[black]): tally for (white, black), tally in counts.items()}
+    anchors = {new[name]: rating for name, rating in terms["anchors"].items()}
+    openings = {(new[one], new[other]): row for (one, other), row in terms["openings"].items()}
+    if len(made.pools) == 1:  # of equally large pools the first by name lends its advantage to the others
+        again = {row.name: row for row in listed(moved, {**terms, "anchors": anchors, "openings": openings}).rows}
+        for row in made.rows:
+            assert again[new[row.name]].rating == pytest.approx(row.rating, abs=1e-5)
+            assert (again[new[row.name]].plus or 0) == pytest.approx(row.plus or 0, rel=1e-5, abs=1e-5)
