@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.changes import Desk, desk_of
-from enginetour.config import listed_order
+from enginetour.config import RatingsSection, listed_order
 from enginetour.errors import InputRefused, StorageFailed, StoreRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
@@ -141,6 +141,8 @@ def opened(
 
 def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | None, ready: Ready) -> End:
     """Play to the end. `ready` is called once before the first game, with what signals and the socket act on."""
+    if session.plan.config.ratings.settings():
+        rate(session.store, session.plan.config.ratings)  # they hold from now on, however this run ends
     picture = getattr(watcher, "event", None)
     # What an earlier run of this very tournament left behind after a SIGKILL is ended first; the lock is ours.
     # The path is not enough: containers and a private /tmp may have different files under the same one.
@@ -177,11 +179,12 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
         place.close()
 
 
-def rate(store: Store, systems: tuple[str, ...]) -> None:
-    """Bring the rating events of incremental systems up to the log."""
-    for system in systems:
+def rate(store: Store, ratings: RatingsSection) -> None:
+    """Bring the rating events of the incremental systems asked for up to the log, by the settings given."""
+    given = ratings.settings()
+    for system in ratings.systems:
         if system != "ml":
-            refresh(store, system)
+            refresh(store, system, given.get(system))
 
 
 def _create(plan: Plan, store: Store) -> Session:

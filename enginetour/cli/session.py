@@ -145,7 +145,7 @@ class Run:
             if isinstance(screen, LiveTable):
                 self.voice.try_to(screen.close)
         if not self._is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
-            tournament.rate(session.store, session.plan.config.ratings.systems)
+            tournament.rate(session.store, session.plan.config.ratings)
             self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
         return self._code(end, session)
 

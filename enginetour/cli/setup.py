@@ -79,6 +79,9 @@ def _starter(name: str, system: str, tc: str, engines: tuple[str, ...], games: i
         "[ratings]",
         '# systems = ["ml", "elo", "gor", "egf", "egf2021"]',
         '# anchor = { "Name" = 2800 }',
+        "# [ratings.gor]  # settings of a system that systems names; elo, egf and egf2021 have theirs",
+        "# start_value = 1500  # of engines that bring no rating; without it GoR starts them at 100, its floor",
+        "# inherit = true  # a new version starts from the rating of its predecessor",
         "",
         "# The old ranking, best first; a bubble starts at the lower end.",
     ]
