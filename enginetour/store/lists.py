@@ -1,7 +1,8 @@
 """Ratings of the whole store: incremental systems as append-only events, and the counts for likelihood lists.
 
 The rated thing is an engine version. It is shown by its name alone while the name has one version with games,
-else as ``name [fingerprint]``. Games count in the order in which they were committed, over all tournaments.
+else as ``name [fingerprint]``, or ``name [imported]`` where a file told no more. Games count in the order in which
+they were committed, over all tournaments.
 
 A revision replaces the stream of a system's rating events from its `start` on: a game struck out, a game that
 came late or other settings give a new one, and what was published before stays beside it.
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import Connection, insert, select, union
+from sqlalchemy import Connection, insert, select
 
 from enginetour.errors import UsageRefused
 from enginetour.ratings import egf2021, elo, gor
@@ -24,6 +25,7 @@ from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.incremental import RatingState
 from enginetour.ratings.lineage import Lineage
 from enginetour.store.ratedgames import brought, for_events, versions
+from enginetour.store.ratednames import rated_names as rated_names
 from enginetour.store.ratingstream import Career, stream
 from enginetour.store.refold import refolded
 from enginetour.store.tables import (
@@ -172,27 +174,6 @@ def counted_pairs(
                 losses[pair] += row.losses
     sums = {pair: (wins[pair], draws[pair], losses[pair]) for pair in sorted(wins)}
     return {pair: counts for pair, counts in sums.items() if any(counts)}
-
-
-def rated_names(connection: Connection) -> dict[int, str]:
-    """Engine versions as people read them: the name, with the fingerprint where several versions have games."""
-    met = union(select(PAIR_COUNTS.c.white), select(PAIR_COUNTS.c.black))
-    played = {row[0] for row in connection.execute(met)}
-    versions = connection.execute(select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.fingerprint).order_by(ENGINES.c.id))
-    rows = versions.fetchall()
-    several = Counter(row.name for row in rows if row.id in played)
-    names: dict[int, str] = {}
-    seen: Counter[tuple[str, str]] = Counter()
-    for row in rows:
-        short = row.fingerprint[:8]
-        if several[row.name] < 2:
-            names[row.id] = row.name
-            continue
-        seen[row.name, short] += 1  # other options of the same binary: numbered as they came
-        again = seen[row.name, short]
-        mark = f"{short}-{again}".strip("-") if again > 1 or not short else short
-        names[row.id] = f"{row.name} [{mark}]"
-    return names
 
 
 def _latest(connection: Connection, system: str) -> dict[int, Career]:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, and_, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
-from enginetour.store.lists import rated_names
 from enginetour.store.queries import STRUCK
-from enginetour.store.tables import ENGINES, GAMES
+from enginetour.store.ratednames import rated_names
+from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
 from enginetour.store.tournaments import Store
 from enginetour.tomlplace import near
 
-PairKey = tuple[int, int, int, int, int]  # tournament, versions of both, meeting, pair of legs
+PairKey = tuple[int, int, int, int, int]  # tournament, versions of both, meeting or imported game, pair of legs
+_Game = tuple[int, int, int, int, int, int]  # tournament, White's and Black's version, the rest of the key, half points
 
 
 @dataclass(frozen=True, slots=True)
 class Meetings:
-    """Games that count, in the order of the log, as (key of their pair, half points of the first engine).
+    """Games that count as (key of their pair, half points of the first engine): ours in log order, then from files.
 
     The two games of a pair have one opening and the colours swapped: legs 1 and 2, 3 and 4, ... of a meeting of the
     same two versions. `versions` are those that met, the first engine's and the second's.
@@ -34,31 +36,53 @@ def meetings(store: Store, one: str, other: str, *, tournament: int | None = Non
 
     UsageRefused for names that have no games here, or have not met.
     """
-    wanted = [GAMES.c.outcome != Outcome.VOID.value, ~STRUCK]
-    if tournament is not None:
-        wanted.append(GAMES.c.tournament == tournament)
     with store.database.reading() as connection:
         shown = rated_names(connection)
         first, second = (_versions(connection, shown, name) for name in (one, other))
         if first & second:
             raise UsageRefused(f"{one!r} and {other!r} are one engine, a test needs two", place="--sprt")
-        white, black = GAMES.c.white_engine, GAMES.c.black_engine
-        as_white = and_(white.in_(first), black.in_(second))
-        as_black = and_(white.in_(second), black.in_(first))
-        columns = (GAMES.c.tournament, white, black, GAMES.c.meeting, GAMES.c.leg, GAMES.c.outcome)
-        rows = connection.execute(select(*columns).where(*wanted, or_(as_white, as_black)).order_by(GAMES.c.id)).all()
+        rows = [*_played(connection, first, second, tournament), *_imported(connection, first, second, tournament)]
     if not rows:
         where = "in this tournament" if tournament is not None else "yet"
         step = "without a game there is nothing to test" + ("; --all asks the whole store" if tournament else "")
         raise UsageRefused(f"{one!r} and {other!r} have not met {where}", place="--sprt", step=step)
     games, met = [], (set[str](), set[str]())
-    for edition, white_engine, black_engine, meeting, leg, outcome in rows:
+    for edition, white_engine, black_engine, meeting, pair, points in rows:
         is_white = white_engine in first
         own, foe = (white_engine, black_engine) if is_white else (black_engine, white_engine)
         met[0].add(shown[own])
         met[1].add(shown[foe])
-        games.append(((edition, own, foe, meeting, (leg + 1) // 2), Outcome(outcome).half_points(white=is_white)))
+        games.append(((edition, own, foe, meeting, pair), points if is_white else 2 - points))
     return Meetings(tuple(games), (tuple(sorted(met[0])), tuple(sorted(met[1]))))
+
+
+def _played(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
+    """Games of our tournaments that count, in the order of the log."""
+    columns = (GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.meeting, GAMES.c.leg)
+    rows = select(*columns, GAMES.c.outcome).where(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
+    rows = rows.where(_met(GAMES.c.white_engine, GAMES.c.black_engine, first, second))
+    if tournament is not None:
+        rows = rows.where(GAMES.c.tournament == tournament)
+    for edition, white, black, meeting, leg, outcome in connection.execute(rows.order_by(GAMES.c.id)):
+        yield edition, white, black, meeting, (leg + 1) // 2, Outcome(outcome).half_points(white=True)
+
+
+def _imported(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
+    """Games read from files, each alone: their openings are not known here."""
+    games = IMPORTED_GAMES.c
+    rows = select(games.tournament, games.white, games.black, games.id, games.half_points)
+    rows = rows.where(_met(games.white, games.black, first, second))
+    if tournament is not None:
+        rows = rows.where(games.tournament == tournament)
+    for edition, white, black, number, points in connection.execute(rows.order_by(games.id)):
+        yield edition, white, black, number, 0, points
+
+
+def _met(
+    white: ColumnElement[int], black: ColumnElement[int], first: set[int], second: set[int]
+) -> ColumnElement[bool]:
+    """One of the first against one of the second, whoever has White."""
+    return or_(and_(white.in_(first), black.in_(second)), and_(white.in_(second), black.in_(first)))
 
 
 def _versions(connection: Connection, shown: dict[int, str], name: str) -> set[int]:

@@ -17,10 +17,13 @@ from enginetour.model import Entrant, Note, Outcome
 from enginetour.store import records
 from enginetour.store.database import Database
 from enginetour.store.entrants import add_entrant, made_id
+from enginetour.store.importlog import IMPORT, ImportedEvent
 from enginetour.store.log import TournamentLog, write_notes
 from enginetour.store.slugs import slug_of
 from enginetour.store.tables import ENTRANTS, EVENTS, GAMES, TOURNAMENTS
 from enginetour.task import EngineSpec
+
+_PLAYED = TOURNAMENTS.c.system != IMPORT
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,10 @@ class Store:
         if len(set(names)) != len(names) or not set(names) <= set(draft.specs):
             raise ValueError("every entrant needs a name of its own and a way to start it")
         with self.database.writing() as connection:
+            imported = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == draft.name, ~_PLAYED)
+            if connection.execute(imported).first() is not None:
+                step = "give the tournament another name"
+                raise UsageRefused(f"{draft.name!r} is an import", place=str(self.database.path), step=step)
             newest = select(func.max(TOURNAMENTS.c.edition)).where(TOURNAMENTS.c.name == draft.name)
             edition = (connection.execute(newest).scalar() or 0) + 1
             row = {
@@ -96,25 +103,28 @@ class Store:
         return self.tournament(draft.name, edition)
 
     def tournament(self, name: str | None = None, edition: int | None = None) -> TournamentLog:
-        """The newest edition of a name, or the newest tournament of all; UsageRefused names the known ones."""
+        """The newest edition of a name, imports too, or the newest tournament that was played here.
+
+        UsageRefused names the known ones.
+        """
         rows = select(TOURNAMENTS).order_by(TOURNAMENTS.c.id.desc())
-        if name is not None:
-            rows = rows.where(TOURNAMENTS.c.name == name)
+        rows = rows.where(_PLAYED if name is None else TOURNAMENTS.c.name == name)
         if edition is not None:
             rows = rows.where(TOURNAMENTS.c.edition == edition)
         with self.database.reading() as connection:
             found = connection.execute(rows).first()
         if found is None:
             raise self._unknown(name, edition)
-        return TournamentLog(self.database, found)
+        return (ImportedEvent if found.system == IMPORT else TournamentLog)(self.database, found)
 
     def has(self, name: str) -> bool:
-        """There is an edition of that name."""
+        """There is an edition of that name that was played here."""
+        rows = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, _PLAYED)
         with self.database.reading() as connection:
-            return connection.execute(select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name)).first() is not None
+            return connection.execute(rows).first() is not None
 
     def tournaments(self) -> list[Summary]:
-        """All editions, oldest first."""
+        """All editions that were played here, oldest first."""
         here = TOURNAMENTS.c.id
         games = select(func.count()).where(GAMES.c.tournament == here, GAMES.c.outcome != Outcome.VOID.value)
         entrants = select(func.count()).where(ENTRANTS.c.tournament == here, ENTRANTS.c.since == 0)
@@ -125,11 +135,13 @@ class Store:
             for name in Summary.__slots__
         ]
         with self.database.reading() as connection:
-            rows = connection.execute(select(*columns).order_by(here)).fetchall()
+            rows = connection.execute(select(*columns).where(_PLAYED).order_by(here)).fetchall()
         return [Summary(**row._asdict()) for row in rows]
 
     def _unknown(self, name: str | None, edition: int | None) -> UsageRefused:
-        known = sorted({summary.name for summary in self.tournaments()})
+        rows = select(TOURNAMENTS.c.name).distinct().order_by(TOURNAMENTS.c.name)
+        with self.database.reading() as connection:
+            known = list(connection.execute(rows if name is not None else rows.where(_PLAYED)).scalars())
         place = str(self.database.path)
         if not known:
             return UsageRefused("there is no tournament yet", place=place, step="enginetour run CONFIG starts one")

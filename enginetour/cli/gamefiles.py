@@ -1,0 +1,54 @@
+"""What commands that read game files tell meanwhile: how far they are, and where games cannot be counted."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from enginetour.reports.sheet import safe
+
+if TYPE_CHECKING:
+    from enginetour.interop.selection import LeftOut
+    from enginetour.interop.tally import Tally
+
+BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
+BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
+
+
+@contextmanager
+def reading_bar(files: Sequence[Path]) -> Iterator[Callable[[int], object]]:
+    """A bar on stderr, on a terminal and for big files only: nothing to see is better than a flash."""
+    size = sum(path.stat().st_size for path in files if path.is_file())
+    if size < BIG or not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield lambda _: None
+        return
+    with click.progressbar(length=size, label="reading", file=sys.stderr) as bar:
+        yield bar.update
+
+
+def tell_broken(tally: Tally) -> None:
+    """Where the games are that could not be counted, on stderr."""
+    for place, why in tally.broken[:BROKEN_SHOWN]:
+        click.echo(safe(f"{place}: {why}"), err=True)
+    if tally.broken_games > BROKEN_SHOWN:
+        click.echo(
+            f"... and {tally.broken_games - BROKEN_SHOWN:,} more broken games; --json has their places", err=True
+        )
+
+
+def left_out_told(left: LeftOut) -> str:
+    """The games left out, by reason."""
+    words = [f"{count:,} with result {result or 'blank'}" for result, count in left.others.items()]
+    reasons = {
+        "broken": left.broken,
+        "of an engine against itself": left.alone,
+        "of engines that are not wanted": left.unwanted,
+    }
+    words += [f"{count:,} {reason}" for reason, count in reasons.items() if count]
+    return ", ".join(words)

@@ -1,0 +1,35 @@
+"""What the engines of game files are called here: aliases first, then patterns of the names that are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+from enginetour.errors import UsageRefused
+
+
+class Naming:
+    """The name to count an engine under, None for one whose games are left out. Remembers which patterns fitted."""
+
+    def __init__(
+        self, aliases: Mapping[str, str] | None = None, include: Iterable[str] = (), exclude: Iterable[str] = ()
+    ) -> None:
+        self.aliases = dict(aliases or {})
+        self.include = tuple(include)
+        self.exclude = tuple(exclude)
+        self._answered: set[str] = set()
+
+    def __call__(self, name: str) -> str | None:
+        """By the name as a file has it."""
+        name = self.aliases.get(name, name)
+        fits = {pattern for pattern in (*self.include, *self.exclude) if fnmatchcase(name, pattern)}
+        self._answered |= fits
+        if (self.include and fits.isdisjoint(self.include)) or not fits.isdisjoint(self.exclude):
+            return None
+        return name
+
+    def refuse_unanswered(self) -> None:
+        """UsageRefused for a pattern that no engine answered to: it is misspelt."""
+        for pattern in (*self.include, *self.exclude):
+            if pattern not in self._answered:
+                raise UsageRefused(f"no engine is called like {pattern!r}", step="patterns are as in a shell: 'Fruit*'")

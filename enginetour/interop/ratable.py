@@ -1,0 +1,49 @@
+"""Which games of files can be rated, under which names, and which are left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enginetour.interop.gamecolumns import Games
+from enginetour.interop.naming import Naming
+from enginetour.interop.selection import LeftOut
+from enginetour.interop.tally import UNFINISHED, text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratable:
+    """Sides as places in `names`, results as the tally has them; `wanted` are the places of games that can be rated."""
+
+    naming: Naming
+    names: tuple[str, ...]
+    white: NDArray[np.int64]
+    black: NDArray[np.int64]
+    results: NDArray[np.int64]
+    wanted: NDArray[np.intp]
+    left_out: LeftOut
+
+
+def ratable(games: Games, naming: Naming) -> Ratable:
+    """Of two engines that are wanted, with a result. UsageRefused for a pattern that no engine answers to."""
+    called = [naming(text(raw)) for raw in games.names]
+    naming.refuse_unanswered()
+    names = tuple(sorted({name for name in called if name is not None}))
+    place = {name: number for number, name in enumerate(names)}
+    places = np.array([-1 if name is None else place[name] for name in called], dtype=np.int64)
+    white = places[np.array(games.white, dtype=np.intp)]
+    black = places[np.array(games.black, dtype=np.intp)]
+    results = np.array(games.results, dtype=np.int64)
+    finished, ours = results != UNFINISHED, (white >= 0) & (black >= 0)
+    alone = finished & ours & (white == black)
+    left_out = LeftOut(
+        others=dict(games.others.most_common()),
+        broken=games.broken_games,
+        alone=int(alone.sum()),
+        unwanted=int((finished & ~ours).sum()),
+        few=0,
+        engines=(),
+    )
+    return Ratable(naming, names, white, black, results, np.flatnonzero(finished & ours & ~alone), left_out)

@@ -1,0 +1,59 @@
+"""An imported event as commands meet it: it has engines and counts, and no events, moves or format."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, NoReturn
+
+from sqlalchemy import select, union
+
+from enginetour.errors import UsageRefused
+from enginetour.model import Entrant
+from enginetour.store.database import Database
+from enginetour.store.log import TournamentLog
+from enginetour.store.ratednames import rated_names
+from enginetour.store.tables import ENGINES, PAIR_COUNTS
+from enginetour.task import EngineSpec
+
+IMPORT = "import"  # what an import has where a tournament that was played has its format
+
+
+class ImportedEvent(TournamentLog):
+    """Ratings can be asked for; whatever only a tournament that was played has is refused with UsageRefused."""
+
+    def __init__(self, database: Database, row: Any) -> None:
+        super().__init__(database, row)
+        # Whoever asks for these is about to replay a log.
+        del self.system, self.format_version
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("system", "format_version"):
+            self._refuse()
+        raise AttributeError(name)
+
+    @property
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The engines that have games in it, by name."""
+        return tuple(Entrant(name) for name in sorted({plain for plain, _ in self._names()}))
+
+    @property
+    def specs(self) -> dict[str, EngineSpec]:
+        """The engines by the names under which lists show them, with no command to start them by."""
+        return {name: EngineSpec(plain, (), "uci") for plain, shown in self._names() for name in (plain, shown)}
+
+    def _names(self) -> list[tuple[str, str]]:
+        """Plain and shown name of every engine with games."""
+        mine = PAIR_COUNTS.c.tournament == self.id
+        met = union(select(PAIR_COUNTS.c.white).where(mine), select(PAIR_COUNTS.c.black).where(mine))
+        with self.database.reading() as connection:
+            shown = rated_names(connection)
+            rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).where(ENGINES.c.id.in_(met)))
+            return [(row.name, shown[row.id]) for row in rows]
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        step = f"enginetour ratings -t {shlex.quote(self.name)}"
+        what = "is an import: it has ratings, and no rounds, tables or moves of its own"
+        raise UsageRefused(what, place=self.title, step=step)
+
+    events = notes = games = game = full_games = incidents = _refuse
+    record_game = record_event = accept_change = _refuse

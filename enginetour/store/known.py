@@ -1,0 +1,84 @@
+"""Which games of a file the store has already: by digest from an import, or as games that were played here."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enginetour.interop.gamecolumns import Claim, Games
+from enginetour.interop.tally import RESULTS
+from enginetour.model import Outcome
+from enginetour.store.database import Database
+
+LONGEST_TAG = 255  # what a PGN export keeps of a name (PGN standard 4)
+_ROUND = "."  # between the round and the number of a game in our exports
+
+
+def titles(database: Database) -> frozenset[str]:
+    """The Event tags of our own exports: those of every tournament that was played here."""
+    with database.reading() as connection:
+        rows = connection.exec_driver_sql("SELECT name, edition FROM tournaments WHERE system != 'import'").fetchall()
+    return frozenset(_tag(_title(name, edition)) for name, edition in rows)
+
+
+def fresh(
+    connection: sqlite3.Connection, games: Games, identities: NDArray[np.uint64], wanted: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Those of the `wanted` places whose games the store does not have; each game once, in the order of the files."""
+    blobs = connection.execute("SELECT digests FROM imports ORDER BY tournament")
+    known = np.frombuffer(b"".join(blob for (blob,) in blobs), dtype="<u8").astype(np.uint64)
+    _, first = np.unique(np.concatenate([known, identities[wanted]]), return_index=True)
+    found = wanted[np.sort(first[first >= len(known)]) - len(known)]
+    own = _played_here(connection, games)
+    return found[~np.isin(found, own)] if own else found
+
+
+def _played_here(connection: sqlite3.Connection, games: Games) -> list[int]:
+    """Places of the games that are in the store as games of our tournaments.
+
+    A claim holds when number, names and result are those of the game, and date and start too where the file tells.
+    """
+    events = {claim.event for claim in games.claims}
+    results = {code: raw.decode() for raw, code in RESULTS.items()}
+    played: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+    for number, event, white, black, outcome, started in _stored(connection, events):
+        start = datetime.fromtimestamp(started, UTC)
+        when = (f"{start:%Y.%m.%d}", f"{start:%Y-%m-%dT%H:%M:%S}Z")
+        played.setdefault((event, str(number)), set()).add((_tag(white), _tag(black), outcome, *when))
+    return [
+        claim.game
+        for claim in games.claims
+        if any(_is(claim, results.get(games.results[claim.game], ""), game) for game in played.get(_key(claim), ()))
+    ]
+
+
+def _stored(connection: sqlite3.Connection, events: set[str]) -> Iterable[tuple[int, str, str, str, str, float]]:
+    tournaments = connection.execute("SELECT id, name, edition FROM tournaments WHERE system != 'import'").fetchall()
+    for key, name, edition in tournaments:
+        if (title := _tag(_title(name, edition))) in events:
+            rows = "SELECT number, white, black, outcome, started FROM games WHERE tournament = ? AND outcome != ?"
+            for number, *game in connection.execute(rows, (key, Outcome.VOID.value)):
+                yield number, title, *game
+
+
+def _is(claim: Claim, result: str, game: tuple[str, ...]) -> bool:
+    white, black, outcome, date, start = game
+    told = claim.date in ("", date) and claim.start in ("", start)
+    return told and (claim.white, claim.black, result) == (white, black, outcome)
+
+
+def _key(claim: Claim) -> tuple[str, str]:
+    return claim.event, claim.round.rpartition(_ROUND)[2]
+
+
+def _title(name: str, edition: int) -> str:
+    return name if edition == 1 else f"{name} #{edition}"
+
+
+def _tag(words: str) -> str:
+    """As a tag of our exports has it."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())[:LONGEST_TAG]
