@@ -15,13 +15,14 @@ from tests.bench import free
 from tests.bench.beside import beside
 from tests.bench.folding import folding
 from tests.bench.matches import matches
+from tests.bench.matching import matching
 from tests.bench.measure import Settings
 from tests.bench.rating import rating
 from tests.bench.scanning import scanning
 from tests.bench.starting import starting
 from tests.bench.storing import storing
 
-PARTS = ("fold", "store", "rate", "scan", "start", "peers", "match")
+PARTS = ("fold", "store", "rate", "scan", "pair", "start", "peers", "match")
 
 
 def main() -> None:
@@ -60,6 +61,7 @@ def main() -> None:
             "store": lambda: storing(settings),
             "rate": lambda: rating(settings),
             "scan": lambda: scanning(settings),
+            "pair": lambda: matching(settings),
             "start": lambda: starting(settings, program),
             "peers": lambda: beside(settings),
             "match": lambda: matches(settings, program),
