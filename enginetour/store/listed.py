@@ -83,28 +83,30 @@ def told(selection: Selection) -> tuple[str, ...]:
 
 
 def _best_of_families(found: RatingList, selection: Selection) -> RatingList:
-    """The first of each family in each pool. All games have counted; ranks are those among the shown.
-
-    The LOS against the next is kept where the next is still there, and no other can be told without a fit.
-    """
-    kept: list[Row] = []
-    seen: set[tuple[int, str]] = set()
-    following = dict(zip(found.rows, [*found.rows[1:], None], strict=True))
+    """The first of each family in each pool. All games have counted; ranks and LOS are those among the shown."""
+    kept: dict[tuple[int, str], Row] = {}
     for row in found.rows:
-        family = (row.pool, selection.families[row.name])
-        if family not in seen:
-            seen.add(family)
-            kept.append(row)
-    shown = set(kept)
+        kept.setdefault((row.pool, selection.families[row.name]), row)
     rows: list[Row] = []
     place = 0
-    for row in kept:
+    for row, following in zip(kept.values(), [*list(kept.values())[1:], None], strict=True):
         last = rows[-1] if rows and rows[-1].pool == row.pool else None
         place = place + 1 if last else 1
-        rank = last.rank if last and round(last.rating, SHARED) == round(row.rating, SHARED) else place
-        rows.append(replace(row, rank=rank, los=row.los if following[row] in shown else None))
+        shared = last is not None and round(last.rating, SHARED) == round(row.rating, SHARED)
+        rank = last.rank if last is not None and shared else place
+        los = _los(row, following) if following is not None and following.pool == row.pool else None
+        rows.append(replace(row, rank=rank, los=los))  # type: ignore[call-arg]  # an InitVar
     words = f"the best of each family: {len(rows)} of {len(found.rows)} engines; the games of all count"
     return replace(found, rows=tuple(rows), caption=(*found.caption, words))
+
+
+def _los(one: Row, other: Row) -> float | None:
+    """Likelihood that `one` is the stronger of two of a pool; None where the list gives no errors."""
+    ground = one.ground
+    if ground is None or one.name not in ground.wanted:
+        return None
+    here, there = ground.fit.names.index(one.name), ground.fit.names.index(other.name)
+    return None if ground.fit.fixed >= {here, there} else ground.errors.los(here, there)
 
 
 def _folded(store: Store, selection: Selection) -> RatingList:
