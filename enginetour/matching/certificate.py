@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enginetour.errors import TourError
 from enginetour.matching.costs import Allowed, Numbers
@@ -74,14 +75,18 @@ def _least_slack(weights: Numbers, allowed: Allowed, proof: Certificate) -> int:
     small = weights.dtype != object and max(sums, _size(weights, allowed)) < WORD_DUAL
     kind = np.int64 if small else object
     y = np.array(proof.y, dtype=kind)
-    sets = [(np.array(odd.vertices), odd.z) for odd in proof.sets]
+    touching: dict[int, list[tuple[NDArray[np.intp], NDArray[np.intp], int]]] = {}
+    for odd in proof.sets:
+        vertices = np.array(odd.vertices)
+        strips = vertices // STRIP
+        for strip in set(strips.tolist()):
+            touching.setdefault(strip, []).append((vertices[strips == strip] % STRIP, vertices, 2 * odd.z))
     least = 0
     for start in range(0, len(y), STRIP):
         rows = slice(start, start + STRIP)
         slack = y[rows, None] + y - 2 * weights[rows].astype(kind, copy=False)
-        for vertices, z in sets:
-            near = vertices[(vertices >= start) & (vertices < start + STRIP)]
-            slack[np.ix_(near - start, vertices)] += 2 * z
+        for near, vertices, twice in touching.get(start // STRIP, ()):
+            slack[near[:, None], vertices] += twice
         least = min(least, int(np.min(slack, where=allowed[rows], initial=0)))
     return least
 
