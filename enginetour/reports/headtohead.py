@@ -8,7 +8,7 @@ from dataclasses import asdict
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.opposition import Against
 from enginetour.ratings.rows import Row
-from enginetour.reports.layouts import name_field, name_width
+from enginetour.reports.layouts import name_field, name_width, wrapped
 from enginetour.reports.matrix import percent
 from enginetour.reports.ratings import distance, footing, remarks, unrated
 from enginetour.reports.sheet import Column, Sheet
@@ -32,7 +32,7 @@ _COLUMNS = (
 _NUMBERS = 60  # columns of a line of a block without name and indent
 _RATING = 8  # columns of a rating behind a name
 _SHORTEST = 16  # signs of a name that still tell it
-_HEADING = 40  # signs of a name over a block, where the numbers leave more room
+_HEADING = 30  # signs of a name over a block, where the numbers leave more room
 
 
 def one(
@@ -91,7 +91,8 @@ def blocks(met: Met, found: RatingList, room: int, *, confidence: float = 95, no
             cfs = "----" if each.los is None else f"{100 * each.los:.1f}"
             counts = f"{each.games:6} ({each.wins:3},{each.draws:3},{each.losses:3}), {100 * each.score:5.1f}"
             lines.append(f"{indent}{name_field(each.opponent, wide)} : {counts} : {diff:>7}, {sd:>5}, {cfs:>6}")
-    return "\n".join([*lines, "", *remarks(found), *unrated(found), footing(found, confidence), *notes]) + "\n"
+    told = (*remarks(found), *unrated(found), *found.caption, footing(found, confidence), *notes)
+    return "\n".join([*lines, "", *wrapped(told, room)]) + "\n"
 
 
 def to_json(met: Met, found: RatingList, *, quantile: float, confidence: float = 95) -> dict[str, object]:

@@ -69,9 +69,13 @@ def laid_out(
     if layout == "ordo":
         lines += ["", f"White advantage = {found.white_advantage + 0.0:.2f}", *_draw_rate(found), ""]
     told = (*remarks(found), *unrated(found), *found.caption, footing(found, confidence), *notes)
-    for note in told:
-        lines += textwrap.wrap(safe(note), min(room, NOTE_WIDTH), subsequent_indent="  ")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *wrapped(told, room)]) + "\n"
+
+
+def wrapped(notes: Sequence[str], room: int) -> list[str]:
+    """Sentences below a table, in lines."""
+    width = min(room, NOTE_WIDTH)
+    return [line for note in notes for line in textwrap.wrap(safe(note), width, subsequent_indent="  ")]
 
 
 def _draw_rate(found: RatingList) -> list[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from enginetour.ratings.listing import RatingList
-from enginetour.ratings.rows import NOT_ASKED, Row
+from enginetour.ratings.rows import EXTREME, FEW, NOT_ASKED, Row
 from enginetour.reports.columns import COLUMNS, NAME_ROOM, NARROW, USUAL, WIDE
 from enginetour.reports.sheet import Column, Sheet, points, safe
+
+FEW_NAMED = 10  # engines in a note
 
 
 def likelihood(
@@ -58,9 +60,17 @@ def unrated(found: RatingList) -> list[str]:
 
 
 def remarks(found: RatingList) -> list[str]:
-    """What is said of single rows, with the names, for tables without room for it."""
-    marks = sorted({remark for row in found.rows for remark in row.remarks})
-    return [f"{mark}: {', '.join(row.name for row in found.rows if mark in row.remarks)}" for mark in marks]
+    """What is said of single rows, with the names, for tables without room for it.
+
+    Who has no error or rests on a prior is always named; of profile bounds a few names are enough.
+    """
+    told = []
+    for mark in sorted({remark for row in found.rows for remark in row.remarks}):
+        names = [row.name for row in found.rows if mark in row.remarks]
+        if mark in (FEW, EXTREME) and len(names) > FEW_NAMED:
+            names = [*names[:FEW_NAMED], f"and {len(names) - FEW_NAMED:,} more"]
+        told.append(f"{mark}: {', '.join(names)}")
+    return told
 
 
 def distance(number: float) -> str:

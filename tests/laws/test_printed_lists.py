@@ -23,7 +23,7 @@ from enginetour.reports.layouts import LAYOUTS
 from enginetour.reports.sheet import safe
 
 NAMES = ("Ada 1", "Bob", "象棋 引擎", "[bold]Dee[/]", "=E", "F" * 100)
-LAW = settings(max_examples=25, deadline=None)
+LAW = settings(max_examples=15, deadline=None)
 
 engines = st.sampled_from(NAMES)
 pairings = st.tuples(engines, engines).filter(lambda pair: pair[0] != pair[1])
