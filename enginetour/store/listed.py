@@ -95,7 +95,7 @@ def _best_of_families(found: RatingList, selection: Selection) -> RatingList:
         shared = last is not None and round(last.rating, SHARED) == round(row.rating, SHARED)
         rank = last.rank if last is not None and shared else place
         los = _los(row, following) if following is not None and following.pool == row.pool else None
-        rows.append(replace(row, rank=rank, los=los))  # type: ignore[call-arg]  # an InitVar
+        rows.append(replace(row, rank=rank, los=los))
     words = f"the best of each family: {len(rows)} of {len(found.rows)} engines; the games of all count"
     return replace(found, rows=tuple(rows), caption=(*found.caption, words))
 

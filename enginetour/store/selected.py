@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select, union
+from sqlalchemy import Connection, CursorResult, func, select, union
 
 from enginetour.interop.selection import at_least
 from enginetour.model import Outcome
@@ -136,7 +136,7 @@ def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums
     wanted = tournaments_of(connection, definition)
     sums = [func.sum(PAIR_COUNTS.c[name]) for name in ("wins", "draws", "losses")]
     rows = select(PAIR_COUNTS.c.white, PAIR_COUNTS.c.black, *sums).group_by(PAIR_COUNTS.c.white, PAIR_COUNTS.c.black)
-    found = _columns(connection.execute(rows.where(PAIR_COUNTS.c.tournament.in_(wanted))).fetchall())
+    found = _columns(connection.execute(rows.where(PAIR_COUNTS.c.tournament.in_(wanted))))
     others = select(func.coalesce(func.sum(PAIR_COUNTS.c.wins + PAIR_COUNTS.c.draws + PAIR_COUNTS.c.losses), 0))
     left = connection.execute(others.where(PAIR_COUNTS.c.tournament.not_in(wanted))).scalar_one()
     return found, {"tournament": int(left)}
@@ -150,15 +150,17 @@ def _counted_sums(connection: Connection, definition: ListDefinition, moment: Mo
         for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
     )
     ends = GAMES.c.white_engine, GAMES.c.black_engine
-    own = connection.execute(select(*ends, won, drawn, lost).where(cut.games).group_by(*ends)).fetchall()
+    own = _columns(connection.execute(select(*ends, won, drawn, lost).where(cut.games).group_by(*ends)))
     ends = IMPORTED_GAMES.c.white, IMPORTED_GAMES.c.black
     won, drawn, lost = (func.count().filter(IMPORTED_GAMES.c.half_points == points) for points in (2, 1, 0))
-    read = connection.execute(select(*ends, won, drawn, lost).where(cut.imported).group_by(*ends)).fetchall()
-    return np.concatenate((_columns(own), _columns(read))), cut.left_out
+    read = _columns(connection.execute(select(*ends, won, drawn, lost).where(cut.imported).group_by(*ends)))
+    return np.concatenate((own, read)), cut.left_out
 
 
-def _columns(rows: Sequence[Any]) -> Sums:
-    return np.fromiter(chain.from_iterable(rows), np.int64, 5 * len(rows)).reshape(-1, 5)
+def _columns(found: CursorResult[Any]) -> Sums:
+    """Straight from the driver: a mesh of a thousand engines has half a million rows."""
+    cursor: Any = found.cursor
+    return np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, 5)
 
 
 def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
