@@ -20,6 +20,7 @@ from enginetour.standings import Scored, table
 from enginetour.standings import cross as tallies
 from enginetour.standings import crosstable as cross
 from enginetour.store.lists import ratings_of
+from enginetour.store.pairscores import openings_of_tournament
 from enginetour.tournament import fold, format_of
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def tournament_list(log: TournamentLog, anchor: Mapping[str, float]) -> RatingLi
     counts = log.pair_counts()
     rated = {name for pair in counts for name in pair}
     anchors = {name: rating for name, rating in anchor.items() if name in rated}
-    return rating_list(counts, anchors=anchors, names=names)
+    return rating_list(counts, anchors=anchors, names=names, openings=openings_of_tournament(log))
 
 
 def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet, tuple[Placed, ...]]:
