@@ -67,8 +67,10 @@ class Stream:
             for engine, *columns in self.connection.execute(_careers(part)):
                 career = Career(*columns)
                 if engine in found:
-                    first, entry, _, peak, *_ = found[engine]
-                    career = career._replace(first=first, entry=entry, peak=max(peak, career.peak))
+                    old = found[engine]
+                    newest = {"game": max(old.game, career.game), "imported": max(old.imported, career.imported)}
+                    peak = max(old.peak, career.peak)
+                    career = career._replace(first=old.first, entry=old.entry, peak=peak, **newest)
                 found[engine] = career
         return found
 
