@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.bench import free
 from tests.bench.beside import beside
 from tests.bench.folding import folding
+from tests.bench.incremental import incremental
 from tests.bench.matches import matches
 from tests.bench.matching import matching
 from tests.bench.measure import Settings
@@ -22,7 +23,7 @@ from tests.bench.scanning import scanning
 from tests.bench.starting import starting
 from tests.bench.storing import storing
 
-PARTS = ("fold", "store", "rate", "scan", "pair", "start", "peers", "match")
+PARTS = ("fold", "store", "rate", "step", "scan", "pair", "start", "peers", "match")
 
 
 def main() -> None:
@@ -60,6 +61,7 @@ def main() -> None:
             "fold": lambda: folding(settings),
             "store": lambda: storing(settings),
             "rate": lambda: rating(settings),
+            "step": lambda: incremental(settings),
             "scan": lambda: scanning(settings),
             "pair": lambda: matching(settings),
             "start": lambda: starting(settings, program),
