@@ -76,12 +76,17 @@ def confidence(settings: Settings, binary: str) -> Iterator[str]:
     with matrix.open(newline="", encoding="utf-8") as source:
         _, *rows = csv.reader(source)
     places = [errors.fit.names.index(row[1].strip()) for row in rows]
-    off = [
-        float(cell) - 100 * errors.los(place, other)
-        for place, row in zip(places, rows, strict=True)
-        for other, cell in zip(places, row[2:], strict=True)
-        if cell
-    ]
-    worst, rms = max(map(abs, off)), sqrt(sum(each * each for each in off) / len(off))
-    yield f"{f'LOS against CFS of {CONFIDENCE} simulations':<{NAME_WIDTH}} {worst:.2g} points worst, {rms:.2g} rms"
+    off, noise = [], []
+    for place, row in zip(places, rows, strict=True):
+        for other, cell in zip(places, row[2:], strict=True):
+            if cell:
+                los = errors.los(place, other)
+                off.append(float(cell) - 100 * los)
+                noise.append(100 * sqrt(los * (1 - los) / CONFIDENCE))
+    name, figures = f"LOS against CFS of {CONFIDENCE} simulations", f"{max(map(abs, off)):.2g} points worst"
+    yield f"{name:<{NAME_WIDTH}} {figures}, {_rms(off):.2g} rms; so many simulations scatter by {_rms(noise):.2g}"
     pgn.unlink()
+
+
+def _rms(values: list[float]) -> float:
+    return sqrt(sum(value * value for value in values) / len(values))
