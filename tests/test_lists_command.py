@@ -60,6 +60,13 @@ def test_define_and_show(folder: Path) -> None:
     assert asked(folder, "lists")[0]["definition"] == {"tc": "180*"}
 
 
+def test_database_of_the_surroundings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ENGINETOUR_DB names the database of every command of the group; --db stands behind the command."""
+    monkeypatch.setenv("ENGINETOUR_DB", str(folder / "results" / "enginetour.db"))
+    assert "list all defined" in tour(folder / "results", "lists", "define", "all").stdout
+    assert "options go behind show" in tour(folder, "lists", "--db", "x.db", "show", "all", expect=2).stderr
+
+
 def test_ratings_of_a_list_and_ad_hoc(folder: Path) -> None:
     """The same filter gives the same list, by name or typed; with a name options change it for this once."""
     tour(folder, "lists", "define", "blitz", "--time-class", "blitz", "--model", "davidson")

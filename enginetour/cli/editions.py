@@ -21,7 +21,8 @@ def lists(ctx: click.Context, db: Path | None, as_json: bool, as_csv: bool) -> N
     Example: enginetour lists define blitz --time-class blitz --min-games 30
     """
     if ctx.invoked_subcommand is not None:
-        if db or as_json or as_csv:
+        typed = ctx.get_parameter_source("db") is click.core.ParameterSource.COMMANDLINE
+        if typed or as_json or as_csv:
             raise click.UsageError(f"options go behind {ctx.invoked_subcommand}")
         return
     from enginetour.reports import editions as sheets
