@@ -122,7 +122,7 @@ def entrants(title: str) -> tuple[Entrant, ...]:
 
 
 @pytest.mark.parametrize("system", sorted(CHOICES))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(steps=STEPS, first=st.integers(0, 2), again=st.integers(0, 2))
 def test_a_replay_from_the_middle_is_a_full_one(system: str, steps: list[Step], first: int, again: int) -> None:
     """Games, voids, imports, new versions, ratings that came late and other settings: every refresh is exact."""
