@@ -157,7 +157,10 @@ class _Parts:
         then = selected(store, definition, before.moment, names_of=after.moment)
         self._now = selected(store, definition, after.moment)
         self._base = self._ratings(then.pairs)
-        self._before, self._after = _counts(then.pairs), _counts(self._now.pairs)
+        self._before, after_counts = _counts(then.pairs), _counts(self._now.pairs)
+        every = self._before.keys() | after_counts.keys()
+        counts = ((pair, self._before.get(pair), after_counts.get(pair, (0, 0, 0))) for pair in every)
+        self._changed = {pair: now for pair, was, now in counts if was != now}
         self._same_terms = before.revision == after.revision
 
     def of(self, move: Move) -> Move:
@@ -165,11 +168,8 @@ class _Parts:
         base = self._base.get(move.name)
         if base is None:
             return move
-        own = {
-            pair: (self._after if move.name in pair else self._before).get(pair, (0, 0, 0))
-            for pair in {*self._before, *self._after}
-        }
-        alone = self._ratings(pairs_of({pair: counts for pair, counts in own.items() if any(counts)}))
+        own = {pair: counts for pair, counts in self._changed.items() if move.name in pair}
+        alone = self._ratings(pairs_of({**self._before, **own})) if own else self._base
         if move.name not in alone:
             return move
         mine = alone[move.name] - base
