@@ -1,0 +1,281 @@
+"""Games of files in the store: all or none, each once, under the right engines; what commands make of an import."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from enginetour.cli import cli
+from enginetour.errors import StorageFailed, UsageRefused
+from enginetour.exports import games_text
+from enginetour.interop.naming import Naming
+from enginetour.interop.pgngames import read_games
+from enginetour.interop.ratable import ratable
+from enginetour.model import Outcome
+from enginetour.ratings.pentanomial import paired
+from enginetour.store import bulk
+from enginetour.store.imports import Imported, import_games, imports_of
+from enginetour.store.known import titles
+from enginetour.store.lists import counted_pairs, ratings_of, refresh
+from enginetour.store.meetings import meetings
+from enginetour.store.tournaments import Store
+from tests.storing import draft, game, open_log
+
+TABLES = ("engines", "tournaments", "imports", "imported_games", "pair_counts")
+
+
+def pgn(*games: tuple[str, str, str], event: str = "E", moves: str = "1. e4 ") -> str:
+    """White, Black, result a game, each with a round of its own."""
+    return "".join(
+        f'[Event "{event}"]\n[Site "?"]\n[Date "2024.02.{number:02}"]\n[Round "{number}"]\n[White "{white}"]\n'
+        f'[Black "{black}"]\n[Result "{result}"]\n\n{moves}{result}\n\n'
+        for number, (white, black, result) in enumerate(games, 1)
+    )
+
+
+FIELD = pgn(("Fruit", "Toga", "1-0"), ("Toga", "Fruit", "1/2-1/2"), ("Fruit", "Rebel", "0-1"), ("Toga", "Toga", "1-0"))
+
+
+def enter(
+    store: Store, path: Path, name: str = "CCRL", naming: Naming | None = None, *, write: bool = True
+) -> Imported:
+    games = read_games([path], titles(store.database))
+    rated = ratable(games, naming or Naming())
+    return import_games(store.database, name, games, rated, [str(path)], write=write)
+
+
+def rows(path: Path, table: str) -> list[Any]:
+    connection = sqlite3.connect(path)
+    found = connection.execute(f"SELECT * FROM {table}").fetchall()
+    connection.close()
+    return found
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "ccrl.pgn"
+    path.write_text(FIELD)
+    return path
+
+
+def test_games_enter_as_one_event(tmp_path: Path, file: Path) -> None:
+    """With engines, counts, day and place of each, and every reference leads somewhere."""
+    with Store.open(tmp_path / "x.db") as store:
+        found = enter(store, file)
+        assert (found.edition, found.games, found.duplicates, found.engines, found.new_engines) == (1, 3, 0, 3, 3)
+        assert counted_pairs(store) == {
+            ("Fruit", "Rebel"): (0, 0, 1),
+            ("Fruit", "Toga"): (1, 0, 0),
+            ("Toga", "Fruit"): (0, 1, 0),
+        }
+        assert store.database.quick_check() == ()
+        [line] = imports_of(store.database)
+        assert (line.name, line.edition, line.games, line.engines, line.files) == ("CCRL", 1, 3, 3, (str(file),))
+    games = rows(tmp_path / "x.db", "imported_games")
+    assert [(half, day, tc, where) for *_, half, day, tc, where, _ in games] == [
+        (2, 20240201, "", 0),
+        (1, 20240202, "", 0),
+        (0, 20240203, "", 0),
+    ]
+    assert all(FIELD[row[-1] :].startswith("[Event") for row in games)
+
+
+def test_a_game_enters_once(tmp_path: Path, file: Path) -> None:
+    """The same file brings nothing, a grown one the new games only, another name or packing does not matter."""
+    with Store.open(tmp_path / "x.db") as store:
+        enter(store, file)
+        before = {table: rows(tmp_path / "x.db", table) for table in TABLES}
+        again = enter(store, file, "other")
+        assert (again.edition, again.games, again.duplicates) == (0, 0, 3)
+        assert {table: rows(tmp_path / "x.db", table) for table in TABLES} == before
+        file.write_bytes((FIELD + pgn(("Rebel", "Toga", "1-0"))).replace("\n", "\r\n").encode())
+        grown = enter(store, file)
+        assert (grown.edition, grown.games, grown.duplicates, grown.new_engines) == (2, 1, 3, 0)
+        assert sum(map(sum, counted_pairs(store).values())) == 4
+
+
+def test_games_without_moves_keep_their_number(tmp_path: Path) -> None:
+    """Three equal games are three; a file with five of them later brings two."""
+    three = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n'
+    path = tmp_path / "g.pgn"
+    with Store.open(tmp_path / "x.db") as store:
+        path.write_text(three * 3)
+        assert enter(store, path).games == 3
+        path.write_text(three * 5)
+        found = enter(store, path)
+    assert (found.games, found.duplicates) == (2, 3)
+
+
+def test_our_own_exports_are_known(tmp_path: Path) -> None:
+    """A game that was played here is not counted again; one of another machine under the same title is."""
+    store, log = open_log(tmp_path / "x.db")
+    path = tmp_path / "autumn.pgn"
+    with store:
+        for meeting, outcome in enumerate((Outcome.WHITE, Outcome.DRAW, Outcome.BLACK), 1):
+            log.record_game(game(outcome=outcome, meeting=meeting))
+        text = "".join(games_text(log))
+        path.write_text(text)
+        assert (enter(store, path).games, enter(store, path).duplicates) == (0, 3)
+        path.write_text(text.replace("[Date", '[Annotator "x"]\n[Date'))
+        assert enter(store, path).games == 0, "the moves and other tags may have been edited"
+        path.write_text(text.replace('1.1"]', '1.9"]') + text.replace('GameStartTime "1970', 'GameStartTime "1971'))
+        assert enter(store, path).games == 4
+
+
+def test_names_and_aliases(tmp_path: Path, file: Path) -> None:
+    """An imported name is a version of its own beside a fingerprinted one, and plain where it is alone."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        log.record_game(game())
+        enter(store, file, naming=Naming({"Rebel": "Rebel 6"}, exclude=["T*"]))
+        assert counted_pairs(store) == {("Fruit [f1]", "Toga"): (1, 0, 0), ("Fruit [imported]", "Rebel 6"): (0, 0, 1)}
+        assert store.tournament("CCRL").config["aliases"] == {"Rebel": "Rebel 6"}
+
+
+@pytest.mark.parametrize("pages", [0, 3])
+def test_a_full_disk_leaves_nothing(tmp_path: Path, pages: int) -> None:
+    """Neither engines nor a part of the games; the same command brings all when there is room."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(*[(f"E{number}", "B", "1-0") for number in range(500)]))
+    with Store.open(tmp_path / "x.db") as store:
+        with store.database.engine.connect() as connection:
+            most = int(connection.exec_driver_sql("PRAGMA page_count").scalar_one()) + pages
+            connection.exec_driver_sql(f"PRAGMA max_page_count={most}")
+        with pytest.raises(StorageFailed, match="disk is full"):
+            enter(store, path)
+        assert [rows(tmp_path / "x.db", table) for table in TABLES] == [[]] * len(TABLES)
+        with store.database.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA max_page_count=1000000")
+            assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar_one() == 1
+        assert enter(store, path).games == 500
+
+
+def test_ctrl_c_leaves_nothing(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop in the middle of the rows is as if nothing had been asked."""
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with Store.open(tmp_path / "x.db") as store:
+        monkeypatch.setattr(bulk, "_statements", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            enter(store, file)
+        monkeypatch.undo()
+        assert [rows(tmp_path / "x.db", table) for table in TABLES] == [[]] * len(TABLES)
+        assert enter(store, file).games == 3
+
+
+def test_rows_over_many_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row is written once and in order, whatever their number."""
+    monkeypatch.setattr(bulk, "ROWS_A_BLOCK", 2 * bulk.ROWS_A_STATEMENT)
+    connection = sqlite3.connect(":memory:")
+    for count in (0, 1, 49, 50, 51, 230):
+        connection.execute("CREATE TABLE t (a, b, c)")
+        numbers = list(range(count))
+        bulk.fill(connection, "t", {"a": numbers, "b": 7, "c": [str(number) for number in numbers]})
+        assert connection.execute("SELECT * FROM t ORDER BY rowid").fetchall() == [(n, 7, str(n)) for n in numbers]
+        connection.execute("DROP TABLE t")
+
+
+def test_incremental_ratings_take_imports_in_their_place(tmp_path: Path, file: Path) -> None:
+    """After the games that had been played by then, before those that came later."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        log.record_game(game("Phalanx", "HoiChess"))
+        enter(store, file)
+        log.record_game(game("HoiChess", "Phalanx", meeting=2))
+        assert refresh(store, "elo") == 10
+        assert ratings_of(store, "elo")["Rebel"][1] == 1
+        assert refresh(store, "elo") == 0
+    events = rows(tmp_path / "x.db", "rating_events")
+    assert [(bool(row[5]), bool(row[11])) for row in events] == [(True, False)] * 2 + [(False, True)] * 6 + [
+        (True, False)
+    ] * 2
+
+
+def test_a_sequential_test_counts_imports_alone(tmp_path: Path, file: Path) -> None:
+    """Their openings are not known, so no two of them make a pair."""
+    with Store.open(tmp_path / "x.db") as store:
+        enter(store, file)
+        met = meetings(store, "Fruit", "Toga")
+    assert [points for _, points in met.games] == [2, 1]
+    assert paired(met.games) == []
+
+
+def test_names_of_tournaments_and_imports_are_apart(tmp_path: Path, file: Path) -> None:
+    """An import takes no tournament's name, a tournament no import's; the newest tournament is never an import."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        with pytest.raises(UsageRefused, match="played here"):
+            enter(store, file, "autumn")
+        enter(store, file)
+        with pytest.raises(UsageRefused, match="is an import"):
+            store.create_tournament(draft("CCRL"))
+        assert store.tournament().title == log.title
+        assert not store.has("CCRL")
+        assert [summary.name for summary in store.tournaments()] == ["autumn"]
+
+
+# --- the commands
+
+
+def invoke(folder: Path, *words: object) -> Result:
+    line = [str(word) for word in words]
+    return CliRunner().invoke(cli, [*line, "--db", str(folder / "x.db")], standalone_mode=True)
+
+
+def test_import_and_imports(tmp_path: Path, file: Path) -> None:
+    """Told in one line, as JSON, and listed afterwards; a dry run writes nothing at all."""
+    dry = invoke(tmp_path, "import", file, "--dry-run")
+    assert "ccrl: 3 games would be imported, 0 are there already; 3 engines, 3 of them new" in dry.output
+    assert not (tmp_path / "x.db").exists()
+    done = invoke(tmp_path, "import", file)
+    assert "ccrl: 3 games imported, 0 were there already; 3 engines, 3 of them new" in done.output
+    assert "games left out: 1 of an engine against itself" in done.output
+    again = invoke(tmp_path, "import", file)
+    assert (again.exit_code, "nothing new: all 3 games" in again.output) == (0, True)
+    file.write_text(FIELD + pgn(("New", "Toga", "1-0")))
+    told = json.loads(invoke(tmp_path, "import", file, "--dry-run", "--json").stdout)
+    assert (told["games"], told["duplicates"], told["dry_run"], told["left_out"]["alone"]) == (1, 3, True, 1)
+    listed = json.loads(invoke(tmp_path, "imports", "--json").stdout)
+    assert [(line["name"], line["games"], line["files"]) for line in listed] == [("ccrl", 3, [str(file)])]
+    assert "ccrl" in invoke(tmp_path, "imports").output
+
+
+def test_lists_count_imports(tmp_path: Path, file: Path) -> None:
+    """The whole store's list and the import's own; with an anchor, and by an incremental system."""
+    invoke(tmp_path, "import", file)
+    for words in (
+        ("--all",),
+        ("-t", "ccrl"),
+        ("-t", "ccrl", "--anchor", "Toga=2500"),
+        ("-t", "ccrl", "--system", "elo"),
+    ):
+        found = json.loads(invoke(tmp_path, "ratings", *words, "--json").stdout)
+        assert {row.get("name") or row["engine"] for row in found["list"]} == {"Fruit", "Toga", "Rebel"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("status",), ("standings",), ("crosstable",), ("ladder",), ("games",), ("export", "pgn"), ("withdraw", "Fruit")],
+)
+def test_what_an_import_has_not_is_refused(tmp_path: Path, file: Path, words: tuple[str, ...]) -> None:
+    """In one line that names the command for what it has."""
+    invoke(tmp_path, "import", file, "--name", "my games")
+    done = CliRunner().invoke(cli, [*words, "-t", "my games", "--db", str(tmp_path / "x.db")])
+    assert isinstance(done.exception, UsageRefused)
+    assert "enginetour ratings -t 'my games'" in str(done.exception)
+
+
+def test_refusals_leave_no_database(tmp_path: Path, file: Path) -> None:
+    """A pattern nobody answers to, a file without a game that counts, an empty name."""
+    (tmp_path / "open.pgn").write_text(pgn(("A", "B", "*")))
+    for words in ((file, "--include", "Frit*"), (tmp_path / "open.pgn",), (file, "--name", " ")):
+        done = invoke(tmp_path, "import", *words)
+        assert done.exception is not None
+        assert not (tmp_path / "x.db").exists()
