@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from tests.bench.peers import bayeselo, ordo, ours, read_bayeselo, read_ordo
 LINKS, LINK_GAMES = 300, 200  # a developer's history
 GIVEN_DRAWS = 97.3  # drawElo, BayesElo's default
 CONFIDENCE = 1000  # simulations behind a confidence for superiority
+NORMAL = NormalDist()
 
 
 def chain(settings: Settings, binaries: Mapping[str, str]) -> Iterator[str]:
@@ -82,10 +84,16 @@ def confidence(settings: Settings, binary: str) -> Iterator[str]:
             if cell:
                 los = errors.los(place, other)
                 off.append(float(cell) - 100 * los)
-                noise.append(100 * sqrt(los * (1 - los) / CONFIDENCE))
+                noise.append(_scatter(los))
     name, figures = f"LOS against CFS of {CONFIDENCE} simulations", f"{max(map(abs, off)):.2g} points worst"
     yield f"{name:<{NAME_WIDTH}} {figures}, {_rms(off):.2g} rms; so many simulations scatter by {_rms(noise):.2g}"
     pgn.unlink()
+
+
+def _scatter(los: float) -> float:
+    """Points by which a CFS errs when its spread is estimated from simulations: by 1/sqrt(2n) of itself."""
+    gap = NORMAL.inv_cdf(los) if 0 < los < 1 else 0.0
+    return 100 * NORMAL.pdf(gap) * abs(gap) / sqrt(2 * CONFIDENCE)
 
 
 def _rms(values: list[float]) -> float:
