@@ -35,7 +35,7 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise click.BadParameter(f"{value!r} is no finite number", ctx, param)
+        raise click.BadParameter(f"{value!r} is no finite number; write {param.metavar}", ctx, param)
     return number
 
 

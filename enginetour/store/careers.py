@@ -17,8 +17,9 @@ from enginetour.ratings.listing import RatingList
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import edition, editions_of
 from enginetour.store.listed import list_of
-from enginetour.store.lists import SYSTEMS, history, rated_names
+from enginetour.store.lists import SYSTEMS, history
 from enginetour.store.queries import STRUCK
+from enginetour.store.ratednames import rated_names
 from enginetour.store.revisions import revisions_of
 from enginetour.store.selected import Selection, selected
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
