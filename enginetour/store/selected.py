@@ -17,8 +17,8 @@ from enginetour.model import Outcome
 from enginetour.ratings.pairs import Pairs
 from enginetour.store.cuts import any_fits, cut_of, is_whole, tournaments_of
 from enginetour.store.definition import ListDefinition
-from enginetour.store.ratednames import rated_names
 from enginetour.store.moments import Moment, moment_of
+from enginetour.store.ratednames import rated_names
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, PAIR_COUNTS
 from enginetour.store.tournaments import Store
 
