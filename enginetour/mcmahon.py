@@ -1,0 +1,131 @@
+"""Starting points and McMahon scores: everybody begins with a lead by strength and then counts wins on top of it.
+
+band      floor((rating - base) / width): one grade, by default 100 points
+bar       the band from which on all start alike, so that each of them can still win
+floor     the band up to which all start alike
+start     min(max(band, floor), bar) - zero + correction, in won matches
+groups    bands merged until there are as many as the rounds can mix; then a start is the group's number from below
+
+Sources: Vuorinen 2010, section 3.5; documentation of Gotha, about 2005.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from enginetour.field import Field, Kind
+
+CONTENDERS = 8  # our decision: at least so many start at the bar, or twice the rounds if that is more
+CONTENTION = 300.0  # our decision: points behind the best from which a tournament can still be won
+ROWS = (  # Vuorinen 2010, table of groups for five rounds: entrants up to, fewest groups, most groups
+    *((20, 1, 4), (30, 3, 6), (50, 5, 8), (70, 6, 10), (90, 9, 12)),
+    *((110, 10, 15), (150, 11, 20), (200, 12, 25)),
+)
+MOST_GROUPS = 20  # Vuorinen 2010: 170 entrants and more have 20 groups or more
+TABLE_ROUNDS = 5  # Vuorinen 2010: the rounds the table is for
+UNPLAYED = (Kind.ABSENT, Kind.BYE, Kind.HALF_BYE, Kind.FULL_BYE)
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """What the members of a field begin with, by place in the entry order, and the span of it without corrections."""
+
+    bands: tuple[int, ...]
+    wins: tuple[int, ...]  # the start of each
+    top: int  # of the bar
+    bottom: int  # of the floor
+
+
+def band(rating: float, base: float = 0.0, width: float = 100.0) -> int:
+    """The grade a rating belongs to; 0 begins at `base`."""
+    return int((rating - base) // width)
+
+
+def founders(field: Field) -> tuple[int, ...]:
+    """Who was there in round 1: limits follow from them alone, so nobody's start moves when somebody joins."""
+    if not field.history:
+        return field.present or tuple(range(len(field.members)))
+    first = field.history[0]
+    there = tuple(member for member, turn in enumerate(first) if turn.kind is not Kind.ABSENT)
+    return there or tuple(range(len(first)))
+
+
+def bar_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int:
+    """The highest band with enough entrants at or above it, those within `CONTENTION` of the best among them."""
+    enough = max(2 * rounds, CONTENDERS)
+    best = max(ratings)
+    winnable = min(grade for grade, rating in zip(bands, ratings, strict=True) if rating >= best - CONTENTION)
+    return min(winnable, sorted(bands, reverse=True)[min(enough, len(bands)) - 1])
+
+
+def floor_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int:
+    """The same from below."""
+    return -bar_of([-rating for rating in ratings], [-grade for grade in bands], rounds)
+
+
+def laddered(bands: Sequence[int], bar: int, floor: int, zero: int, corrections: Sequence[int]) -> Starts:
+    """One point more for each band between floor and bar; `zero` is the band that starts from nothing."""
+    wins = (min(max(grade, floor), bar) - zero + more for grade, more in zip(bands, corrections, strict=True))
+    return Starts(tuple(bands), tuple(wins), bar - zero, floor - zero)
+
+
+def grouped(limits: Sequence[int], bands: Sequence[int], corrections: Sequence[int]) -> Starts:
+    """One point more for each group; `limits` are the lowest bands of the groups, from below."""
+    groups = (max(0, bisect_right(limits, grade) - 1) for grade in bands)
+    wins = (group + more for group, more in zip(groups, corrections, strict=True))
+    return Starts(tuple(bands), tuple(wins), len(limits) - 1, 0)
+
+
+def groups_wanted(entrants: int, rounds: int) -> int:
+    """How many groups so many rounds can mix: the middle of the table's row, fewer for more rounds."""
+    row = next((Fraction(low + high, 2) for most, low, high in ROWS if entrants <= most), Fraction(MOST_GROUPS))
+    return max(1, (row * TABLE_ROUNDS / rounds + Fraction(1, 2)) // 1)
+
+
+def merged(bands: Sequence[int], wanted: int) -> tuple[int, ...]:
+    """Lowest bands of at most `wanted` groups, none of them of one entrant unless it is alone.
+
+    The two neighbours that are smallest together are merged first; of equal ones those nearer an end, which makes
+    large ends and a small middle.
+    """
+    counts = Counter(bands)
+    groups = [(grade, counts[grade]) for grade in sorted(counts)]
+    while len(groups) > 1:
+        seams = [
+            seam
+            for seam in range(len(groups) - 1)
+            if len(groups) > wanted or 1 in (groups[seam][1], groups[seam + 1][1])
+        ]
+        if not seams:
+            break
+        last = len(groups) - 2
+        seam = min(seams, key=lambda at: (groups[at][1] + groups[at + 1][1], min(at, last - at), at))
+        groups[seam : seam + 2] = [(groups[seam][0], groups[seam][1] + groups[seam + 1][1])]
+    return tuple(grade for grade, _ in groups)
+
+
+def mcmahon_points(
+    field: Field, wins: Sequence[int], *, absence: bool = True, whole: bool = True
+) -> tuple[tuple[int, ...], ...]:
+    """Starts and all points of every member before each round so far and now, in points as `Field.points`.
+
+    An `absence` is worth half a win; the sum of what unplayed rounds brought is rounded down to `whole` wins.
+    """
+    played = [start * field.win for start in wins]
+    rested = [0] * len(wins)
+    rows = [tuple(played)]
+    for row in field.history:
+        for member, turn in enumerate(row):
+            if turn.kind not in UNPLAYED:
+                played[member] += turn.points
+            elif turn.kind is not Kind.ABSENT:
+                rested[member] += turn.points
+            elif absence:
+                rested[member] += field.win // 2
+        step = field.win if whole else 1
+        rows.append(tuple(one + other // step * step for one, other in zip(played, rested, strict=True)))
+    return tuple(rows)

@@ -1,0 +1,86 @@
+"""Starting points: bands, bar and floor, groups that the rounds can mix, and scores on top of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginetour.field import Field, Kind, Member, Turn
+from enginetour.mcmahon import (
+    band,
+    bar_of,
+    floor_of,
+    founders,
+    grouped,
+    groups_wanted,
+    laddered,
+    mcmahon_points,
+    merged,
+)
+
+GO = 2050.0  # 1 dan, so that bands are grades of the Go scale
+
+
+def test_bands_are_grades() -> None:
+    """One grade is 100 points, rounded down also below the base."""
+    assert [band(rating, GO) for rating in (2050, 2149, 2150, 2049, 1949)] == [0, 0, 1, -1, -2]
+    assert band(30.0, 0.0, 15.0) == 2
+
+
+def test_bar_and_floor_limit_the_ladder() -> None:
+    """As Gotha counts: 4 dan bar, 20 kyu floor, 30 kyu zero; a correction goes beyond the bar."""
+    starts = laddered((8, 3, 0, -25, 8), bar=3, floor=-20, zero=-30, corrections=(0, 0, 0, 0, 2))
+    assert starts.wins == (33, 33, 30, 10, 35) and (starts.top, starts.bottom) == (33, 10)
+
+
+def test_all_who_can_win_start_at_the_bar() -> None:
+    """At least eight entrants, or twice the rounds, and everybody within 300 points of the best."""
+    ratings = [3000.0 - 40 * place for place in range(30)]
+    bands = [band(rating) for rating in ratings]
+    assert bar_of(ratings, bands, 3) == 27  # 2720 is 280 behind
+    assert bar_of(ratings, bands, 8) == 24  # the sixteenth has 2400
+    assert bar_of(ratings[:5], bands[:5], 8) == 28
+    assert floor_of(ratings, bands, 3) == 21
+    assert floor_of([-rating for rating in ratings], [-grade for grade in bands], 3) == -27
+
+
+@pytest.mark.parametrize(
+    ("entrants", "rounds", "groups"),
+    [(5, 5, 3), (20, 5, 3), (21, 5, 5), (30, 9, 3), (60, 5, 8), (900, 5, 20), (9, 50, 1)],
+)
+def test_groups_follow_the_table(entrants: int, rounds: int, groups: int) -> None:
+    """The middle of the first row that is long enough, halves up, by five rounds over the rounds."""
+    assert groups_wanted(entrants, rounds) == groups
+
+
+def test_small_neighbours_are_merged() -> None:
+    """Smallest union first, of equal ones the outer; nobody stays alone, and empty bands are no groups."""
+    bands = [0] * 4 + [1] * 2 + [2] * 3 + [7] * 2 + [9]
+    assert merged(bands, 9) == (0, 1, 2, 7)
+    assert merged(bands, 3) == (0, 1, 7)
+    assert merged(bands, 1) == (0,)
+    assert merged([5], 4) == (5,)
+    assert merged([1, 1, 2, 2, 3, 3, 4, 4], 3) == (1, 3, 4)
+
+
+def test_newcomers_go_into_the_groups_there_are() -> None:
+    """Beyond the ends they start with the end, between the limits with the group below."""
+    starts = grouped((0, 3, 6), (-2, 0, 2, 3, 5, 9), (0,) * 6)
+    assert starts.wins == (0, 0, 0, 1, 1, 2) and starts.top == 2
+
+
+def test_founders_stay_the_same() -> None:
+    """Whoever joins after round 1 sets no limits, whoever had a bye in it does."""
+    members = tuple(map(Member, "ABC"))
+    assert founders(Field(members, present=(0, 2))) == (0, 2)
+    row = (Turn(Kind.BYE, points=2), Turn(), Turn(Kind.FORFEIT, 0))
+    assert founders(Field(members, (row,), (0, 1, 2))) == (0, 2)
+
+
+def test_points_count_from_the_start() -> None:
+    """A win is one step whatever a match is worth; absences bring halves, rounded down in their sum."""
+    members = tuple(map(Member, "ABC"))
+    played, absent, bye = Turn(Kind.PLAYED, 1, points=3), Turn(), Turn(Kind.BYE, points=4)
+    field = Field(members, ((played, absent, bye), (absent, absent, played)), (0, 1, 2), win=4)
+    assert mcmahon_points(field, (2, 1, 0)) == ((8, 4, 0), (11, 4, 4), (11, 8, 7))
+    assert mcmahon_points(field, (2, 1, 0), whole=False)[-1] == (13, 8, 7)
+    assert mcmahon_points(field, (2, 1, 0), absence=False)[-1] == (11, 4, 7)
