@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.common import database_option, open_store, output_options, say_json, show
-from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken
+from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.reports.sheet import safe
 
@@ -61,7 +61,7 @@ def import_(
     naming = Naming(read_aliases(aliases) if aliases else {}, include, exclude)
     database = database_of(Path.cwd(), db)
     events = _titles(database)
-    with reading_bar(files) as progress:
+    with reading_bar(files) as progress, without_collecting():
         games = read_games(files, events, progress)
     tell_broken(games)
     from enginetour.interop.ratable import ratable

@@ -95,14 +95,14 @@ class Games(Tally):
         found = np.frombuffer(bytes(self.digests), dtype="<u8").astype(np.uint64)
         for start, end in zip([0, *self.ends], self.ends, strict=False):
             part = found[start:end]
+            ordered = np.sort(part)
+            if (ordered[1:] != ordered[:-1]).all():
+                continue
             order = np.argsort(part, kind="stable")
-            ordered = part[order]
-            first = np.ones(len(part), dtype=bool)
-            np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-            if not first.all():
-                places = np.arange(len(part))
-                before = places - np.maximum.accumulate(np.where(first, places, 0))
-                part[order] += before.astype(np.uint64) * np.uint64(GAMMA)
+            places = np.arange(len(part))
+            first = np.append(True, ordered[1:] != ordered[:-1])
+            before = places - np.maximum.accumulate(np.where(first, places, 0))
+            part[order] += before.astype(np.uint64) * np.uint64(GAMMA)
         return found
 
 

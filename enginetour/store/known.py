@@ -31,8 +31,11 @@ def fresh(
     """Those of the `wanted` places whose games the store does not have; each game once, in the order of the files."""
     blobs = connection.execute("SELECT digests FROM imports ORDER BY tournament")
     known = np.frombuffer(b"".join(blob for (blob,) in blobs), dtype="<u8").astype(np.uint64)
-    _, first = np.unique(np.concatenate([known, identities[wanted]]), return_index=True)
-    found = wanted[np.sort(first[first >= len(known)]) - len(known)]
+    if len(known) or len(games.ends) > 1:
+        _, first = np.unique(np.concatenate([known, identities[wanted]]), return_index=True)
+        found = wanted[np.sort(first[first >= len(known)]) - len(known)]
+    else:
+        found = wanted  # those of one file are all different
     own = _played_here(connection, games)
     return found[~np.isin(found, own)] if own else found
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.bench import free
 from tests.bench.beside import beside
 from tests.bench.folding import folding
+from tests.bench.importing import importing
 from tests.bench.incremental import incremental
 from tests.bench.matches import matches
 from tests.bench.matching import matching
@@ -23,7 +24,7 @@ from tests.bench.scanning import scanning
 from tests.bench.starting import starting
 from tests.bench.storing import storing
 
-PARTS = ("fold", "store", "rate", "step", "scan", "pair", "start", "peers", "match")
+PARTS = ("fold", "store", "rate", "step", "scan", "import", "pair", "start", "peers", "match")
 
 
 def main() -> None:
@@ -63,6 +64,7 @@ def main() -> None:
             "rate": lambda: rating(settings),
             "step": lambda: incremental(settings),
             "scan": lambda: scanning(settings),
+            "import": lambda: importing(settings),
             "pair": lambda: matching(settings),
             "start": lambda: starting(settings, program),
             "peers": lambda: beside(settings),
