@@ -4,9 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from enginetour.cli import cli
+from tests.touring import tour
 
 GAMES = "".join(
     f'[White "A"]\n[Black "B"]\n[Result "{result}"]\n\n{result}\n\n' for result in ("1-0", "0-1", "1/2-1/2")
@@ -22,6 +21,5 @@ def test_a_list_takes_one_processor_unless_told(
     if given is None:
         monkeypatch.delenv("OPENBLAS_NUM_THREADS")
     (tmp_path / "g.pgn").write_text(GAMES, "utf-8")
-    done = CliRunner().invoke(cli, ["rate", str(tmp_path / "g.pgn")])
-    assert done.exit_code == 0, done.output
+    tour(tmp_path, "rate", "g.pgn")
     assert os.environ["OPENBLAS_NUM_THREADS"] == used
