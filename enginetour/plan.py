@@ -28,6 +28,7 @@ from enginetour.shipped import shipped
 from enginetour.task import EngineSpec, GameTask, Probe, ProbeTask, Rules, Side
 from enginetour.timecontrol import TimeControl
 from enginetour.tomlplace import near
+from enginetour.workspace import database_of, workspace_of
 
 # Margins in ms for a clock and for a fixed time a move (runner spec 3).
 CLOCK_MARGIN_MS = 50
@@ -79,20 +80,6 @@ class Plan:
             margin = max(MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms) if fixed else CLOCK_MARGIN_MS
         refuse_limits(spec, tc, self.config.at("play", "tc"))
         return Side(spec, tc, margin)
-
-
-def workspace_of(start: Path) -> Path:
-    """The nearest folder upward that holds ``engines`` or ``results``, else `start` itself."""
-    here = start.resolve()
-    for folder in (here, *here.parents):
-        if (folder / "engines").is_dir() or (folder / "results").is_dir():
-            return folder
-    return here
-
-
-def database_of(start: Path, db: Path | None) -> Path:
-    """The database: as asked, or ``results/enginetour.db`` of the workspace around `start`."""
-    return (db if db is not None else workspace_of(start) / "results" / "enginetour.db").absolute()
 
 
 def registry_of(workspace: Path) -> Registry:

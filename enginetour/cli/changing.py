@@ -19,7 +19,7 @@ PATIENCE_S = 5.0  # about what a large tournament needs for its last ratings
 
 def _send(db: Path | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
     """Ask the running tournament, else do it ourselves under its lock."""
-    from enginetour.plan import database_of
+    from enginetour.workspace import database_of
 
     with open_store(db, change=True) as store:
         reply = _carried_out(database_of(Path.cwd(), db), chosen(store, name, None), request)
@@ -139,10 +139,11 @@ def _refuse_edition(edition: int | None) -> None:
 def _newcomer(engine: str, new_name: str | None, db: Path | None) -> dict[str, Any]:
     """An engine of the registry as a request carries it, after it has shown that it starts."""
     from enginetour.config import EntrantSection
-    from enginetour.plan import probe_all, refuse_unfit, registry_of, resolve, workspace_of
+    from enginetour.plan import probe_all, refuse_unfit, registry_of, resolve
     from enginetour.store.records import entrant_payload, spec_text
     from enginetour.task import Side
     from enginetour.timecontrol import TimeControl
+    from enginetour.workspace import workspace_of
 
     start = db.resolve().parent if db is not None else Path.cwd()
     section = EntrantSection(engine=engine, name=new_name, new=True)

@@ -63,8 +63,8 @@ def show(sheet: Sheet, *, as_json: bool, as_csv: bool, value: object | None = No
 
 def open_store(db: Path | None, *, change: bool = False) -> AbstractContextManager[Store]:
     """The store, to be read by whoever may read it unless there is something to `change`; StoreRefused for none."""
-    from enginetour.plan import database_of
     from enginetour.store.tournaments import Store
+    from enginetour.workspace import database_of
 
     return Store.open(database_of(Path.cwd(), db), create=False, readonly=not change)
 

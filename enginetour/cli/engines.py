@@ -60,7 +60,7 @@ def find(dry_run: bool) -> None:
     Example: enginetour engines find --dry-run
     """
     from enginetour import registry
-    from enginetour.plan import workspace_of
+    from enginetour.workspace import workspace_of
 
     folder = workspace_of(Path.cwd()) / "engines"
     found = registry.find(folder)
@@ -83,7 +83,7 @@ def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
     """
     from enginetour import registry
     from enginetour.enginefile import EngineEntry
-    from enginetour.plan import workspace_of
+    from enginetour.workspace import workspace_of
 
     folder = workspace_of(Path.cwd()) / "engines"
     if (folder / f"{engine}.toml").exists():
@@ -132,7 +132,8 @@ def check(engine: tuple[str, ...], as_json: bool, as_csv: bool) -> int:
 
 
 def _registry() -> Registry:
-    from enginetour.plan import registry_of, workspace_of
+    from enginetour.plan import registry_of
+    from enginetour.workspace import workspace_of
 
     return registry_of(workspace_of(Path.cwd()))
 

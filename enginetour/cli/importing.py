@@ -53,7 +53,7 @@ def import_(
     from enginetour.interop.aliases import read_aliases
     from enginetour.interop.naming import Naming
     from enginetour.interop.pgngames import read_games
-    from enginetour.plan import database_of
+    from enginetour.workspace import database_of
 
     event = _event(files[0]) if name is None else " ".join(name.split())
     if not event:

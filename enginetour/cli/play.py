@@ -59,8 +59,8 @@ def demo(folder: Path | None) -> int:
     Example: enginetour demo
     """
     from enginetour.cli.session import Run
-    from enginetour.plan import workspace_of
     from enginetour.shipped import shipped
+    from enginetour.workspace import workspace_of
 
     config = shipped("configs") / "quickstart.toml"
     results = folder if folder is not None else workspace_of(Path.cwd()) / "results"

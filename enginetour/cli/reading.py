@@ -38,10 +38,10 @@ def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str,
     from enginetour import tournament
     from enginetour.cli.tell import status as told
     from enginetour.control import ask, socket_path
-    from enginetour.plan import database_of
     from enginetour.reports.progress import Progress
     from enginetour.reports.sprt import under_test
     from enginetour.store.slugs import slug_of
+    from enginetour.workspace import database_of
 
     database = database_of(Path.cwd(), db)
     with open_store(db) as store:
