@@ -89,7 +89,7 @@ SYSTEMS: dict[str, System] = {
         ),
         System(
             "gauntlet",
-            "enginetour.formats.roundrobin",
+            "enginetour.formats.gauntlet",
             "Gauntlet",
             "GauntletOptions",
             "one or several seeds against all the others",

@@ -1,0 +1,264 @@
+"""What round robin, gauntlet and Scheveningen share: pairs known from the start, so games may be played in any order.
+
+Colours are swapped in even cycles; with an even number of games a match they alternate inside it. Who joins later
+plays its games after all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from immutables import Map
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from enginetour.formats.docket import Docket, fair, legs, match_games, window
+from enginetour.model import (
+    Added,
+    Entrant,
+    Event,
+    Extended,
+    GameFinished,
+    GameVoided,
+    Note,
+    Outcome,
+    Pairing,
+    Placed,
+    Replaced,
+    Withdrawn,
+)
+from enginetour.standings import Grid, Scored, counted, table, total
+
+Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
+
+
+class ListOptions(BaseModel):
+    """Settings of every format with a pair list."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+    cycles: int = Field(
+        default=1, ge=1, description="how often everybody meets everybody it is to meet; 2: a double round robin"
+    )
+    games_per_pairing: int = Field(default=1, ge=1, description="games of one match in a cycle: 1 or an even number")
+
+    @field_validator("games_per_pairing")
+    @classmethod
+    def _even(cls, games: int) -> int:
+        return fair(games)
+
+
+def some_entrants(wanted: int | list[str], key: str) -> int | list[str]:
+    """The setting `key`, the first so many entrants or a list of names, if it names somebody and nobody twice."""
+    if isinstance(wanted, int) and wanted < 1:
+        raise ValueError(f"{key} {wanted} is too few: at least 1")
+    if isinstance(wanted, list) and not wanted:
+        raise ValueError(f"{key} is an empty list: name at least one entrant")
+    if isinstance(wanted, list) and len(set(wanted)) < len(wanted):
+        twice = next(name for name in wanted if wanted.count(name) > 1)
+        raise ValueError(f"{key} names {twice!r} twice")
+    return wanted
+
+
+def picked(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozenset[str]:
+    """Who the setting means; ValueError: it names a stranger, or everybody."""
+    if isinstance(wanted, list):
+        for name in wanted:
+            if name not in names:
+                raise ValueError(f"{key} names {name!r}, who is not an entrant")
+    count = wanted if isinstance(wanted, int) else len(wanted)
+    if count >= len(names):
+        raise ValueError(f"{key}: {count} of {len(names)} entrants leave nobody to play against")
+    return frozenset(names[:wanted] if isinstance(wanted, int) else wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class ListState:
+    """A moment of a tournament whose pairs are known; `names` in list order, those of `gone` included.
+
+    Without `seeds` everybody meets everybody.
+    """
+
+    names: tuple[str, ...] = ()
+    seeds: frozenset[str] = frozenset()
+    gone: tuple[str, ...] = ()
+    docket: Docket = field(default_factory=Docket)
+    grid: Grid = field(default_factory=Map)
+    cycles: int = 1
+    rounds: int = 0
+    encounters: int = 0
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """Who has not withdrawn, in list order."""
+        return tuple(name for name in self.names if name not in self.gone)
+
+    def opponents(self, *, seeded: bool, seeds_meet: bool) -> tuple[str, ...]:
+        """Whom a newcomer meets, in list order."""
+        if not self.seeds:
+            return self.present
+        meets = {True: seeds_meet or not seeded, False: seeded}  # by whether the other is a seed
+        return tuple(name for name in self.present if meets[name in self.seeds])
+
+    def noted(self, kind: str, text: str, **fields: object) -> ListState:
+        """The same moment with one decision more on record."""
+        return replace(self, notes=(*self.notes, Note(kind, text, tuple(fields.items()))))
+
+
+class PairList:
+    """The format of a pair list; subclasses give the boards. Games of the withdrawn leave the table of the others."""
+
+    version = 1
+
+    def __init__(self, options: ListOptions) -> None:
+        self.options = options
+        self.seeds_meet = False
+
+    def start(self, entrants: tuple[Entrant, ...]) -> ListState:
+        """All games scheduled. ValueError: a name twice, or a field the settings do not fit."""
+        names = tuple(entrant.name for entrant in entrants)
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"entrant {name} stands there twice")
+        state = self._widened(self._seeded(ListState(names)), self.options.cycles)
+        state = self._scheduled(state, self._boards(state, range(state.cycles)))
+        text = f"{len(names)} entrants, {state.rounds} rounds, {state.docket.left} games"
+        return state.noted("schedule", text, entrants=list(names), rounds=state.rounds, games=state.docket.left)
+
+    def offers(self, state: ListState) -> tuple[Pairing, ...]:
+        """The earliest games still to be played, round by round."""
+        return state.docket.open()
+
+    def step(self, state: ListState, event: Event) -> ListState:
+        """The state after one event; ValueError: it cannot have happened here."""
+        match event:
+            case GameFinished(pairing, outcome):
+                wanted = state.docket.counts(pairing)
+                if outcome is Outcome.VOID:
+                    return state
+                docket = state.docket.finished(pairing, outcome)
+                if not wanted:
+                    return replace(state, docket=docket)
+                grid = counted(state.grid, Scored(pairing.white, pairing.black, outcome))
+                return replace(state, docket=docket, grid=grid)
+            case GameVoided(pairing, outcome):
+                was = state.docket.voidable(pairing)
+                if was is None or any(name in state.gone for name in pairing.pair):
+                    return replace(state, docket=state.docket.struck_out(pairing, outcome))
+                grid = counted(state.grid, Scored(pairing.white, pairing.black, was), -1)
+                return replace(state, docket=state.docket.reopened(pairing), grid=grid)
+            case Withdrawn(name):
+                return self._left(state, name)
+            case Added(entrant):
+                seeded = self._newcomer_is_seed(state)
+                return self._joined(state, entrant.name, len(state.names), seeded=seeded)
+            case Replaced(name, entrant):
+                state = self._left(state, name)
+                return self._joined(state, entrant.name, state.names.index(name), seeded=name in state.seeds)
+            case Extended(grown):
+                return self._extended(state, dict(grown))
+
+    def remaining(self, state: ListState) -> tuple[int, int]:
+        """Known exactly."""
+        return (state.docket.left, state.docket.left)
+
+    def likely(self, state: ListState) -> int:
+        """Known exactly."""
+        return state.docket.left
+
+    def standings(self, state: ListState) -> tuple[Placed, ...]:
+        """Points among the present, then SB, DE, WIN; the withdrawn last with what they had scored."""
+        return (*table(state.present, state.grid), *withdrawn_lines(state))
+
+    def notes(self, state: ListState) -> tuple[Note, ...]:
+        """Kinds: schedule, withdraw, add, extend."""
+        return state.notes
+
+    def _seeded(self, state: ListState) -> ListState:
+        """Who is a seed; ValueError when the settings do not fit the field."""
+        return state
+
+    def _newcomer_is_seed(self, _state: ListState) -> bool:
+        return False
+
+    def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[Board]:
+        """Whole cycles among the present, in rounds after those there are."""
+        raise NotImplementedError
+
+    def _turned(self, white: str, black: str, cycle: int) -> tuple[str, str]:
+        """Colours swapped in even cycles, unless a match is fair in itself."""
+        return (black, white) if self.options.games_per_pairing == 1 and cycle % 2 else (white, black)
+
+    def _scheduled(self, state: ListState, boards: Iterable[Board]) -> ListState:
+        games, each = self.options.games_per_pairing, legs(self.options.games_per_pairing)
+        encounters, rounds = state.encounters, state.rounds
+        pairings: list[Pairing] = []
+        for white, black, cycle, number in boards:
+            earlier = cycle * games // each
+            pairings += match_games(white, black, games=games, encounter=encounters + 1, number=number, earlier=earlier)
+            encounters += games // each
+            rounds = max(rounds, number)
+        return replace(state, docket=state.docket.extended(pairings), encounters=encounters, rounds=rounds)
+
+    def _widened(self, state: ListState, cycles: int) -> ListState:
+        """So many cycles, and a window that fits them."""
+        per_name = len(state.names) * cycles * self.options.games_per_pairing
+        return replace(state, cycles=cycles, docket=replace(state.docket, width=window(per_name)))
+
+    def _extended(self, state: ListState, grown: dict[str, int]) -> ListState:
+        """More cycles behind all games; if nobody came or went, as though there had been so many from the start."""
+        cycles = grown.pop("cycles", state.cycles)
+        if grown or cycles <= state.cycles:
+            raise ValueError(f"only more than {state.cycles} cycles can be added")
+        before = state.docket.left
+        wider = self._widened(state, cycles)
+        longer = self._scheduled(wider, self._boards(wider, range(state.cycles, cycles)))
+        more = longer.docket.left - before
+        text = f"{cycles} cycles instead of {state.cycles}: {more} more games"
+        return longer.noted("extend", text, cycles=cycles, games=more)
+
+    def _left(self, state: ListState, name: str) -> ListState:
+        if name not in state.names:
+            raise ValueError(f"{name} is not in this tournament")
+        if name in state.gone:
+            raise ValueError(f"{name} has withdrawn already")
+        docket, called_off = state.docket.without(name)
+        text = f"{name} withdraws; {len(called_off)} of its games are off, those played leave the table of the others"
+        state = replace(state, docket=docket, gone=(*state.gone, name))
+        return state.noted("withdraw", text, engine=name, called_off=len(called_off))
+
+    def _joined(self, state: ListState, name: str, at: int, *, seeded: bool) -> ListState:
+        if name in state.names:
+            raise ValueError(f"{name} is in this tournament already")
+        opponents = state.opponents(seeded=seeded, seeds_meet=self.seeds_meet)
+        first = state.rounds + 1
+        boards: list[Board] = []
+        for cycle in range(state.cycles):
+            for seat, other in enumerate(opponents):
+                pair = (name, other) if seat % 2 == 0 else (other, name)
+                boards.append((*self._turned(*pair, cycle), cycle, first + cycle * len(opponents) + seat))
+        state = replace(state, names=(*state.names[:at], name, *state.names[at:]))
+        if seeded:
+            state = replace(state, seeds=state.seeds | {name})
+        before = state.docket.left
+        state = self._scheduled(state, boards)
+        more = state.docket.left - before
+        return state.noted("add", f"{name} joins with {more} games, after all others", engine=name, games=more)
+
+
+def in_blocks(state: ListState, *, seeds_first: bool) -> tuple[Placed, ...]:
+    """Seeds and others each in one block of the table, as the two have played different fields; ranks run through."""
+    ranked: list[Placed] = []
+    for seeded in (seeds_first, not seeds_first):
+        block = [line for line in table(state.present, state.grid) if (line.name in state.seeds) is seeded]
+        ranks = [line.rank for line in block]
+        above = len(ranked) + 1
+        ranked += [replace(line, rank=above + ranks.index(line.rank)) for line in block]
+    return tuple(ranked)
+
+
+def withdrawn_lines(state: ListState) -> tuple[Placed, ...]:
+    """What the withdrawn had scored, unranked."""
+    sums = {name: total(state.grid, name) for name in state.gone}
+    return tuple(Placed(None, name, tally.half_points, tally.games, "withdrawn") for name, tally in sums.items())
