@@ -24,6 +24,8 @@ from enginetour.matching.faces import Face
 __all__ = ["pair_dutch"]
 
 CERTIFIED = "maximum weight, certified"
+BREACH = "fallback: no legal round is left, the law is broken as little as can be"
+EVEN = "colours are even in each match: not FIDE Dutch"
 
 
 def pair_dutch(
@@ -31,14 +33,16 @@ def pair_dutch(
     *,
     initial_colour: int = WHITE,
     accelerated: int = 0,
+    colour_blind: bool = False,
     forbid_family: bool = False,
     strict: bool = False,
 ) -> Paired:
-    """The next round by the Dutch system. `accelerated` rounds are by Baku.
+    """The next round by the Dutch system, boards in order of their higher entrant.
 
-    `initial_colour` is that of the first entrant in round 1. Unpairable only if `strict` and no legal round is left.
+    `initial_colour` is that of the first entrant in round 1; so many rounds are `accelerated` (Baku). `colour_blind`:
+    matches have both colours, so colours count for nothing. Unpairable only if `strict` and no legal round is left.
     """
-    there = cards(field, accelerated)
+    there = cards(field, accelerated, colour_blind=colour_blind)
     law = Law(field, there, forbid_family=forbid_family)
     face, legal = law.face(strict=strict)
     face, bye = placed(face, there)
@@ -47,8 +51,11 @@ def pair_dutch(
     seats = _colours(field, initial_colour)
     boards = tuple(Board(*seats(there[one], there[other])) for one, other in sorted(pairs))
     byes = tuple(there[one].place for one, _ in rests)
-    guarantee = CERTIFIED if legal else f"fallback: no legal round is left; the law is broken least, {CERTIFIED}"
-    return Paired(boards, byes, guarantee, law.remarks(sorted(pairs) + rests))
+    guarantee = "; ".join(
+        words for words, said in ((BREACH, not legal), (CERTIFIED, True), (EVEN, colour_blind)) if said
+    )
+    remarks = law.remarks(sorted(pairs) + rests) + ((EVEN,) if colour_blind else ())
+    return Paired(boards, byes, guarantee, remarks)
 
 
 def _by_brackets(face: Face, there: list[Card], bye: Bye | None) -> tuple[list[tuple[int, int]], tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from enginetour.dutch.colours import Colours
@@ -35,13 +35,15 @@ class Card:
         return -self.score, self.place
 
 
-def cards(field: Field, accelerated: int) -> list[Card]:
+def cards(field: Field, accelerated: int = 0, *, colour_blind: bool = False) -> list[Card]:
     """Of all present, in order. `accelerated` rounds have virtual points (Baku)."""
     before = [
         [points + extra for points, extra in zip(row, virtual_points(field, number, accelerated), strict=True)]
         for number, row in enumerate(field.points, 1)
     ]
     found = [_card(field, before, member) for member in field.present]
+    if colour_blind:
+        found = [replace(card, colours=Colours()) for card in found]
     return sorted(found, key=lambda card: card.order)
 
 

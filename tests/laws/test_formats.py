@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.formats.match_state import MatchState
+from enginetour.formats.rounds_state import RoundsState
 from enginetour.model import (
     Added,
     Entrant,
@@ -44,7 +45,9 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
                 "games_per_pairing": games,
             }
         case "roundrobin":
-            return {"cycles": dice.randint(1, 3), "games_per_pairing": games}
+            order = dice.choice(["berger", "seats", "circle"])
+            colours = "balanced" if order == "berger" else dice.choice(["balanced", "rows"])
+            return {"cycles": dice.randint(1, 3), "games_per_pairing": games, "order": order, "colours": colours}
         case "gauntlet":
             seeds = dice.randint(1, entrants - 1)
             return {"seeds": seeds, "seeds_meet": dice.random() < 0.5, "games_per_pairing": games}
@@ -53,6 +56,15 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
             sprt = {"elo0": elo0, "elo1": elo0 + 150, "model": dice.choice(MODELS)}
             most = 2 * dice.randint(1, 40)
             return {"games": most, "games_per_pairing": min(games, 2), "sprt": dice.choice([None, sprt])}
+        case "dutch" | "swiss":
+            return {
+                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
+                "games_per_pairing": min(games, 2),
+                "scoring": dice.choice(["games", "match"]),
+                "initial_colour": dice.choice(["lot", "white", "black"]),
+                "acceleration": dice.choice(["none", "baku"]),
+                "strict": dice.random() < 0.3,
+            }
     return {}
 
 
@@ -71,7 +83,9 @@ def outcome_of(pairing: Pairing, seed: int) -> Outcome:
 
 
 def extension(format_: Format[Any], state: Any) -> Extended:
-    """One cycle more, or two games, or what a format without either will refuse."""
+    """One round or cycle more, or two games, or what a format without either will refuse."""
+    if isinstance(state, RoundsState):
+        return Extended((("rounds", state.field.rounds + 1),))
     return Extended(
         (("games", state.most + 2) if hasattr(state, "most") else ("cycles", getattr(state, "cycles", 0) + 1),)
     )
