@@ -8,8 +8,11 @@ WIN   wins               FIDE C.07 7   games           forfeits won count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
+
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ Scores = Mapping[str, int]
 NOTHING = Tally()
 
 
-def against(cross: Cross, name: str, opponent: str) -> Tally:
+def against(cross: Mapping[K, Mapping[K, Tally]], name: K, opponent: K) -> Tally:
     """The tally of `name` against `opponent`, an empty one if they have not met."""
     row = cross.get(name)
     return NOTHING if row is None else row.get(opponent, NOTHING)
@@ -41,7 +44,7 @@ def sonneborn_berger(name: str, cross: Cross, scores: Scores) -> int:
     return sum(against(cross, name, other).half_points * score for other, score in scores.items() if other != name)
 
 
-def direct_encounter(tied: Collection[str], cross: Cross) -> dict[str, int]:
+def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) -> dict[K, int]:
     """Half points of each of the tied against the others of them; all 0 unless all have met. Source: FIDE C.07 6."""
     rows = {name: [against(cross, name, other) for other in tied if other != name] for name in tied}
     if not all(tally.games for row in rows.values() for tally in row):

@@ -1,0 +1,38 @@
+"""What somebody may choose as the order of a table: what cannot be is refused, what works against itself is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from enginetour.placement.codes import CODES, EVENED
+
+MOST = 6  # Gotha's number of placement criteria
+
+
+def checked(codes: Sequence[str]) -> tuple[str, ...]:
+    """The same, at most `MOST`, each known and there once; ValueError says what to write instead."""
+    for number, code in enumerate(codes):
+        if code not in CODES:
+            close = get_close_matches(code.upper(), CODES, n=1, cutoff=0.6)
+            raise ValueError(f"unknown code {code!r}{f', did you mean {close[0]!r}?' if close else ''}"
+                             f"{'' if close else '; known: ' + ', '.join(CODES)}")  # fmt: skip
+        if code in codes[:number]:
+            raise ValueError(f"{code} stands there twice")
+    if len(codes) > MOST:
+        raise ValueError(f"{len(codes)} codes are too many: at most {MOST}")
+    return tuple(codes)
+
+
+def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...]:
+    """A sentence for each pair of aims that cancel; `evens_sos`: the pairing gives everybody a like SOS."""
+    by_basis = {basis: [code for code in codes if CODES[code].basis == basis] for basis in ("wins", "mms")}
+    found = []
+    if by_basis["wins"] and by_basis["mms"]:
+        wins, mms = ", ".join(by_basis["wins"]), ", ".join(by_basis["mms"])
+        found.append(f"placement mixes codes over wins ({wins}) with codes over McMahon scores ({mms})")
+    if {"DC", "SDC"} <= set(codes):
+        found.append("placement has both DC and SDC, two answers to the same question")
+    if evens_sos and (sums := [code for code in codes if code.startswith(EVENED)]):
+        found.append(f"the pairing evens SOS and placement then splits by {', '.join(sums)}: the two aims cancel")
+    return tuple(found)

@@ -1,0 +1,122 @@
+"""What the opponents' scores add up to: SOS and its kin, and what a round without a game stands for in them.
+
+FIDE C.07 section 16, from March 2026: an opponent's asked-for byes at the end of the tournament count as draws (16.3);
+an own round without a game is one against a dummy with the own score, at most the scheduled opponent's after a
+forfeit (16.4.1), else at most draws in all rounds (16.4.2); of lowest terms, rounds left unplayed by choice are
+cut first (16.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from enginetour.field import Kind, Turn
+from enginetour.placement.ledger import Account, Ledger
+
+ASKED_FOR = (Kind.HALF_BYE, Kind.ABSENT)  # C.07 16.1.1: byes by request
+
+
+@dataclass(frozen=True, slots=True)
+class Summand:
+    """One round in a sum over opponents: what stands on the other side and what was scored against it."""
+
+    score: int
+    points: int = 0
+    by_choice: bool = False
+
+
+def summands(ledger: Ledger, account: Account) -> tuple[tuple[Summand, ...], ...]:
+    """Of every member, one a round; a handicap given is added to the opponent's score (but not to its wins)."""
+    seen = _adjusted(ledger, ledger.seen(account))
+    step = 0 if account == "wins" else ledger.field.win
+    found = []
+    for member, turns in enumerate(ledger.turns):
+        row = []
+        for turn in turns:
+            opponent = ledger.faced(turn)
+            if opponent is None:
+                row.append(_without_game(ledger, account, member, turn, seen))
+            else:
+                row.append(Summand(seen[opponent] + step * turn.handicap, turn.points))
+        found.append(tuple(row))
+    return tuple(found)
+
+
+def summed(rows: Sequence[Sequence[Summand]], lowest: int = 0, highest: int = 0) -> list[int]:
+    """SOS of each, without so many of the lowest and highest summands; 0 when none is left."""
+    return [sum(_kept([(s.by_choice, s.score) for s in row], lowest, highest)) for row in rows]
+
+
+def weighted(rows: Sequence[Sequence[Summand]]) -> list[int]:
+    """SODOS, Sonneborn-Berger: each score times the points against it."""
+    return [sum(summand.score * summand.points for summand in row) for row in rows]
+
+
+def second(ledger: Ledger, account: Account, sums: Sequence[int]) -> list[int]:
+    """SOSOS: the opponents' `sums`; without a game the own one, or what the own start would have given, or 0."""
+    rounds, begun = len(ledger.field.history), ledger.begun(account)
+    found = []
+    for member, turns in enumerate(ledger.turns):
+        match ledger.terms.unplayed:
+            case "zero":
+                alone = 0
+            case "start":
+                alone = begun[member] * rounds
+            case "own" | "fide":
+                alone = sums[member]
+        opponents = map(ledger.faced, turns)
+        found.append(sum(alone if opponent is None else sums[opponent] for opponent in opponents))
+    return found
+
+
+def extended(ledger: Ledger, *, won: bool) -> list[int]:
+    """EXT: opponents' wins, up to three times for those met on better terms than the bands ask for; EXR: `won` ones."""
+    found = []
+    for member, turns in enumerate(ledger.turns):
+        total = 0
+        for turn in turns:
+            opponent = ledger.faced(turn)
+            if opponent is not None and (ledger.won(turn) or not won):
+                daring = turn.handicap - (ledger.bands[member] - ledger.bands[opponent])
+                total += ledger.field.scores[opponent] * max(0, min(daring + 1, 3))
+        found.append(total)
+    return found
+
+
+def _without_game(ledger: Ledger, account: Account, member: int, turn: Turn, seen: Sequence[int]) -> Summand:
+    begun = ledger.begun(account)[member]
+    match ledger.terms.unplayed:
+        case "zero":
+            return Summand(0)
+        case "start":
+            return Summand(begun)
+        case "own":
+            return Summand(ledger.scores(account)[member])
+    cap = begun + ledger.field.rounds * (ledger.field.win // 2) if turn.opponent is None else seen[turn.opponent]
+    return Summand(min(ledger.scores(account)[member], cap), turn.points, _by_choice(ledger, turn))
+
+
+def _by_choice(ledger: Ledger, turn: Turn) -> bool:
+    """C.07 16.1.2: a bye by request, or a forfeit that was not won."""
+    return turn.kind in ASKED_FOR or (turn.kind is Kind.FORFEIT and not ledger.won(turn))
+
+
+def _adjusted(ledger: Ledger, scores: Sequence[int]) -> Sequence[int]:
+    """Under FIDE's rules, with the byes asked for at the end as draws."""
+    if ledger.terms.unplayed != "fide":
+        return scores
+    draw, found = ledger.field.win // 2, list(scores)
+    for member, turns in enumerate(ledger.turns):
+        for turn in reversed(turns):
+            if not _by_choice(ledger, turn):
+                break
+            if turn.kind in ASKED_FOR:
+                found[member] += draw - turn.points
+    return found
+
+
+def _kept(terms: list[tuple[bool, int]], lowest: int, highest: int) -> list[int]:
+    by_choice_first = sorted(terms, key=lambda term: (not term[0], term[1]))
+    left = sorted(score for _, score in by_choice_first[lowest:])
+    return left[: max(0, len(left) - highest)]

@@ -1,0 +1,27 @@
+"""What a system adds to the field before its table can be made: starts, bands, how rounds without a game count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Unplayed = Literal["own", "start", "zero", "fide"]
+"""What a round without a game adds to the own SOS: own score (Vuorinen 2010), own start (Gotha), 0, C.07 section 16."""
+
+Absence = Literal["standings", "pairing-only", "nothing"]
+"""Where the half win of an absence counts in a McMahon score; pairing-only: and in the opponents' SOS (EPM)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """All by place in the entry order; what is empty is the same for everybody, `bands` then follow the ratings."""
+
+    starts: tuple[int, ...] = ()  # in won matches
+    bands: tuple[int, ...] = ()
+    categories: tuple[int, ...] = ()  # 0 is the top one
+    ratings: tuple[float | None, ...] = ()  # as they are now; empty: as the members brought them
+    cup: frozenset[int] = frozenset()  # a top group that plays a cup inside the tournament
+    unplayed: Unplayed = "zero"
+    absence: Absence = "standings"
+    whole: bool = True  # points of byes and absences are rounded down to whole wins together
+    absence_in_sos: bool = False  # each absence adds half a win to what the opponents' SOS see, unrounded
