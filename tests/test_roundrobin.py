@@ -1,8 +1,10 @@
 """Round robin by hand."""
 
 from collections import Counter
+from typing import Literal
 
 import pytest
+from pydantic import ValidationError
 
 from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
 from enginetour.model import Added, Entrant, Extended, GameFinished, GameVoided, Outcome, Replaced, Withdrawn
@@ -141,3 +143,22 @@ def test_decisions_are_noted() -> None:
     assert [note.kind for note in format_.notes(state)] == ["schedule", "withdraw", "add"]
     assert format_.notes(state)[0].text == "4 entrants, 3 rounds, 6 games"
     assert format_.remaining(state) == (6, 6) == (format_.likely(state),) * 2
+
+
+@pytest.mark.parametrize("order", ["seats", "circle"])
+def test_other_orders_are_whole_round_robins(order: Literal["seats", "circle"]) -> None:
+    """Twice round: everybody meets everybody with both colours, and the board order is that of the columns."""
+    state = RoundRobin(RoundRobinOptions(order=order, cycles=2)).start(field(6))
+    assert Counter((game.white, game.black) for game in state.docket.games) == Counter(
+        (one.name, other.name) for one in field(6) for other in field(6) if one != other
+    )
+    opponent = {"seats": "E3", "circle": "E5"}[order]
+    assert (state.docket.games[0].white, state.docket.games[0].black) == ("E0", opponent)
+
+
+def test_rows_need_rows() -> None:
+    """The Berger tables have their own colours."""
+    with pytest.raises(ValidationError, match="needs rows"):
+        RoundRobinOptions(colours="rows")
+    state = RoundRobin(RoundRobinOptions(order="seats", colours="rows")).start(field(6))
+    assert {game.white for game in state.docket.games[:3]} == {"E0", "E1", "E2"}
