@@ -96,12 +96,38 @@ SYSTEMS: dict[str, System] = {
             "as cutechess and fastchess",
         ),
         System(
+            "scheveningen",
+            "enginetour.formats.scheveningen",
+            "Scheveningen",
+            "ScheveningenOptions",
+            "two teams, everybody against everybody of the other team",
+            "the Scheveningen tournament of 1923",
+        ),
+        System(
             "match",
             "enginetour.formats.match",
             "Match",
             "MatchOptions",
             "two entrants, a number of games or a sequential test that ends it",
             "Wald 1945; Van den Bergh (fishtest)",
+        ),
+        System(
+            "dutch",
+            "enginetour.formats.dutch",
+            "Dutch",
+            "DutchOptions",
+            "FIDE Swiss: score groups, colours, floats, by the rules of chess federations",
+            "FIDE Handbook C.04.3, Dutch system, in force since 2026",
+            rounds=True,
+        ),
+        System(
+            "swiss",
+            "enginetour.formats.dutch",
+            "Dutch",
+            "DutchOptions",
+            "another name of dutch: what chess users mean by a Swiss",
+            "as dutch",
+            rounds=True,
         ),
     )
 }
