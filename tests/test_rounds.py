@@ -208,3 +208,39 @@ def test_more_rounds_than_opponents() -> None:
         rounds(rounds=4).start(FOUR)
     with pytest.raises(ValueError, match="twice"):
         rounds(rounds=1).start((*FOUR, FOUR[0]))
+
+
+def test_the_order_of_the_table_is_a_setting() -> None:
+    """Codes chosen replace the system's own; a round without a game counts as asked."""
+    format_ = rounds(rounds=2, placement=["PTS", "BH", "WON"], unplayed="fide")
+    state = all_white(format_, format_.start(FOUR[:3]), 2)
+    lines = format_.standings(state)
+    assert [(line.name, line.half_points) for line in lines] == [("A", 4), ("B", 2), ("C", 2)]
+    assert lines[0].tiebreaks == (("BH", 4), ("WON", 2))
+    assert lines[1].tiebreaks == (("BH", 4 + 2), ("WON", 0))
+
+
+def test_what_cannot_order_a_table_is_refused() -> None:
+    """With the nearest code that exists."""
+    for wrong, told in (
+        (["BH-C"], "did you mean 'BH-C1'"),
+        (["Q"], "known: PTS, NBW"),
+        (["PTS", "PTS"], "twice"),
+        (["PTS", "SOSW", "SOSOSW", "CUSSW", "DE", "SB", "BH"], "at most 6"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            RoundsOptions(placement=wrong)  # type: ignore[arg-type]
+
+
+def test_aims_that_cancel_are_told_before_the_first_round() -> None:
+    """Codes that contradict each other, and tie-breaks that the pairing evens out."""
+
+    class Even(FirstLegal):
+        evens_sos = True
+
+    format_ = rounds(Even, placement=["NBW", "SOSM", "DC", "SDC"])
+    notes = format_.notes(format_.start(FOUR))
+    assert [note.kind for note in notes] == ["warning"] * 3 + ["round"]
+    assert notes[0].text == "placement mixes codes over wins (NBW) with codes over McMahon scores (SOSM)"
+    assert "DC and SDC" in notes[1].text and "splits by SOSM" in notes[2].text
+    assert rounds(Even).system.warnings() == ()

@@ -23,11 +23,29 @@ class RoundsOptions(BaseModel):
     scoring: Literal["games", "match"] = Setting(
         default="games", description="points: those of all games, or 1, 1/2, 0 for a match"
     )
+    placement: tuple[str, ...] = Setting(
+        default=(), description="order of the table: up to six codes such as MMS, BH-C1, DE; empty: the system's own"
+    )
+    unplayed: Literal["preset", "own", "start", "zero", "fide"] = Setting(
+        default="preset",
+        description="what a round without a game adds to sums over opponents: own score, own start, nothing, "
+        "by FIDE C.07 section 16; preset: the system's own",
+    )
 
     @field_validator("games_per_pairing")
     @classmethod
     def _even(cls, games: int) -> int:
         return fair(games)
+
+    @field_validator("placement", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("placement")
+    @classmethod
+    def _known(cls, codes: tuple[str, ...]) -> tuple[str, ...]:
+        return placement.checked(codes)
 
 
 class PairingSystem:
@@ -35,6 +53,8 @@ class PairingSystem:
 
     version = 1
     codes: tuple[str, ...] = ("PTS",)
+    unplayed: placement.Unplayed = "zero"
+    evens_sos = False  # the pairing gives everybody a like SOS
     late_entry = True  # somebody may join in the middle
     extensible = True  # more rounds may follow than were meant
 
@@ -58,9 +78,23 @@ class PairingSystem:
         """The next round of those present; Unpairable when there is no legal one."""
         raise NotImplementedError
 
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The codes of the table: those chosen, else `codes`."""
+        return self.options.placement or self.codes
+
+    def terms(self, _field: Field) -> placement.Terms:
+        """What the table needs beside the field; a system with starting points adds them."""
+        chosen = self.options.unplayed
+        return placement.Terms(unplayed=self.unplayed if chosen == "preset" else chosen)
+
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
-        """Those members best first, by `codes`."""
-        return placement.table(field, self.codes, members)
+        """Those members best first, by `order`."""
+        return placement.table(field, self.order, members, self.terms(field))
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the settings do to each other, to be told before the first round."""
+        return placement.warnings(self.order, evens_sos=self.evens_sos)
 
     def bye_points(self, field: Field) -> int:
         """What the bye of this round is worth."""

@@ -48,8 +48,10 @@ class Rounds:
         members = tuple(map(_member, entrants))
         self.system.check(members)
         present = tuple(range(len(members)))
-        blank = Field(members, (), present, self.system.rounds(members), self.win, self.seed)
-        return self._settled(RoundsState(blank))
+        state = RoundsState(Field(members, (), present, self.system.rounds(members), self.win, self.seed))
+        for warning in self.system.warnings():
+            state = state.noted("warning", warning)
+        return self._settled(state)
 
     def offers(self, state: RoundsState) -> tuple[Pairing, ...]:
         """Games of the running round, board by board."""
@@ -104,7 +106,7 @@ class Rounds:
         return (*ranked, *(Placed(None, name, score, games, "withdrawn") for name, score, games in names))
 
     def notes(self, state: RoundsState) -> tuple[Note, ...]:
-        """Kinds: round, withdraw, add, extend, stuck."""
+        """Kinds: warning, round, withdraw, add, extend, stuck."""
         return state.notes
 
     def _settled(self, state: RoundsState) -> RoundsState:
