@@ -51,6 +51,8 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
         case "gauntlet":
             seeds = dice.randint(1, entrants - 1)
             return {"seeds": seeds, "seeds_meet": dice.random() < 0.5, "games_per_pairing": games}
+        case "scheveningen":
+            return {"team": dice.choice([None, dice.randint(1, entrants - 1)]), "games_per_pairing": games}
         case "match":
             elo0 = dice.choice([-150.0, 0.0, 50.0])
             sprt = {"elo0": elo0, "elo1": elo0 + 150, "model": dice.choice(MODELS)}
