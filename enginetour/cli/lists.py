@@ -116,7 +116,6 @@ def _asked(store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of
     """The whole store or one tournament on the terms asked for; a tournament's own anchors hold unless others do."""
     from dataclasses import replace
 
-    from enginetour.cli import tell
     from enginetour.store.listed import list_of
     from enginetour.store.selected import selected
 
@@ -126,6 +125,8 @@ def _asked(store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of
     fields = given(asked)
     anchor = log.config.get("ratings", {}).get("anchor", {})
     if as_of is None and set(fields) <= _STORED:
+        from enginetour.cli import tell
+
         return tell.tournament_list(log, definition.anchors or anchor)
     inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
     selection = selected(store, definition.model_copy(update=inside), as_of)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from heapq import merge
 from math import log10
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
@@ -17,10 +17,11 @@ from enginetour.ratings.lineage import Lineage, Version, lineage
 from enginetour.ratings.listing import RatingList, rating_list
 from enginetour.ratings.pairs import Pairs
 from enginetour.ratings.rows import SHARED, Row
-from enginetour.store.cuts import cut_of
+from enginetour.store.cuts import cut_of, is_whole, tournaments_of
 from enginetour.store.definition import ListDefinition, prior_of
 from enginetour.store.lists import system_named
 from enginetour.store.moments import Moment
+from enginetour.store.pairscores import PairCounts, openings_of
 from enginetour.store.ratedgames import brought, for_events
 from enginetour.store.selected import Selection, selected
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS
@@ -45,13 +46,32 @@ def listed(
 def list_of(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:
     """The list of games that were selected."""
     if selection.definition.system == "ml":
-        found = likelihood_list(selection, selection.pairs, errors_for=errors_for)
+        openings = _openings(store, selection)
+        found = likelihood_list(selection, selection.pairs, errors_for=errors_for, openings=openings)
     else:
         found = _folded(store, selection)
     return _best_of_families(found, selection) if selection.definition.best_of_family else found
 
 
-def likelihood_list(selection: Selection, pairs: Pairs, *, errors_for: Collection[str] | None = None) -> RatingList:
+def _openings(store: Store, selection: Selection) -> Mapping[tuple[str, str], PairCounts]:
+    """The taken games that came in pairs on one opening."""
+    with store.database.reading() as connection:
+        wanted: ColumnElement[bool]
+        if is_whole(selection.definition):
+            wanted = GAMES.c.tournament.in_(tournaments_of(connection, selection.definition))
+        else:
+            wanted = cut_of(connection, selection.definition, selection.moment).games
+    names = {version: name for name, versions in selection.versions.items() for version in versions}
+    return openings_of(store.database, wanted, names=names, standing=selection.moment.standing())
+
+
+def likelihood_list(
+    selection: Selection,
+    pairs: Pairs,
+    *,
+    errors_for: Collection[str] | None = None,
+    openings: Mapping[tuple[str, str], PairCounts] | None = None,
+) -> RatingList:
     """Any counts on the terms of a selection's definition."""
     terms = selection.definition
     for anchor in terms.anchors:
@@ -67,6 +87,7 @@ def likelihood_list(selection: Selection, pairs: Pairs, *, errors_for: Collectio
         scale=terms.scale,
         mean=terms.average,
         errors_for=errors_for,
+        openings=openings,
         skipped=sum(selection.left_out.values()),
     )
     return replace(found, caption=(*found.caption, *told(selection)))

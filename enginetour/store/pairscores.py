@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from sqlalchemy import ColumnElement, Connection, case, func, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, select
 
 from enginetour.model import Outcome
 from enginetour.store.database import Database
@@ -14,28 +14,34 @@ from enginetour.store.queries import STRUCK
 from enginetour.store.reader import TournamentReader
 from enginetour.store.tables import ENGINES, GAMES
 
+STANDING = and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
+
 PairCounts = tuple[int, int, int, int, int]  # pairs that brought 0, 1/2, 1, 3/2, 2 points
 
 
 def openings_of(
-    database: Database, *wanted: ColumnElement[bool], names: Mapping[int, str] | None = None
+    database: Database,
+    *wanted: ColumnElement[bool],
+    names: Mapping[int, str] | None = None,
+    standing: ColumnElement[bool] = STANDING,
 ) -> dict[tuple[str, str], PairCounts]:
     """Complete pairs of every two engines by the points of the first, of the games that are `wanted` (of GAMES).
 
     `names` are those of engine versions, by default as the whole store's lists show them; versions of one name are
-    added up, versions without a name left out. Both legs have a result that stands, by the same two versions with
-    colours swapped on the same opening: legs 1 and 2, 3 and 4, ... of a meeting.
+    added up, versions without a name left out. `standing` says which results count, by default those that stand now.
+    Both legs have one, by the same two versions with colours swapped on the same opening: legs 1 and 2, 3 and 4, ...
+    of a meeting.
     """
     with database.reading() as connection:
         shown = rated_names(connection) if names is None else names
-        return _added_up(connection, wanted, shown)
+        return _added_up(connection, (standing, *wanted), shown)
 
 
 def openings_of_tournament(log: TournamentReader) -> dict[tuple[str, str], PairCounts]:
     """Those of one tournament by the plain names of its engines."""
     with log.database.reading() as connection:
         plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-        return _added_up(connection, (GAMES.c.tournament == log.id,), plain)
+        return _added_up(connection, (STANDING, GAMES.c.tournament == log.id), plain)
 
 
 def _added_up(
@@ -52,7 +58,7 @@ def _added_up(
     low, high = case((forward, white), else_=black), case((forward, black), else_=white)
     couples = (
         select(low.label("low"), high.label("high"), func.sum(points).label("points"))
-        .where(outcome != Outcome.VOID.value, ~STRUCK, *wanted)
+        .where(*wanted)
         .group_by(GAMES.c.tournament, low, high, GAMES.c.meeting, (GAMES.c.leg + 1) // 2)
         .having(
             func.count() == 2,
