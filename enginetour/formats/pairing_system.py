@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
 from pydantic import Field as Setting
@@ -11,6 +12,31 @@ from enginetour import placement
 from enginetour.field import Board, Field, Member, Paired
 from enginetour.formats.docket import fair
 from enginetour.model import Placed
+
+if TYPE_CHECKING:
+    from enginetour.matching.costs import Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One criterion of one pair: its worth and the most it can be, in units of the weight."""
+
+    name: str
+    worth: int
+    most: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighed:
+    """What a round makes as heavy as it can be: `weights[i, j]` of members[i] and members[j], an even number of them.
+
+    `barred` is 0 for pairs that are free, else the higher the less wanted, as in `matching.relaxed_matching`.
+    """
+
+    members: tuple[int, ...]
+    weights: Numbers
+    barred: Numbers
 
 
 class RoundsOptions(BaseModel):
@@ -77,6 +103,14 @@ class PairingSystem:
     def pair(self, field: Field) -> Paired:
         """The next round of those present; Unpairable when there is no legal one."""
         raise NotImplementedError
+
+    def explain(self, _field: Field, _one: int, _other: int) -> tuple[Reason, ...]:
+        """What each criterion finds in a pair of those present, in sum its weight; nothing where a rule decides."""
+        return ()
+
+    def weighed(self, _field: Field) -> Weighed | None:
+        """The weights behind the next round, without whoever rests; None where a rule decides."""
+        return None
 
     @property
     def order(self) -> tuple[str, ...]:
