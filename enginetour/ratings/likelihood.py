@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from enginetour.ratings.climb import Problem, Undetermined, identified, summit
+from enginetour.ratings.climb import Problem, Undetermined, by_scores, identified, summit
 from enginetour.ratings.connectivity import groups
 from enginetour.ratings.curvature import Curvature
 from enginetour.ratings.models import MODELS
@@ -131,7 +131,7 @@ def fit(
         raise Undetermined(
             "White's advantage does not show apart from the strengths", step="give the advantage as a number"
         )
-    problem, at, residual, steps = summit(problem, at)
+    problem, at, residual, steps = summit(problem, by_scores(problem, at) if start is None else at)
     ratings = at[:count] * unit
     ratings[fixed] = list(held.values())  # to the last bit, whatever the unit did to them
     return Fit(
