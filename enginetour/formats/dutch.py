@@ -40,6 +40,8 @@ class DutchOptions(RoundsOptions):
 class Dutch(PairingSystem):
     """Rounds by the Dutch system; colours count for nothing when every match has both."""
 
+    codes = ("PTS", "BH-C1", "BH", "SB", "DE")
+    unplayed = "fide"
     options: DutchOptions
 
     def pair(self, field: Field) -> Paired:

@@ -15,6 +15,8 @@ import numpy as np
 from enginetour.matching import Certificate, best_matching
 from enginetour.matching.costs import WORD_SPREAD, Allowed, Numbers, allowed_pairs
 
+WIDEST = WORD_SPREAD >> 10  # of the sums of one digit: a thousand odd sets around a pair still fit above it
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Face:
@@ -36,12 +38,13 @@ class Face:
     def best(self, digits: Iterable[Numbers]) -> Face:
         """Those that are heaviest by the first digit, among them those by the second, and so on.
 
-        A digit is a symmetric int64 matrix. Digits are packed into one weight while a machine word has room.
+        A digit is a symmetric int64 matrix; ValueError if its values are too far apart for a sum of half of them
+        with other digits. Digits are packed into one weight while a machine word has room.
         """
         face, weight, span = self, self.inside, int(self.inside.max(initial=0))
         for digit in digits:
             room = face._room(digit)
-            if room and span and (span + 1) * room[1] >= WORD_SPREAD:
+            if room and weight is not face.inside and (span + 1) * room[1] >= WORD_SPREAD:
                 face = face._heaviest(weight)
                 weight, span = face.inside, int(face.inside.max(initial=0))
                 room = face._room(digit)
@@ -69,7 +72,10 @@ class Face:
         if not len(values) or values.min() == values.max():
             return None
         least = int(values.min())
-        return least, len(digit) // 2 * (int(values.max()) - least) + 1
+        base = len(digit) // 2 * (int(values.max()) - least) + 1
+        if base > WIDEST:
+            raise ValueError(f"the sums of one digit reach {base - 1}, more than {WIDEST}: split it")
+        return least, base
 
     def _heaviest(self, weight: Numbers) -> Face:
         """The members of most weight, which counts `inside` above all else."""
