@@ -1,0 +1,91 @@
+"""AccelRat, the pairing of the American Go Association's tournaments: near ratings meet, and ratings rank."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import Field as Setting
+
+from enginetour import placement
+from enginetour.field import Dice, Field, Member, Paired
+from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
+from enginetour.historic.accelrat import Undesirability, from_the_top
+from enginetour.historic.byes import gopair_bye, lowest
+from enginetour.historic.colours import seated
+from enginetour.historic.current import MILLI, current_ratings, in_order, refuse_unrated, remarks_on_unrated
+from enginetour.historic.exact import CERTIFIED, Bars, whole_round
+
+
+class AccelRatOptions(RoundsOptions):
+    """Settings of AccelRat."""
+
+    family: float = Setting(
+        default=0.5, ge=0, le=100, description="undesirability of one family; 100 rating points are 1 (AGA: same club)"
+    )
+    origin: float = Setting(
+        default=0.1, ge=0, le=100, description="undesirability of one origin (AGA: same larger group)"
+    )
+    mismatch: float = Setting(
+        default=0.0,
+        ge=0,
+        le=100,
+        description="undesirability of two origins, where they stand for hardware; our addition",
+    )
+    bye: Literal["thesis", "gopair"] = Setting(
+        default="thesis",
+        description="who rests of those with fewest byes: thesis the lowest rated (Vuorinen 2010), gopair one by lot "
+        "of the middle 80 % with a loss and no missed round (gopair manual 2005)",
+    )
+    forbid_family: bool = Setting(
+        default=False, description="whether entrants of one family must not meet, unless there is no round without"
+    )
+    strict: bool = Setting(
+        default=False,
+        description="whether to stop when no round is left without a rematch; else the fewest, oldest ones",
+    )
+
+
+class AccelRat(PairingSystem):
+    """Rounds from the top of the current ratings. Points decide nothing."""
+
+    codes = ("RATING",)
+    options: AccelRatOptions
+
+    def check(self, members: tuple[Member, ...]) -> None:
+        """ValueError for a missing rating too."""
+        super().check(members)
+        refuse_unrated(members)
+
+    def pair(self, field: Field) -> Paired:
+        """From the top; where that ends in a dead end, the whole round by the same sum."""
+        options, bars = self.options, Bars(self.options.strict, self.options.forbid_family)
+        ratings = current_ratings(field)
+        order = in_order(ratings, field.present)
+        byes: tuple[int, ...] = ()
+        if len(order) % 2:
+            byes = (self._bye(field, order, ratings),)
+            order.remove(byes[0])
+        undesirability = Undesirability(field, ratings, options.family, options.origin, options.mismatch)
+        pairs, remarks = from_the_top(order, undesirability, bars), remarks_on_unrated(field)
+        guarantee = "by rule"
+        if pairs is None:
+            pairs, broken = whole_round(field, order, lambda one, other: -undesirability(one, other), bars)
+            guarantee = f"fallback: dead end from the top, least sum instead; {CERTIFIED}"
+            remarks = (*remarks, "dead end from the top: the whole round has the least sum of undesirability", *broken)
+        return Paired(seated(field, pairs, "accelrat"), byes, guarantee, remarks)
+
+    def terms(self, field: Field) -> placement.Terms:
+        """Ratings after all games so far."""
+        ratings = tuple(rating / MILLI for rating in current_ratings(field))
+        return replace(super().terms(field), ratings=ratings)
+
+    def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
+        """All of them; a strict tournament may end before."""
+        boards = len(field.present) // 2 * rounds_left
+        return 0 if self.options.strict else boards, boards
+
+    def _bye(self, field: Field, order: list[int], ratings: tuple[int, ...]) -> int:
+        if self.options.bye == "thesis":
+            return lowest(field, order)
+        return gopair_bye(field, order, ratings, Dice(field.seed, "accelrat", field.number, "bye"))
