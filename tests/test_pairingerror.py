@@ -103,6 +103,14 @@ def test_starting_points_make_floats() -> None:
     assert floats(field, (2, 0, 0, 0))[:2] == ((0, 1), (1, 0))
 
 
+def test_a_game_at_odds_has_no_colours() -> None:
+    """Whoever is stronger has White there anyway."""
+    rounds = (meeting(2, (0, 1, 2)),) * 2
+    assert pairing_figures(Field(FOUR[:2], rounds))[-1].uneven == 2
+    odds = (Turn(Kind.PLAYED, 1, WHITE, 2, 3, 1), Turn(Kind.PLAYED, 0, BLACK, 0, -3, 1))
+    assert pairing_figures(Field(FOUR[:2], (rounds[0], odds)))[-1].uneven == 0
+
+
 def test_no_round_yet() -> None:
     """One line that says so."""
     (line,) = pairing_figures(Field(FOUR))

@@ -46,7 +46,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from enginetour.field import BLACK
 from enginetour.placement import encounters, strength
 from enginetour.placement.ledger import Account, Ledger
 from enginetour.placement.opposition import extended, second, summands, summed, weighted
@@ -112,10 +111,8 @@ def _opponents_buchholz(ledger: Ledger) -> list[int]:
 
 
 def _blacks(ledger: Ledger) -> list[int]:
-    return [
-        sum(turn.games if turn.colour == BLACK else turn.games // 2 * (not turn.colour) for turn in turns if turn.met)
-        for turns in ledger.turns
-    ]
+    """Colours change from game to game of a match, so the rest of dividing by two has the colour of the first."""
+    return [sum((turn.games - turn.colour) // 2 for turn in turns if turn.met) for turns in ledger.turns]
 
 
 def _categories(ledger: Ledger) -> list[int]:

@@ -94,8 +94,7 @@ class Ledger:
 
     def faced(self, turn: Turn) -> int | None:
         """The opponent that counts: Gotha takes a forfeit for a meeting, FIDE does not."""
-        counts = turn.met or (turn.kind is Kind.FORFEIT and self.terms.unplayed == "start")
-        return turn.opponent if counts else None
+        return turn.opponent if turn.met or self.terms.unplayed == "start" else None
 
     @property
     def _start_wins(self) -> tuple[int, ...]:
