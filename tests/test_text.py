@@ -13,9 +13,21 @@ def test_tie_breaks_are_shown_in_points() -> None:
     sheet = standings("t", placed)
     assert [sheet.rows[0][code] for code in ("SB", "DE", "WIN")] == [2.25, 0.5, 2]
     assert render(sheet) == (
-        "t\n#  engine  points  games    SB   DE  WIN  status\n"
-        "1  A           2½      3  2.25  0.5    2\n   B            0      0                  withdrawn\n"
+        "t\n#  engine  points  games  SB  DE  WIN  status\n"
+        "1  A           2½      3  2¼   ½    2\n   B            0      0               withdrawn\n"
     )
+
+
+def test_six_tie_breaks_fit_eighty_columns() -> None:
+    """Beside a status they continue below; hundredths of a point are written as such, categories as they are named."""
+    breaks = (("SOSM-1", 361), ("SOSOSM", 1563), ("SODOSM", -1), ("AOB", 433), ("CAT", -2), ("SOSTS", 0))
+    for status in ("", "withdrawn"):
+        text = render(standings("t", [Placed(1, "An engine of a very long name", 5, 3, status, breaks)]), 80)
+        assert max(map(len, text.splitlines())) <= 80
+        assert ("withdrawn" in text) == bool(status)
+        words = text.split()
+        assert all(word in words for word in ("SOSM-1", "180½", "781½", "-¼", "4.33", "2", "0", "SOSTS"))
+    assert standings("t", [Placed(1, "A", 5, 3, "", breaks)]).rows[0]["CAT"] == 2
 
 
 def test_an_error_that_was_not_asked_for_is_no_lack_of_games() -> None:

@@ -6,24 +6,44 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from enginetour.model import Placed
-from enginetour.reports.sheet import Column, Sheet, points
+from enginetour.placement import CODES
+from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, points, words
 from enginetour.task import Probe
 
-# Units in which tie-breaks are kept, to a point (tiebreaks.py): people and JSON get points.
-_TO_POINTS = {"SB": 4, "DE": 2}
+_BESIDE = len("99  shortest  points  games")  # of a table with the shortest names, without its tie-breaks
+_QUARTERS = ("", "¼", "½", "¾")
 
 
 def tiebreaks(line: Placed) -> dict[str, float]:
     """The tie-breaks of a line by code: points where their unit is a part of a point, else what they count."""
-    return {code: value / _TO_POINTS[code] if code in _TO_POINTS else value for code, value in line.tiebreaks}
+    return {
+        code: value / CODES[code].per if CODES[code].per > 1 else value * CODES[code].per
+        for code, value in line.tiebreaks
+    }
+
+
+def in_words(line: Placed) -> dict[str, str]:
+    """The same for people: halves and quarters of a point as testers write them: ``9½``, ``30¾``, ``-¼``."""
+    found = {}
+    for code, value in tiebreaks(line).items():
+        found[code] = words(value)
+        if CODES[code].per in (2, 4):
+            whole, quarters = divmod(int(abs(value) * 4), 4)
+            found[code] = "-" * (value < 0) + f"{whole if whole or not quarters else ''}{_QUARTERS[quarters]}"
+    return found
 
 
 def standings(title: str, placed: Sequence[Placed]) -> Sheet:
     """The table of a format, with the tie-breaks it has and the status where there is one."""
     codes = list(dict.fromkeys(code for line in placed for code, _ in line.tiebreaks))
     columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True), Column("points", "points")]
-    columns += [Column("games", "games"), *(Column(code, code) for code in codes)]
-    if any(line.status for line in placed):
+    columns.append(Column("games", "games"))
+    texts = [in_words(line) for line in placed]
+    status = max((len(line.status) for line in placed), default=0)
+    broad = [2 + max(len(cell) for cell in (code, *(text.get(code, "") for text in texts))) for code in codes]
+    narrow = _BESIDE + sum(broad) + 2 * bool(status) + status <= NOTE_WIDTH
+    columns += [Column(code, code, continues=not narrow) for code in codes]
+    if status:
         columns.append(Column("status", "status", left=True))
     rows = [
         {
@@ -36,7 +56,7 @@ def standings(title: str, placed: Sequence[Placed]) -> Sheet:
         }
         for line in placed
     ]
-    shown = [{"points": points(line.half_points)} for line in placed]
+    shown = [{"points": points(line.half_points), **text} for line, text in zip(placed, texts, strict=True)]
     return Sheet(title, tuple(columns), tuple(rows), tuple(shown))
 
 
@@ -59,7 +79,7 @@ def crosstable(
         for other_number, other in enumerate(names, start=1):
             row[f"vs{other_number}"] = "x" if other == name else cells.get((name, other), "")
         rows.append(row)
-    shown = tuple({"points": points(by_name[name].half_points)} for name in names)
+    shown = tuple({"points": points(by_name[name].half_points), **in_words(by_name[name])} for name in names)
     return Sheet(title, tuple(columns), tuple(rows), shown)
 
 
