@@ -104,6 +104,15 @@ SYSTEMS: dict[str, System] = {
             "the Scheveningen tournament of 1923",
         ),
         System(
+            "cup",
+            "enginetour.formats.cup",
+            "Cup",
+            "CupOptions",
+            "knock-out: who loses a match is out",
+            "Vuorinen 2010; seeds folded as usual",
+            rounds=True,
+        ),
+        System(
             "match",
             "enginetour.formats.match",
             "Match",

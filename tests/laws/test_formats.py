@@ -53,6 +53,15 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
             return {"seeds": seeds, "seeds_meet": dice.random() < 0.5, "games_per_pairing": games}
         case "scheveningen":
             return {"team": dice.choice([None, dice.randint(1, entrants - 1)]), "games_per_pairing": games}
+        case "cup":
+            return {
+                "games_per_pairing": min(games, 2),
+                "seeding": dice.choice(["fold", "lottery"]),
+                "passes": dice.choice(["top", "lot"]),
+                "extra_pairs": dice.randint(0, 2),
+                "sudden_death": dice.random() < 0.5,
+                "third_place": dice.random() < 0.5,
+            }
         case "match":
             elo0 = dice.choice([-150.0, 0.0, 50.0])
             sprt = {"elo0": elo0, "elo1": elo0 + 150, "model": dice.choice(MODELS)}

@@ -25,7 +25,7 @@ from enginetour.store.records import entrant_payload, spec_text
 from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.timecontrol import TimeControl
-from tests.laws.test_formats import extension, settings_of
+from tests.laws.test_formats import extension, settings_of, takes
 
 DEPTH = TimeControl.parse("depth=1")
 RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
@@ -149,7 +149,8 @@ class Life:
         """Somebody asks for something, sensible or not; a refusal changes nothing."""
         names = [line.name for line in desk.format.standings(desk.state())]
         kind = self.dice.choice(["withdraw", "void", "void", "void", "add", "replace", "extend"])
-        if kind == "extend" and (grown := extension(desk.format, desk.state())) and self.joined < 3:
+        grown = extension(desk.format, desk.state())
+        if kind == "extend" and self.joined < 3 and takes(desk.format, desk.state(), grown):
             self.joined += 1
             desk.extend(dict(grown.settings), "dice")
         request: dict[str, Any] = {"do": kind, "engine": self.dice.choice(names), "why": "dice"}

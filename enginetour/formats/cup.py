@@ -1,0 +1,167 @@
+"""Cup: a knock-out tree; who loses a match is out. Table by cup score (CPS) over rounds won or passed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from pydantic import Field as Setting
+
+from enginetour import placement
+from enginetour.brackets import Kinship, leaves, size_for
+from enginetour.field import Dice, Field, Kind, Member, Paired, Turn
+from enginetour.formats.knockout import Duel, Knockout, KnockoutOptions, families_of, played_rounds, story
+from enginetour.model import Placed
+
+Node = int | None  # a member's place; nobody
+
+
+class CupOptions(KnockoutOptions):
+    """Settings of the cup."""
+
+    passes: Literal["top", "lot"] = Setting(
+        default="top", description="who passes the first round where places are left empty: the top seeds, or by lot"
+    )
+    third_place: bool = Setting(default=False, description="the losers of the semi-finals play for the third place")
+    part_families: bool = Setting(
+        default=True, description="families in different quarters, as far as seeds of one tier can change places"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Before a round: who is left, neighbours to meet; `semi` are the losers of the semi-finals if they play on."""
+
+    nodes: tuple[Node, ...]
+    third: bool = False
+    semi: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Of the round to be played."""
+        return {2: "final", 4: "semi-final", 8: "quarter-final"}.get(len(self.nodes), f"round of {len(self.nodes)}")
+
+    def couples(self) -> list[tuple[Node, Node]]:
+        """Neighbours."""
+        return list(zip(self.nodes[::2], self.nodes[1::2], strict=True)) if len(self.nodes) > 1 else []
+
+    def matches(self, there: Collection[int]) -> list[tuple[int, int]]:
+        """Couples of which both are there, left to right; the third place is played for beside the final."""
+        found = [(one, other) for one, other in self.couples() if one is not None and other is not None]
+        if len(self.nodes) == 2 and len(self.semi) == 2 and set(self.semi) <= set(there):
+            found.append((self.semi[0], self.semi[1]))
+        return found
+
+    def left(self, there: Collection[int]) -> Tree:
+        """Without who is gone, before the next round that has a match: rounds of passes alone are skipped."""
+        tree = replace(self, nodes=tuple(node if node in there else None for node in self.nodes))
+        while len(tree.nodes) > 1 and not tree.matches(there):
+            tree = tree.after(())
+        return tree
+
+    def after(self, duels: Sequence[Duel]) -> Tree:
+        """With the winners of these matches and whoever passed."""
+        by_couple: dict[frozenset[Node], Duel] = {frozenset((duel.white, duel.black)): duel for duel in duels}
+        found = [(couple, by_couple.get(frozenset(couple))) for couple in self.couples()]
+        nodes = tuple(duel.winner if duel else couple[couple[0] is None] for couple, duel in found)
+        losers = tuple(duel.loser for _, duel in found if duel and duel.loser is not None)
+        return Tree(nodes, self.third, losers if self.third and len(self.nodes) == 4 else ())
+
+
+class Cup(Knockout):
+    """The tree is drawn once; everything after follows from the results."""
+
+    codes = ("CPS",)
+    options: CupOptions
+
+    def rounds(self, members: tuple[Member, ...]) -> int:
+        """The binary logarithm of the number of entrants, rounded up."""
+        return (len(members) - 1).bit_length()
+
+    def pair(self, field: Field) -> Paired:
+        """Neighbours in the tree, with what became of the round before."""
+        tree, duels = self._now(field, field.present)
+        boards = tuple(self.board(field, pair) for pair in tree.matches(field.present))
+        playing = {place for board in boards for place in board.pair}
+        byes = tuple(sorted(node for node in tree.nodes if node is not None and node not in playing))
+        return Paired(boards, byes if boards else (), "by rule", story(duels))
+
+    def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
+        """By cup score; the status tells how far everybody came."""
+        status = dict.fromkeys(members, f"in the {self._drawn(field).name}")
+        history = []
+        for tree, duels in self._course(field, members):
+            coming = tree.after(duels)
+            through = "winner" if len(coming.nodes) == 1 else f"in the {coming.name}"
+            status |= dict.fromkeys((node for node in coming.nodes if node is not None), through)
+            points = dict.fromkeys((node for node in tree.nodes if node is not None), 2)
+            for duel in duels:
+                minor = duel.white in tree.semi
+                for place in (duel.white, duel.black):
+                    won = place == duel.winner
+                    points[place] = 1 if not duel.over else 2 * won
+                    if minor:
+                        status[place] = (
+                            "in the match for third place" if not duel.over else "third" if won else "fourth"
+                        )
+                    elif not won:
+                        status[place] = f"in the {tree.name}" if not duel.over else f"lost the {tree.name}"
+            history.append(tuple(Turn(Kind.PLAYED, points=points.get(m, 0)) for m in range(len(field.members))))
+        last, matches = self._now(field, members)
+        if len(last.nodes) == 1 and last.nodes[0] is not None and all(duel.over for duel in matches):
+            status[last.nodes[0]] = "winner"
+        seat = {member.name: number for number, member in enumerate(field.members)}
+        lines = []
+        for line in placement.table(Field(field.members, tuple(history)), self.codes, members):
+            m = seat[line.name]
+            lines.append(replace(line, half_points=field.scores[m], games=field.games(m), status=status[m]))
+        return tuple(lines)
+
+    def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:
+        """Every match but that for the third place puts one out. Loose for a round in which somebody leaves."""
+        tree, _ = self._now(field, field.present, skipping=False)
+        alive = [node for node in tree.nodes if node in field.present]
+        quarter = max(1, len(tree.nodes) // 4)
+        parts = [tree.nodes[at : at + quarter] for at in range(0, len(tree.nodes), quarter)]
+        third = int(tree.third and len(parts) == 4 and all(any(n in alive for n in part) for part in parts))
+        most = max(0, len(alive) - 1 + third)
+        if len(alive) < sum(node is not None for node in tree.nodes):
+            return 0, most
+        now = tree.left(field.present)
+        ahead = most - sum(set(pair) != set(now.semi) for pair in now.matches(field.present))
+        return ahead, ahead
+
+    def _drawn(self, field: Field) -> Tree:
+        return _draw(field.members, self.options, field.seed)
+
+    def _now(self, field: Field, now: Collection[int], *, skipping: bool = True) -> tuple[Tree, Sequence[Duel]]:
+        """The tree before the round to be paired, and the matches of the round before."""
+        tree, duels = self._drawn(field), list[Duel]()
+        for before, duels in self._course(field, now):
+            tree = before.after(duels)
+        return (tree.left(now) if skipping else tree), duels
+
+    def _course(self, field: Field, now: Collection[int]) -> Iterator[tuple[Tree, list[Duel]]]:
+        """Round by round the tree before it and its matches."""
+        tree = self._drawn(field)
+        for seen in played_rounds(field, now):
+            tree = tree.left(seen.there)
+            duels = [self.duel(pair, seen, field.members) for pair in tree.matches(seen.there)]
+            yield tree, duels
+            tree = tree.after(duels)
+
+
+@lru_cache(maxsize=16)
+def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> Tree:
+    """The tree before the first round: pure, kept as every round asks for it."""
+    dice, everybody = Dice(seed, "cup", 1, 0), range(len(members))
+    folded = options.seeding == "fold"
+    order = list(everybody) if folded else dice.shuffled(everybody)
+    spare = size_for(len(members)) - len(members)
+    passing = list(everybody)[:spare] if options.passes == "top" else dice.shuffled(everybody)[:spare]
+    row = leaves(order, passing, folded=folded)
+    if options.part_families:
+        row = Kinship(row, families_of(members)).parted(folded=folded)
+    return Tree(row, options.third_place)
