@@ -1,0 +1,68 @@
+"""A tournament that another program runs, as pairing systems see it, and the next round of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from enginetour.field import Field, Kind, Paired, Unpairable
+from enginetour.formats.pairing_system import PairingSystem
+
+
+@dataclass(frozen=True)
+class Separated(Field):
+    """A field in which some must not meet: they count as having met in the round to be paired, so nobody is tempted."""
+
+    apart: frozenset[tuple[int, int]] = frozenset()  # places, lower first
+
+    @cached_property
+    def meetings(self) -> tuple[dict[int, int], ...]:
+        """As those of any field, with the pairs apart met in this very round."""
+        found = tuple(map(dict, super().meetings))
+        for one, other in self.apart:
+            found[one][other] = found[other][one] = self.number
+        return found
+
+    def parted(self, one: int, other: int) -> Separated:
+        """The same with one pair more apart."""
+        return replace(self, apart=self.apart | {(min(one, other), max(one, other))})
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A file's tournament before its next round.
+
+    `labels` are the file's names of the members, by place; `settings` what the file says of the pairing, by the
+    systems' keys; `asked` the unplayed rounds that absent members asked for, others are just not there.
+    """
+
+    field: Separated
+    labels: tuple[str, ...]
+    settings: Mapping[str, object]
+    asked: Mapping[int, Kind]
+    warnings: tuple[str, ...] = ()
+
+    def place(self, label: str) -> int | None:
+        """Of the member of that label, leading zeros and case aside, or of that name."""
+        wanted = label.strip().lower().lstrip("0")
+        for place, known in enumerate(self.labels):
+            if known.lower().lstrip("0") == wanted or self.field.members[place].name.lower() == label.strip().lower():
+                return place
+        return None
+
+
+def next_round(system: PairingSystem, field: Separated) -> Paired:
+    """The round by this system; Unpairable if nobody or only one is there, or if some apart would have to meet."""
+    there = len(field.present)
+    if there < 2:
+        who = f"only {field.members[field.present[0]].name} is" if there else "nobody is"
+        raise Unpairable(f"{who} there for round {field.number}: two are needed")
+    paired = system.pair(field)
+    if not paired.boards:
+        raise Unpairable(f"the system has no round {field.number}: it is over")
+    for board in paired.boards:
+        if board.pair in field.apart:
+            one, other = (field.members[place].name for place in board.pair)
+            raise Unpairable(f"{one} and {other} must not meet, and no round without them is left")
+    return paired

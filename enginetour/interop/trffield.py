@@ -1,0 +1,233 @@
+"""From a tournament report to a field: whether everybody's rounds agree, who is there, and the new round back in.
+
+A round to be paired that is in the file already is paired anew: its opponents and byes only say who was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from enginetour.dutch.preparation import virtual_points
+from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired, Turn
+from enginetour.interop.foreign import Foreign, Separated
+from enginetour.interop.trf import Cell, Entry, Report
+from enginetour.interop.trfheader import Header, header
+
+COLOURS = {"w": WHITE, "b": BLACK, "-": NEITHER}
+WORDS = {WHITE: "white", BLACK: "black"}
+# letter -> kind and whose points of 162
+WITH_OPPONENT = {
+    **{
+        letter: (Kind.PLAYED, score) for letters, score in (("1W", "W"), ("=D", "D"), ("0L", "L")) for letter in letters
+    },
+    "+": (Kind.FORFEIT, "W"),
+    "-": (Kind.FORFEIT, "A"),
+}
+# As some programs of before 2016 write byes: + = - without an opponent.
+ALONE = {
+    **dict.fromkeys("F+", (Kind.FULL_BYE, "W")),
+    **dict.fromkeys("H=", (Kind.HALF_BYE, "D")),
+    **dict.fromkeys("Z -", (Kind.ABSENT, "A")),
+    "U": (Kind.BYE, "P"),
+}
+LETTERS = {Kind.FULL_BYE: "F", Kind.HALF_BYE: "H", Kind.ABSENT: "Z"}
+ASKED = {letter: kind for kind, letter in LETTERS.items()}
+
+
+def foreign(report: Report, *, number: int | None = None, rounds: int | None = None) -> Foreign:
+    """Before round `number`, by default the first that nobody is paired in. InputRefused: lines that contradict.
+
+    `rounds` in all, by default those the file says or, for a round it has, as many as it has.
+    """
+    return _Reader(report, header(report)).foreign(number, rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    report: Report
+    header: Header
+
+    def foreign(self, number: int | None, rounds: int | None) -> Foreign:
+        entries = sorted(self.report.entries, key=self._order)
+        places = {entry.number: place for place, entry in enumerate(entries)}
+        paired = max(
+            (count for entry in entries for count, cell in enumerate(entry.cells, 1) if _is_paired(cell)), default=0
+        )
+        following = paired + 1 if number is None else number
+        if not 1 <= following <= paired + 1:
+            self.report.refuse(0, f"a round to pair from 1 to {paired + 1}", following)
+        in_all = self._rounds(entries, following, rounds)
+        history = tuple(
+            tuple(self._turn(entries, places, entry, count) for entry in entries) for count in range(1, following)
+        )
+        asked = {place: kind for place, entry in enumerate(entries) if (kind := self._asked(entry, following, paired))}
+        field = Separated(
+            members=tuple(
+                Member(e.name, None if e.rating is None else float(e.rating), "", e.federation) for e in entries
+            ),
+            history=history,
+            present=tuple(place for place in range(len(entries)) if place not in asked),
+            rounds=in_all,
+            win=self.header.scores["W"],
+            apart=frozenset(
+                (min(pair), max(pair))
+                for during, numbers in self.header.forbidden
+                if following in during
+                for pair in [(places[numbers[0]], places[numbers[1]])]
+            ),
+        )
+        warnings = (*self._sums(entries, paired), *self._second_byes(entries, following))
+        labels = tuple(str(entry.number) for entry in entries)
+        return Foreign(field, labels, self._settings(field), asked, warnings)
+
+    def _order(self, entry: Entry) -> tuple[int, int]:
+        return (entry.rank or 0 if self.header.by_rank else 0, entry.number)
+
+    def _rounds(self, entries: Sequence[Entry], following: int, asked: int | None) -> int:
+        written = max(len(entry.cells) for entry in entries)
+        in_all = asked or self.header.rounds or (written if following <= written else None)
+        if in_all is None:
+            self.report.refuse(0, "the number of rounds in a line 142 (or --rounds)", "none")
+        if following > in_all:
+            self.report.refuse(0, f"a tournament with a round left, of {in_all}", "all of them paired")
+        return in_all
+
+    def _turn(self, entries: Sequence[Entry], places: Mapping[int, int], entry: Entry, number: int) -> Turn:
+        """What one did in a round; InputRefused unless the opponent's line says the same."""
+        cell = _cell(entry, number)
+        if not cell.opponent:
+            if cell.result not in ALONE:
+                self._refuse(entry, number, "an opponent", f"the result {cell.result} without one")
+            kind, score = ALONE[cell.result]
+            return Turn(kind, points=self.header.bye if score == "P" else self.header.scores[score])
+        if cell.result == " ":
+            self._refuse(entry, number, "a result", "none: the round is not finished")
+        if cell.result not in WITH_OPPONENT:
+            self._refuse(entry, number, "the result of a game", f"{cell.result} with opponent {cell.opponent}")
+        self._answered(entries, places, entry, number)
+        kind, score = WITH_OPPONENT[cell.result]
+        points, games = self.header.scores[score], int(kind is Kind.PLAYED)
+        return Turn(kind, places[cell.opponent], COLOURS[cell.colour], points, games=games)
+
+    def _answered(self, entries: Sequence[Entry], places: Mapping[int, int], entry: Entry, number: int) -> None:
+        cell = _cell(entry, number)
+        if cell.opponent not in places or cell.opponent == entry.number:
+            self._refuse(entry, number, "the number of another entrant", cell.opponent)
+        other = entries[places[cell.opponent]]
+        answer = _cell(other, number)
+        who = f"line {other.line}"
+        if answer.opponent != entry.number:
+            self._refuse(
+                entry, number, f"an opponent that names {entry.number} too", f"{answer.opponent or 'none'} in {who}"
+            )
+        if {cell.colour, answer.colour} not in ({"w", "b"}, {"-"}) or (cell.colour == "-" and cell.result not in "+-"):
+            words = "w on one side and b on the other"
+            self._refuse(entry, number, words, f"{cell.colour} here and {answer.colour} in {who}")
+        mine, theirs = WITH_OPPONENT[cell.result], WITH_OPPONENT.get(answer.result, (None, ""))
+        if mine[0] is not theirs[0] or (
+            "W" in (mine[1], theirs[1]) and {mine[1], theirs[1]} not in ({"W", "L"}, {"W", "A"})
+        ):
+            self._refuse(
+                entry, number, "results that fit each other", f"{cell.result} here and {answer.result} in {who}"
+            )
+
+    def _refuse(self, entry: Entry, number: int, expected: str, found: object) -> NoReturn:
+        self.report.refuse(entry.line, f"round {number} of {entry.number}: {expected}", found)
+
+    def _asked(self, entry: Entry, number: int, paired: int) -> Kind | None:
+        """How an entrant is away from the round to be paired, None for those there."""
+        cell = _cell(entry, number)
+        if cell.opponent or cell.result == "U":
+            return None
+        letter = self.header.byes.get((number, entry.number), cell.result)
+        if letter == " ":
+            return Kind.ABSENT if number <= paired else None
+        return ALONE[letter][0] if letter in ALONE else self._refuse(entry, number, "an opponent", letter)
+
+    def _second_byes(self, entries: Sequence[Entry], number: int) -> list[str]:
+        return [
+            f"entrant {entry.number} has two allocated byes"
+            for entry in entries
+            if sum(cell.result == "U" for cell in entry.cells[: number - 1]) > 1
+        ]
+
+    def _sums(self, entries: Sequence[Entry], paired: int) -> list[str]:
+        """Points that are not what the rounds add up to; a round not finished and byes after it may count or not."""
+        begun = [count for count in range(paired) if any(_is_open(_cell(entry, count + 1)) for entry in entries)]
+        told = []
+        for entry in entries:
+            worth = [self._worth(cell) for cell in entry.cells]
+            if entry.points not in {sum(worth[:upto]) for upto in (len(worth), paired, min(begun, default=paired))}:
+                told.append(
+                    f"{self.report.place}:{entry.line}: {entry.points / 2:g} points, but the rounds of {entry.number} "
+                    f"add up to {sum(worth[:paired]) / 2:g}; the rounds are believed"
+                )
+        return told
+
+    def _worth(self, cell: Cell) -> int:
+        kinds = WITH_OPPONENT if cell.opponent else ALONE
+        score = kinds.get(cell.result, (None, "A"))[1]
+        return self.header.bye if score == "P" else self.header.scores[score]
+
+    def _settings(self, field: Field) -> dict[str, object]:
+        found: dict[str, object] = {}
+        entries = sorted(self.report.entries, key=self._order)
+        colour = self.header.colour or _first_colour(entries)
+        if colour:
+            found["initial_colour"] = WORDS[colour]
+        if self.header.virtual:
+            baku = [virtual_points(field, count, (field.rounds + 1) // 2) for count in range(1, field.number + 1)]
+            given = [
+                [self.header.virtual.get((count, entry.number), 0) for entry in entries]
+                for count in range(1, field.number + 1)
+            ]
+            if given != baku:
+                self.report.refuse(0, "virtual points (250, XXA) of the Baku acceleration", "others")
+            found["acceleration"] = "baku"
+        elif self.header.baku:
+            found["acceleration"] = "baku"
+        return found
+
+
+def _cell(entry: Entry, number: int) -> Cell:
+    return entry.cells[number - 1] if number <= len(entry.cells) else Cell()
+
+
+def _is_paired(cell: Cell) -> bool:
+    return bool(cell.opponent) or cell.result == "U"
+
+
+def _is_open(cell: Cell) -> bool:
+    return bool(cell.opponent) and cell.result == " "
+
+
+def _first_colour(entries: Sequence[Entry]) -> int | None:
+    """The initial colour that round 1 shows; who entered later has a number but no part in it."""
+    there = [cell for entry in entries if _is_paired(cell := _cell(entry, 1))]
+    for count, cell in enumerate(there, 1):
+        if colour := COLOURS[cell.colour]:
+            return colour if count % 2 else -colour
+    return None
+
+
+def with_round(report: Report, before: Foreign, paired: Paired) -> Report:
+    """The file with the new round in it: opponents and colours, results blank; what stood there goes."""
+    number = before.field.number
+    cells: dict[int, Cell] = {}
+    for place in range(len(before.labels)):
+        if place in before.asked:
+            cells[place] = Cell(result=LETTERS[before.asked[place]])
+    for place in paired.byes:
+        cells[place] = Cell(result="U")
+    for board in paired.boards:
+        cells[board.white] = Cell(int(before.labels[board.black]), "w")
+        cells[board.black] = Cell(int(before.labels[board.white]), "b")
+    entries = {entry.number: entry for entry in report.entries}
+    fresh = []
+    for place, label in enumerate(before.labels):
+        entry = entries[int(label)]
+        earlier = (*entry.cells, *[Cell()] * number)[: number - 1]
+        fresh.append(replace(entry, cells=(*earlier, cells.get(place, Cell(result="Z")))))
+    return report.with_entries(fresh)

@@ -1,0 +1,204 @@
+"""What a tournament report file says beside its entrants: rounds, colours, points, byes asked for, forbidden pairs.
+
+TRF26  old  what                          columns
+142    XXR  rounds in all                 from 5
+152    XXC  initial colour                5: W or B; white1, black1, and rank: numbers go by the rank of 86-89
+162    BBW  points of W D L A P           6 letter, 7-10 points, again every 9; BBW BBD BBL BBF BBU: 5-8
+192         type, read for its Baku       from 5
+240         byes asked for                5 F H Z, 7-9 round, 11-14 number, again every 5
+250    XXA  virtual points                10-13 points, 15-17 and 19-21 rounds, 23-26 and 28-31 numbers;
+                                          XXA: 5-8 number, 10-13 points of round 1, again every 5
+260    XXP  pairs that must not meet      5-7 and 9-11 rounds, 13-16 number, again every 5; XXP: numbers
+299         points by decree              not read: refused
+
+Source: FIDE Handbook C.04 annex 2, TRF26; JaVaFo and bbpPairings for the old ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import NoReturn
+
+from enginetour.field import BLACK, WHITE
+from enginetour.interop.trf import Line, Report
+
+REFUSED = {"013": "teams", "310": "teams", "299": "points by decree", "XXS": "points in the form of 162"}
+SCORES = {"BBW": "W", "BBD": "D", "BBL": "L", "BBF": "A", "BBU": "P"}
+_NUMBER = re.compile(r"[0-9]{1,4}")
+_POINTS = re.compile(r"[0-9]{1,3}(\.[05])?")
+_SCORE = re.compile(r"([WDLAPX]) *([0-9]{1,2}\.[05])")
+
+
+def usual_scores() -> dict[str, int]:
+    """Half points of a win, a draw, a loss, an absence; P, the allocated bye, is W unless said."""
+    return {"W": 2, "D": 1, "L": 0, "A": 0}
+
+
+@dataclass(slots=True)
+class Header:
+    """Numbers are those of the file, rounds count from 1, points are half points."""
+
+    name: str = ""
+    rounds: int | None = None
+    colour: int | None = None
+    by_rank: bool = False
+    baku: bool = False
+    scores: dict[str, int] = field(default_factory=usual_scores)
+    byes: dict[tuple[int, int], str] = field(default_factory=dict)  # (round, number) -> F, H, Z
+    virtual: dict[tuple[int, int], int] = field(default_factory=dict)  # (round, number) -> half points
+    forbidden: list[tuple[range, tuple[int, int]]] = field(default_factory=list)  # rounds, two numbers
+
+    @property
+    def bye(self) -> int:
+        """Half points of the bye that the pairing allocates."""
+        return self.scores.get("P", self.scores["W"])
+
+
+def header(report: Report) -> Header:
+    """All that its lines say; InputRefused at the first line that says it wrongly."""
+    found = Header()
+    known = {entry.number for entry in report.entries}
+    for line in report.lines:
+        if line.tag in REFUSED:
+            report.refuse(line.number, "a tournament of single entrants", f"{line.tag}, {REFUSED[line.tag]}")
+        if line.tag in _READERS:
+            _READERS[line.tag](found, _Reading(report, line, known))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A line being read."""
+
+    report: Report
+    line: Line
+    known: set[int]
+
+    @property
+    def rest(self) -> str:
+        return self.line.text[4:].strip()
+
+    def refuse(self, expected: str, found: str) -> NoReturn:
+        self.report.refuse(self.line.number, f"{expected} ({self.line.tag})", repr(found) if found else "nothing")
+
+    def part(self, first: int, last: int) -> str:
+        return self.line.text[first - 1 : last].strip()
+
+    def whole(self, text: str, what: str) -> int:
+        if not _NUMBER.fullmatch(text) or not int(text):
+            self.refuse(what, text)
+        return int(text)
+
+    def points(self, text: str) -> int:
+        if not _POINTS.fullmatch(text):
+            self.refuse("points such as 1.5", text)
+        return round(2 * float(text))
+
+    def entrant(self, text: str) -> int:
+        number = self.whole(text, "an entrant's number")
+        if number not in self.known:
+            self.refuse("a number of an entrant of this file", text)
+        return number
+
+    def entrants(self, first: int) -> tuple[int, ...]:
+        """Of four columns each, every five from `first` on."""
+        end = len(self.line.text.rstrip())
+        found = tuple(self.entrant(self.part(start, start + 3)) for start in range(first, end + 1, 5))
+        if not found:
+            self.refuse(f"numbers of entrants from column {first} on", "")
+        return found
+
+    def rounds(self, first: int) -> range:
+        start, end = (self.part(at, at + 2) for at in (first, first + 4))
+        return range(self.whole(start, "a first round"), self.whole(end, "a last round") + 1)
+
+
+def _name(found: Header, line: _Reading) -> None:
+    found.name = line.rest
+
+
+def _rounds(found: Header, line: _Reading) -> None:
+    found.rounds = line.whole(line.rest, "the number of rounds")
+
+
+def _colour(found: Header, line: _Reading) -> None:
+    colours = {"W": WHITE, "B": BLACK}
+    if line.rest.upper() not in colours:
+        line.refuse("W or B", line.rest)
+    found.colour = colours[line.rest.upper()]
+
+
+def _old_colour(found: Header, line: _Reading) -> None:
+    for word in line.rest.split():
+        if word == "rank":
+            found.by_rank = True
+        elif word in ("white1", "black1"):
+            found.colour = WHITE if word == "white1" else BLACK
+        else:
+            line.refuse("white1, black1 or rank", word)
+
+
+def _scores(found: Header, line: _Reading) -> None:
+    text = line.line.text[4:]
+    if _SCORE.sub("", text).strip() or not _SCORE.search(text):
+        line.refuse("letters W D L A P X with points such as 3.0 each", line.rest)
+    for letter, points in _SCORE.findall(text):
+        found.scores[letter] = round(2 * float(points))
+
+
+def _old_score(found: Header, line: _Reading) -> None:
+    found.scores[SCORES[line.line.tag]] = line.points(line.rest)
+
+
+def _type(found: Header, line: _Reading) -> None:
+    found.baku = line.rest.upper().endswith("BAKU")
+
+
+def _byes(found: Header, line: _Reading) -> None:
+    kind = line.part(5, 5).upper()
+    if kind not in ("F", "H", "Z"):
+        line.refuse("a bye F, H or Z in column 5", kind)
+    number = line.whole(line.part(7, 9), "a round in columns 7-9")
+    found.byes |= {(number, entrant): kind for entrant in line.entrants(11)}
+
+
+def _virtual(found: Header, line: _Reading) -> None:
+    points = line.points(line.part(10, 13))
+    first, last = (line.entrant(line.part(at, at + 3)) for at in (23, 28))
+    for number in line.rounds(15):
+        found.virtual |= {(number, entrant): points for entrant in line.known if first <= entrant <= last}
+
+
+def _old_virtual(found: Header, line: _Reading) -> None:
+    number = line.entrant(line.part(5, 8))
+    for count, points in enumerate(line.line.text[8:].split(), 1):
+        found.virtual[count, number] = line.points(points)
+
+
+def _forbidden(found: Header, line: _Reading) -> None:
+    rounds = line.rounds(5)
+    found.forbidden += [(rounds, pair) for pair in combinations(sorted(line.entrants(13)), 2)]
+
+
+def _old_forbidden(found: Header, line: _Reading) -> None:
+    numbers = sorted(line.entrant(word) for word in line.rest.split())
+    found.forbidden += [(range(1, 10_000), pair) for pair in combinations(numbers, 2)]
+
+
+_READERS: dict[str, Callable[[Header, _Reading], None]] = {
+    "012": _name,
+    **dict.fromkeys(("142", "XXR"), _rounds),
+    "152": _colour,
+    "XXC": _old_colour,
+    "162": _scores,
+    **dict.fromkeys(SCORES, _old_score),
+    "192": _type,
+    "240": _byes,
+    "250": _virtual,
+    "XXA": _old_virtual,
+    "260": _forbidden,
+    "XXP": _old_forbidden,
+}
