@@ -67,6 +67,20 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
             sprt = {"elo0": elo0, "elo1": elo0 + 150, "model": dice.choice(MODELS)}
             most = 2 * dice.randint(1, 40)
             return {"games": most, "games_per_pairing": min(games, 2), "sprt": dice.choice([None, sprt])}
+        case "entropy" | "gor-drift" | "probe":
+            own: dict[str, dict[str, object]] = {
+                "entropy": {"model": dice.choice(["gor", "elo", "elo-draw"])},
+                "gor-drift": {"change": dice.choice(["drift", "absolute"])},
+                "probe": {"model": dice.choice(["gor", "elo"]), "from_round": dice.randint(2, 3)},
+            }
+            return {
+                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
+                "games_per_pairing": min(games, 2),
+                "scoring": dice.choice(["games", "match"]),
+                "rerate": dice.random() < 0.8,
+                "strict": dice.random() < 0.3,
+                **own[system],
+            }
         case "dutch" | "swiss":
             return {
                 "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
@@ -83,7 +97,9 @@ def tournament(system: str, seed: int) -> tuple[Format[Any], tuple[Entrant, ...]
     """A format of that system and its field, the same for the same seed."""
     dice = random.Random(seed)
     count = 2 if system == "match" else dice.randint(2, 9)
-    entrants = tuple(Entrant(f"E{number}", new=dice.random() < 0.2) for number in range(count))
+    entrants = tuple(
+        Entrant(f"E{number}", new=dice.random() < 0.2, rating=100.0 * dice.randint(12, 20)) for number in range(count)
+    )
     options = options_model(system).model_validate(settings_of(system, dice, count))
     return make_format(system, options), entrants, dice
 

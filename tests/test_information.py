@@ -1,0 +1,209 @@
+"""Entropy, expected change and probing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log2
+
+import pytest
+from pydantic import ValidationError
+
+from enginetour.field import BLACK, WHITE, Field, Kind, Member, Turn, Unpairable
+from enginetour.formats.information import (
+    UNIT,
+    Drift,
+    DriftOptions,
+    Entropy,
+    EntropyOptions,
+    Information,
+    Probe,
+    ProbeOptions,
+    entropy,
+)
+from enginetour.ratings.gor import con
+
+SIX = {"A": 509.0, "B": 902.0, "C": 464.0, "D": 800.0, "E": 340.0, "F": 646.0}  # Vuorinen 2010, table 2.2
+THESIS = Entropy(EntropyOptions(model="gor", integer_steps=True))
+
+
+def field(ratings: dict[str, float], *rounds: str, families: str = "", rounds_in_all: int = 5) -> Field:
+    """`rounds` name winners and losers, "AB CD": A beat B with White."""
+    names = list(ratings)
+    members = tuple(
+        Member(name, ratings[name], family="kin" if name in families else "") for name in names
+    )  # fmt: skip
+    history = []
+    for games in rounds:
+        row = [Turn() for _ in names]
+        for one, other in (map(names.index, pair) for pair in games.split()):
+            row[one] = Turn(Kind.PLAYED, other, WHITE, 2, games=1)
+            row[other] = Turn(Kind.PLAYED, one, BLACK, 0, games=1)
+        history.append(tuple(row))
+    return Field(members, tuple(history), tuple(range(len(names))), rounds_in_all)
+
+
+def met(system: Information, before: Field) -> str:
+    names = [member.name for member in before.members]
+    boards = system.pair(before).boards
+    return " ".join(sorted("".join(sorted(names[place] for place in board.pair)) for board in boards))
+
+
+def all_rounds(names: str) -> Iterator[list[str]]:
+    if not names:
+        yield []
+    for other in names[1:]:
+        for rest in all_rounds(names[1:].replace(other, "")):
+            yield [names[0] + other, *rest]
+
+
+def bits(pairs: list[str]) -> float:
+    return sum(entropy(THESIS.results(SIX[pair[0]], SIX[pair[1]])) for pair in pairs)
+
+
+def heaviest(system: Information, before: Field, forbidden: str) -> str:
+    """By looking at every round there is."""
+    worth, _ = system.worth(before, system.ratings(before))
+    names = "".join(member.name for member in before.members)
+    free = [pairs for pairs in all_rounds(names) if not set(forbidden.split()) & set(pairs)]
+    return " ".join(max(free, key=lambda pairs: sum(worth(*map(names.index, pair)) for pair in pairs)))
+
+
+def test_the_six_of_the_thesis() -> None:
+    """A-F, B-D, C-E tell 2.7625 bits together, the next best round A-E, B-D, C-F 2.64196."""
+    best, second, *_ = sorted(all_rounds("ABCDEF"), key=bits, reverse=True)
+    assert (best, second) == (["AF", "BD", "CE"], ["AE", "BD", "CF"])
+    assert bits(best) == pytest.approx(2.7625, abs=5e-5)
+    assert bits(second) == pytest.approx(2.64196, abs=5e-6)
+    assert met(THESIS, field(SIX)) == "AF BD CE"
+
+
+def test_the_slip_of_the_thesis() -> None:
+    """B against F is printed .79604: worked out with the width of E, 188 points instead of F's 173."""
+    low, high = THESIS.results(SIX["B"], SIX["F"])
+    assert (high, low) == pytest.approx((0.81454, 0.18546), abs=6e-6)
+    assert 1 / (2.718281828459045 ** (-(SIX["B"] - SIX["F"]) / 188) + 1) == pytest.approx(0.79604, abs=6e-6)
+
+
+def test_continuous_width_is_the_rule() -> None:
+    """Only the printed tables take the width in whole points."""
+    rule = Entropy(EntropyOptions(model="gor"))
+    assert rule.results(509, 902)[0] != pytest.approx(0.10126, abs=6e-6)
+    assert rule.pair(field(SIX)).guarantee == "maximum weight, certified"
+
+
+def test_each_round_from_fresh_ratings() -> None:
+    """After an upset the ratings have moved, and another round tells most; without that the old ratings decide."""
+    ratings = {"A": 1900.0, "B": 1800.0, "C": 1700.0, "D": 1600.0}
+    before = field(ratings, "DA CB")
+    assert met(Entropy(EntropyOptions(rerate=False)), before) == "AB CD"
+    moved = Entropy(EntropyOptions()).ratings(before)
+    assert moved[0] < 1_900_000 and moved[3] > 1_600_000
+    for system in (Entropy(EntropyOptions()), Entropy(EntropyOptions(model="gor"))):
+        assert met(system, before) == heaviest(system, before, forbidden="AD BC")
+
+
+def test_draws_are_a_third_result() -> None:
+    """Equals who draw 45 % tell more than a coin; with no draws the models agree."""
+    drawing = Entropy(EntropyOptions(model="elo-draw"))
+    chances = drawing.results(1500, 1500)
+    assert chances == pytest.approx((0.275, 0.45, 0.275))
+    assert entropy(chances) == pytest.approx(-2 * 0.275 * log2(0.275) - 0.45 * log2(0.45))
+    assert entropy(Entropy(EntropyOptions(model="elo-draw", draw_rate=0.0)).results(1500, 1600)) == pytest.approx(
+        entropy(Entropy(EntropyOptions()).results(1600, 1500))
+    )
+
+
+def test_drift_pairs_for_points_injected() -> None:
+    """700 against 454 injects 1.378774 points, more than against an equal; nothing drifts with eps 0."""
+    drift = Drift(DriftOptions())
+    there = field({"A": 700.0, "B": 454.0, "C": 700.0})
+    worth, most = drift.worth(there, drift.ratings(there))
+    assert worth(0, 1) / UNIT == pytest.approx(1.378774, abs=1e-6)
+    assert worth(1, 0) == worth(0, 1) > worth(0, 2)
+    assert worth(0, 1) < most
+    with pytest.raises(ValidationError, match="nothing drifts"):
+        DriftOptions(eps=0.0)
+
+
+def test_absolute_change_pairs_equals() -> None:
+    """Between equals half of both cons moves; adjacent ratings meet."""
+    system = Drift(DriftOptions(change="absolute", eps=0.0))
+    there = field({"A": 2000.0, "B": 1500.0, "C": 2000.0, "D": 1500.0})
+    worth, most = system.worth(there, system.ratings(there))
+    assert worth(0, 2) / UNIT == pytest.approx(con(2000))
+    assert met(system, there) == "AC BD"
+    assert most >= worth(1, 3)
+
+
+def test_probing_aims_above_the_strongest_beaten() -> None:
+    """From round 3 winners go 250 points above whom they beat, losers below; before it the nearest meet."""
+    ratings = {name: 2000.0 - 100 * place for place, name in enumerate("ABCDEFGH")}
+    fixed = Probe(ProbeOptions(rerate=False))
+    assert met(fixed, field(ratings)) == "AB CD EF GH"
+    before = field(ratings, "AB CD EF GH", "AC BD EG FH")
+    worth, most = fixed.worth(before, fixed.ratings(before))
+    # E beat F (1500) and G (1400) and aims at 1750; D lost to C (1800) and B (1900) and aims at 1550.
+    assert worth(4, 3) == -(abs(1_700_000 - 1_750_000) + abs(1_600_000 - 1_550_000)) < most == 0
+    best = heaviest(fixed, before, forbidden="AB CD EF GH AC BD EG FH")
+    assert met(fixed, before) == best == "AE BC DH FG"  # F and G, B and C are level and near
+    early = Probe(ProbeOptions(rerate=False, from_round=4))
+    assert early.worth(before, early.ratings(before))[0](4, 3) == -200_000
+
+
+def test_families_and_rematches() -> None:
+    """One unit keeps a family apart among equals; a bar keeps it apart at any price; strict stops at a rematch."""
+    level = dict.fromkeys("ABCD", 1500.0)
+    assert met(Entropy(EntropyOptions()), field(level, families="AB")) in {"AC BD", "AD BC"}
+    apart = {"A": 1900.0, "B": 1890.0, "C": 1500.0, "D": 1490.0}
+    assert met(Entropy(EntropyOptions()), field(apart, families="AB")) == "AB CD"
+    assert "AB" not in met(Entropy(EntropyOptions(forbid_family=True)), field(apart, families="AB"))
+    before = field({"A": 1500.0, "B": 1500.0}, "AB")
+    assert "rematch of round 1" in Entropy(EntropyOptions()).pair(before).remarks[0]
+    with pytest.raises(Unpairable, match="strict = false"):
+        Entropy(EntropyOptions(strict=True)).pair(before)
+
+
+def test_reasons_add_up_to_the_weight() -> None:
+    """What is told of a pair is what the round was made of, and no more than the most there is."""
+    there = field(SIX, families="AF")
+    for system in (THESIS, Drift(DriftOptions()), Drift(DriftOptions(change="absolute")), Probe(ProbeOptions())):
+        weighed = system.weighed(there)
+        for row, one in enumerate(weighed.members):
+            for column, other in enumerate(weighed.members):
+                if row != column:
+                    reasons = system.explain(there, one, other)
+                    assert sum(reason.worth for reason in reasons) == weighed.weights[row, column]
+                    assert all(reason.worth <= reason.most for reason in reasons)
+
+
+def test_the_table_is_by_rating_and_the_last_of_it_rests() -> None:
+    """Of an odd field the lowest rated without a bye; the ratings shown are those after the games."""
+    three = {"A": 1700.0, "B": 1600.0, "C": 1500.0}
+    system = Entropy(EntropyOptions(rounds=3))
+    assert system.pair(field(three)).byes == (2,)
+    table = system.table(field(three, "BA"), (0, 1, 2))
+    assert [line.name for line in table] == ["B", "A", "C"]
+    assert dict(table[0].tiebreaks)["RATING"] > 1600
+
+
+@pytest.mark.parametrize(
+    ("system", "ratings", "words"),
+    [
+        (Entropy(EntropyOptions(rounds=1)), (1500.0, None), "no rating of E1"),
+        (Entropy(EntropyOptions(rounds=1, model="gor")), (None, None), "no rating of E0, E1"),
+        (Drift(DriftOptions(rounds=1)), (1500.0, 99.0), "E1 below 100"),
+        (Probe(ProbeOptions(rounds=2)), (1500.0, 1500.0), "at most 1"),
+    ],
+)
+def test_fields_that_cannot_be(system: Information, ratings: tuple[float | None, ...], words: str) -> None:
+    """The refusal names the entrant and the key, or how many rounds there can be."""
+    with pytest.raises(ValueError, match=words):
+        system.check(tuple(Member(f"E{number}", rating) for number, rating in enumerate(ratings)))
+
+
+def test_a_field_without_any_rating() -> None:
+    """Elo starts everybody alike and nothing is said about averages."""
+    members = tuple(Member(name) for name in "ABCD")
+    system = Entropy(EntropyOptions(rounds=3))
+    system.check(members)
+    assert system.pair(Field(members, (), (0, 1, 2, 3), 3)).remarks == ()
