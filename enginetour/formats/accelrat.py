@@ -9,7 +9,7 @@ from pydantic import Field as Setting
 
 from enginetour import placement
 from enginetour.field import Dice, Field, Member, Paired
-from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
+from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
 from enginetour.historic.accelrat import Undesirability, from_the_top
 from enginetour.historic.byes import gopair_bye, lowest
 from enginetour.historic.colours import seated
@@ -59,14 +59,14 @@ class AccelRat(PairingSystem):
 
     def pair(self, field: Field) -> Paired:
         """From the top; where that ends in a dead end, the whole round by the same sum."""
-        options, bars = self.options, Bars(self.options.strict, self.options.forbid_family)
+        bars = Bars(self.options.strict, self.options.forbid_family)
         ratings = current_ratings(field)
         order = in_order(ratings, field.present)
         byes: tuple[int, ...] = ()
         if len(order) % 2:
             byes = (self._bye(field, order, ratings),)
             order.remove(byes[0])
-        undesirability = Undesirability(field, ratings, options.family, options.origin, options.mismatch)
+        undesirability = self._undesirability(field, ratings)
         pairs, remarks = from_the_top(order, undesirability, bars), remarks_on_unrated(field)
         guarantee = "by rule"
         if pairs is None:
@@ -74,6 +74,11 @@ class AccelRat(PairingSystem):
             guarantee = f"fallback: dead end from the top, least sum instead; {CERTIFIED}"
             remarks = (*remarks, "dead end from the top: the whole round has the least sum of undesirability", *broken)
         return Paired(seated(field, pairs, "accelrat"), byes, guarantee, remarks)
+
+    def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
+        """Undesirability counts against a pair."""
+        terms = self._undesirability(field, current_ratings(field)).terms(one, other)
+        return tuple(Reason(name, -value, 0, "AGA AccelRat") for name, value in terms)
 
     def terms(self, field: Field) -> placement.Terms:
         """Ratings after all games so far."""
@@ -84,6 +89,9 @@ class AccelRat(PairingSystem):
         """All of them; a strict tournament may end before."""
         boards = len(field.present) // 2 * rounds_left
         return 0 if self.options.strict else boards, boards
+
+    def _undesirability(self, field: Field, ratings: tuple[int, ...]) -> Undesirability:
+        return Undesirability(field, ratings, self.options.family, self.options.origin, self.options.mismatch)
 
     def _bye(self, field: Field, order: list[int], ratings: tuple[int, ...]) -> int:
         if self.options.bye == "thesis":

@@ -76,12 +76,18 @@ def _matched(weights: list[list[int]], kin: list[list[int]], again: list[list[in
         return relaxed_matching(lowered, again)
 
 
+def rematch(field: Field, one: int, other: int) -> str:
+    """Who meets again, and when they last did."""
+    names = f"{field.members[one].name} - {field.members[other].name}"
+    return f"{names} is a rematch of round {field.meetings[one][other]}"
+
+
 def broken(field: Field, one: int, other: int, bars: Bars) -> tuple[str, ...]:
     """A sentence for each bar this pair breaks."""
-    names = f"{field.members[one].name} - {field.members[other].name}"
     remarks = []
     if field.met(one, other):
-        remarks.append(f"{names} is a rematch of round {field.meetings[one][other]}: none without it")
+        remarks.append(f"{rematch(field, one, other)}: none without it")
     if bars.forbid_family and same_family(field, one, other):
+        names = f"{field.members[one].name} - {field.members[other].name}"
         remarks.append(f"{names} are of one family: none without it")
     return tuple(remarks)

@@ -1,0 +1,159 @@
+"""gopair, a pairing program of the American Go Association: wins and ratings weighed, rematches dear but possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field as Setting
+from pydantic import field_validator
+
+from enginetour.field import Board, Dice, Field, Member, Paired
+from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
+from enginetour.historic.byes import gopair_bye
+from enginetour.historic.colours import seated, whites
+from enginetour.historic.current import current_ratings, entry_ratings, in_order, refuse_unrated, remarks_on_unrated
+from enginetour.historic.exact import rematch
+from enginetour.historic.gopair import Early, Scores, adjustments, best_pairs
+from enginetour.schedules import berger
+
+
+class GopairOptions(RoundsOptions):
+    """Settings of gopair, named as its directives."""
+
+    handicaps: Literal["max", "min"] = Setting(
+        default="max", description="max: ratings and families count; min: wins alone (gopair manual 2005: max)"
+    )
+    early: Early = Setting(
+        default="adjusted",
+        description="adjusted: best opponents are spared for later, but for the last two rounds; literal: N is 2 less, "
+        "as printed in the manual; off: NOEARLY",
+    )
+    rerate: bool = Setting(
+        default=True, description="whether games so far move the ratings, with max only; false: NORATS (gopair manual)"
+    )
+    method: Literal["ask", "best", "round_robin"] = Setting(
+        default="ask",
+        description="ask: refuse fields with fewer opponents than 1.5 a round; best: pair them all the same; "
+        "round_robin: Berger tables instead (gopair manual: PAIR BEST, PAIR ROUND_ROBIN)",
+    )
+    window: int | None = Setting(
+        default=None,
+        ge=2,
+        description="only so many of the top of the rating order at once, even; none: the whole field",
+    )
+    bye: tuple[str, ...] = Setting(default=(), description="names marked BYE: asked first to rest in an odd field")
+    drop: dict[str, tuple[int, ...]] = Setting(
+        default={}, description="names marked DROP and the rounds they miss; an empty list: all rounds"
+    )
+
+    @field_validator("bye", mode="before")
+    @classmethod
+    def _names(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("drop", mode="before")
+    @classmethod
+    def _rounds(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return {name: tuple(rounds) if isinstance(rounds, list) else rounds for name, rounds in value.items()}
+
+    @field_validator("window")
+    @classmethod
+    def _pairs_up(cls, window: int | None) -> int | None:
+        if window is not None and window % 2:
+            raise ValueError(f"window {window} is odd: an even number can be paired")
+        return window
+
+
+class Gopair(PairingSystem):
+    """Rounds of the greatest sum of gopair's scores."""
+
+    options: GopairOptions
+
+    def __init__(self, options: GopairOptions) -> None:
+        super().__init__(options)
+        self.late_entry = options.method != "round_robin"  # the tables are for a fixed number of seats
+
+    def check(self, members: tuple[Member, ...]) -> None:
+        """ValueError for a missing rating, an unknown name, a round without a pair, a field too small."""
+        options, known = self.options, {member.name for member in members}
+        refuse_unrated(members)
+        for key, names in (("bye", options.bye), ("drop", tuple(options.drop))):
+            for name in names:
+                if name not in known:
+                    raise ValueError(f"{key} names {name!r}, which is no entrant")
+        opponents = len(members) + len(members) % 2 - 1
+        if options.method == "ask" and 2 * opponents < 3 * options.rounds:
+            raise ValueError(
+                f"{len(members)} entrants have {opponents} opponents, fewer than 1.5 a round for {options.rounds}: "
+                'a round robin suits them better; set method = "round_robin", or "best" to pair them all the same'
+            )
+        if options.method == "round_robin":
+            super().check(members)
+        for number in range(1, options.rounds + 1):
+            if len(self._there(members, range(len(members)), number)) < 2:
+                raise ValueError(f"drop leaves fewer than two entrants in round {number}")
+
+    def pair(self, field: Field) -> Paired:
+        """The next round; nothing is forbidden, rematches are told."""
+        there = self._there(field.members, field.present, field.number)
+        if len(there) < 2:
+            return Paired(())
+        if self.options.method == "round_robin":
+            return self._by_table(field, there)
+        scores = self._scores(field)
+        order, byes = in_order(scores.ratings, there), self._byes(field, there, scores.ratings)
+        order = [member for member in order if member not in byes]
+        pairs, guarantee = best_pairs(scores, order, self.options.early, self.options.window)
+        again = (rematch(field, *pair) for pair in pairs if field.met(*pair))
+        return Paired(seated(field, pairs, "gopair", whites), byes, guarantee, (*remarks_on_unrated(field), *again))
+
+    def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
+        """The manual's terms, none of which is above 0, and what keeps the pair for later."""
+        there = self._there(field.members, field.present, field.number)
+        if self.options.method == "round_robin" or not {one, other} <= set(there):
+            return ()
+        scores = self._scores(field)
+        byes = self._byes(field, there, scores.ratings)
+        rest = [member for member in in_order(scores.ratings, there) if member not in byes]
+        early = adjustments(scores, rest, self.options.early).get((min(one, other), max(one, other)), 0)
+        terms = (*scores.terms(one, other), ("kept for later", early))
+        return tuple(Reason(name, worth, 0, "gopair manual 2005") for name, worth in terms)
+
+    def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
+        """Without those who drop out; tables have fewer boards where somebody has left."""
+        boards = 0
+        for number in range(field.number + 1, field.number + 1 + rounds_left):
+            there = len(self._there(field.members, field.present, number))
+            if there < 2:
+                break
+            boards += there // 2
+        tables = self.options.method == "round_robin"
+        absent = self.options.drop or len(field.present) < len(field.members)
+        return 0 if tables and absent else boards, boards
+
+    def _scores(self, field: Field) -> Scores:
+        odds = self.options.handicaps == "max"
+        ratings = current_ratings(field) if odds and self.options.rerate else entry_ratings(field)
+        return Scores(field, ratings, odds)
+
+    def _there(self, members: Sequence[Member], present: Sequence[int], number: int) -> list[int]:
+        missing = {name for name, rounds in self.options.drop.items() if number in rounds or not rounds}
+        return [place for place in present if members[place].name not in missing]
+
+    def _byes(self, field: Field, there: Sequence[int], ratings: Sequence[int]) -> tuple[int, ...]:
+        if len(there) % 2 == 0:
+            return ()
+        marked = [place for place in there if field.members[place].name in self.options.bye]
+        return (gopair_bye(field, there, ratings, Dice(field.seed, "gopair", field.number, "bye"), marked),)
+
+    def _by_table(self, field: Field, there: Sequence[int]) -> Paired:
+        """The Berger round of this number, colours reversed in every other cycle; whose opponent is missing rests."""
+        tables = berger(len(field.members))
+        cycle, number = divmod(field.number - 1, len(tables))
+        seats = [pair if cycle % 2 == 0 else pair[::-1] for pair in tables[number]]
+        boards = tuple(Board(*pair) for pair in seats if set(pair) <= set(there))
+        busy = {place for board in boards for place in board.pair}
+        return Paired(boards, tuple(place for place in there if place not in busy), "by rule: Berger tables")
