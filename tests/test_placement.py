@@ -152,6 +152,18 @@ def test_a_forfeit_is_a_meeting_for_gotha_only() -> None:
     assert one(field, "WON") == (1, 0, 1, 1)
 
 
+def test_boards_that_have_no_result_yet() -> None:
+    """In the running round they are no games, no meetings and no draws: the table waits for them."""
+    before = played("A1B C1D", rated=(2000, 1900, 2100, 1800))
+    row = list(played("A1C B1D").history[0])
+    row[1], row[3] = Turn(PLAYED, 3, WHITE), Turn(PLAYED, 1, BLACK)
+    field = Field(before.members, (*before.history, tuple(row)), before.present, 2)
+    expected = {"SOSW": 2, "BPG": 1, "TPR": 2100 - 800, "WIN": 0}  # of D
+    assert {code: one(field, code)[3] for code in expected} == expected
+    assert one(field, "DE") == (0, 0, 0, 0) and one(field, "BPG") == (0, 1, 1, 1)
+    assert one(field, "CPS") == (2 * 2 + 2, 0, 4, 0)
+
+
 def test_what_fide_cuts() -> None:
     """Rounds left unplayed by choice go first, however much they stand for; a median takes off the highest too."""
     fide = Terms(unplayed="fide")

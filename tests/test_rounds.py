@@ -225,6 +225,7 @@ def test_what_cannot_order_a_table_is_refused() -> None:
     for wrong, told in (
         (["BH-C"], "did you mean 'BH-C1'"),
         (["Q"], "known: PTS, NBW"),
+        ("BH", "a list of codes"),
         (["PTS", "PTS"], "twice"),
         (["PTS", "SOSW", "SOSOSW", "CUSSW", "DE", "SB", "BH"], "at most 6"),
     ):
@@ -244,3 +245,6 @@ def test_aims_that_cancel_are_told_before_the_first_round() -> None:
     assert notes[0].text == "placement mixes codes over wins (NBW) with codes over McMahon scores (SOSM)"
     assert "DC and SDC" in notes[1].text and "splits by SOSM" in notes[2].text
     assert rounds(Even).system.warnings() == ()
+    assert rounds(placement=["SB"]).system.warnings() == (
+        "placement begins with SB, a tie-break: points come first if PTS or NBW does",
+    )

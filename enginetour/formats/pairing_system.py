@@ -66,6 +66,8 @@ class RoundsOptions(BaseModel):
     @field_validator("placement", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
+        if isinstance(value, str):
+            raise ValueError(f"a list of codes is wanted, as [{value!r}]")
         return tuple(value) if isinstance(value, list) else value
 
     @field_validator("placement")

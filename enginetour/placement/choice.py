@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from enginetour.placement.codes import CODES, EVENED
 
 MOST = 6  # Gotha's number of placement criteria
+FIRST = ("PTS", "NBW", "MMS", "STS", "CPS", "CAT", "RANK", "RATING")  # what a table can be about; the rest break ties
 
 
 def checked(codes: Sequence[str]) -> tuple[str, ...]:
@@ -28,6 +29,8 @@ def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...
     """A sentence for each pair of aims that cancel; `evens_sos`: the pairing gives everybody a like SOS."""
     by_basis = {basis: [code for code in codes if CODES[code].basis == basis] for basis in ("wins", "mms")}
     found = []
+    if codes and codes[0] not in FIRST:
+        found.append(f"placement begins with {codes[0]}, a tie-break: points come first if PTS or NBW does")
     if by_basis["wins"] and by_basis["mms"]:
         wins, mms = ", ".join(by_basis["wins"]), ", ".join(by_basis["mms"])
         found.append(f"placement mixes codes over wins ({wins}) with codes over McMahon scores ({mms})")

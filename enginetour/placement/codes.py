@@ -97,10 +97,10 @@ def _cuss(account: Account | None) -> Criterion:
 
 
 def _cup(ledger: Ledger) -> list[int]:
+    """Everybody's is doubled when a round begins, so who is still playing stays ahead of whom it has beaten."""
     found = [0] * len(ledger.turns)
-    for member, turns in enumerate(ledger.turns):
-        for turn in turns:
-            found[member] = 2 * found[member] + turn.points
+    for row in ledger.field.history:
+        found = [2 * before + turn.points for before, turn in zip(found, row, strict=True)]
     return found
 
 
@@ -112,7 +112,7 @@ def _opponents_buchholz(ledger: Ledger) -> list[int]:
 
 def _blacks(ledger: Ledger) -> list[int]:
     """Colours change from game to game of a match, so the rest of dividing by two has the colour of the first."""
-    return [sum((turn.games - turn.colour) // 2 for turn in turns if turn.met) for turns in ledger.turns]
+    return [sum((max(turn.games, 1) - turn.colour) // 2 for turn in turns if turn.met) for turns in ledger.turns]
 
 
 def _categories(ledger: Ledger) -> list[int]:

@@ -24,8 +24,11 @@ class Ledger:
 
     @cached_property
     def turns(self) -> tuple[tuple[Turn, ...], ...]:
-        """What each member did, round by round."""
-        return tuple(map(self.field.turns, range(len(self.field.members))))
+        """What each member did, round by round, but for boards that have no result yet."""
+        return tuple(
+            tuple(row[member] for row in self.field.history if not _open(row, row[member]))
+            for member in range(len(self.field.members))
+        )
 
     @property
     def main(self) -> Account:
@@ -102,3 +105,10 @@ class Ledger:
 
     def _mcmahon(self, *, absence: bool, whole: bool) -> tuple[tuple[int, ...], ...]:
         return mcmahon_points(self.field, self._start_wins, absence=absence, whole=whole)
+
+
+def _open(row: Sequence[Turn], turn: Turn) -> bool:
+    """Paired and not begun: the running round has such boards, and a finished one shares out points."""
+    if not turn.met or turn.opponent is None:
+        return False
+    return not (turn.games or turn.points or row[turn.opponent].points)
