@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from enginetour.dutch.bracket import Bracket
-from enginetour.dutch.bye import Bye, placed
+from enginetour.dutch.bracket import by_brackets
+from enginetour.dutch.bye import placed
 from enginetour.dutch.colours import colour_of_first
 from enginetour.dutch.legal import Law
 from enginetour.dutch.preparation import Card, cards, entered
 from enginetour.field import WHITE, Board, Field, Paired
-from enginetour.matching.faces import Face
 
 __all__ = ["pair_dutch"]
 
@@ -46,7 +45,7 @@ def pair_dutch(
     law = Law(field, there, forbid_family=forbid_family)
     face, legal = law.face(strict=strict)
     face, bye = placed(face, there)
-    pairs, mates = _by_brackets(face, there, bye)
+    pairs, mates = by_brackets(face, there, bye)
     rests = [(mates[-1], len(there))] if bye else []
     seats = _colours(field, initial_colour)
     boards = tuple(Board(*seats(there[one], there[other])) for one, other in sorted(pairs))
@@ -56,33 +55,6 @@ def pair_dutch(
     )
     remarks = law.remarks(sorted(pairs) + rests) + ((EVEN,) if colour_blind else ())
     return Paired(boards, byes, guarantee, remarks)
-
-
-def _by_brackets(face: Face, there: list[Card], bye: Bye | None) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
-    """All pairs as places among the cards, higher first, and the mates of everybody."""
-    pairs: list[tuple[int, int]] = []
-    mates, left, moved = list(face.mates), list(range(len(face.mates))), 0
-    while len(rest := [vertex for vertex in left if vertex < len(there)]) > moved:
-        inside = moved + _same(there, rest[moved:])
-        following = inside + _same(there, rest[inside:])
-        part = face.part(left, tuple(mates))
-        found, local = Bracket(part, [there[vertex] for vertex in rest], moved, inside, following, bye).paired()
-        for vertex, mate in zip(left, local, strict=True):
-            mates[vertex] = left[mate]
-        pairs += [(left[one], left[other]) for one, other in found]
-        taken = {vertex for pair in found for vertex in pair}
-        if bye and following > inside:
-            here = bye.score >= there[rest[inside]].score
-            low = range(following, len(rest))
-            bye = Bye(bye.score, here and all(local[v] not in low for v in range(following) if v not in taken))
-        moved = inside - len(taken)
-        left = [vertex for number, vertex in enumerate(left) if number not in taken]
-    return pairs, tuple(mates)
-
-
-def _same(there: list[Card], vertices: list[int]) -> int:
-    """How many of them from the first on have one score."""
-    return sum(there[vertex].score == there[vertices[0]].score for vertex in vertices)
 
 
 def _colours(field: Field, initial: int) -> Callable[[Card, Card], tuple[int, int]]:

@@ -20,6 +20,36 @@ from enginetour.matching.faces import Face
 EXPONENTS = 16  # binary digits in one weight: a field of 5000 leaves them room in a machine word
 
 
+def by_brackets(face: Face, there: Sequence[Card], bye: Bye | None) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
+    """A whole round from the top: pairs as places among the cards in order, higher first, and everybody's mates.
+
+    The face is of all legal rounds, over the cards and, in an odd field, the bye as the last vertex.
+    """
+    pairs: list[tuple[int, int]] = []
+    mates, left, moved = list(face.mates), list(range(len(face.mates))), 0
+    while len(rest := [vertex for vertex in left if vertex < len(there)]) > moved:
+        inside = moved + _same(there, rest[moved:])
+        following = inside + _same(there, rest[inside:])
+        part = face.part(left, tuple(mates))
+        found, local = Bracket(part, [there[vertex] for vertex in rest], moved, inside, following, bye).paired()
+        for vertex, mate in zip(left, local, strict=True):
+            mates[vertex] = left[mate]
+        pairs += [(left[one], left[other]) for one, other in found]
+        taken = {vertex for pair in found for vertex in pair}
+        if bye and following > inside:
+            here = bye.score >= there[rest[inside]].score
+            low = range(following, len(rest))
+            bye = Bye(bye.score, here and all(local[v] not in low for v in range(following) if v not in taken))
+        moved = inside - len(taken)
+        left = [vertex for number, vertex in enumerate(left) if number not in taken]
+    return pairs, tuple(mates)
+
+
+def _same(there: Sequence[Card], vertices: list[int]) -> int:
+    """How many of them from the first on have one score."""
+    return sum(there[vertex].score == there[vertices[0]].score for vertex in vertices)
+
+
 @dataclass(frozen=True, slots=True)
 class Bracket:
     """In order: moved down up to `moved`, residents of one score up to `inside`, the next score up to `following`.

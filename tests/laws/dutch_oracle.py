@@ -22,10 +22,10 @@ class Illegal(Exception):
 
 def oracle(field: Field, accelerated: int = 0) -> tuple[set[frozenset[int]], tuple[int, ...]]:
     """Pairs and byes as places; Illegal without a legal round."""
-    return _Round(field, cards(field, accelerated)).paired()
+    return Round(field, cards(field, accelerated)).paired()
 
 
-class _Round:
+class Round:
     def __init__(self, field: Field, there: Sequence[Card]) -> None:
         self.field, self.there = field, there
         self.base = len(there) + 1

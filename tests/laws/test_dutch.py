@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.dutch import BREACH, CERTIFIED, pair_dutch
-from enginetour.dutch.preparation import cards
-from enginetour.field import Field, Paired, Unpairable
-from tests.laws.dutch_oracle import Illegal, oracle
-from tests.roundplay import after, entered
+from enginetour.dutch.bracket import by_brackets
+from enginetour.dutch.bye import Bye, placed
+from enginetour.dutch.colours import Colours
+from enginetour.dutch.legal import Law
+from enginetour.dutch.preparation import Card, Float, cards
+from enginetour.field import BLACK, WHITE, Board, Field, Paired, Unpairable
+from enginetour.matching.faces import Face
+from tests.laws.dutch_oracle import Illegal, Round, oracle
+from tests.roundplay import after, entered, unmet
 
 SEEDS = st.integers(0, 10**9)
 
@@ -22,12 +28,13 @@ def course(seed: int, most: int, rounds: int) -> Iterator[tuple[Field, int, Pair
     """A tournament's fields, how many rounds are accelerated, and what was paired."""
     dice = random.Random(seed)
     field = entered(dice.randint(2, most), dice.randint(1, rounds))
-    trouble, accelerated = dice.choice([0, 0, 0.05, 0.2]), dice.choice([0, 0, (field.rounds + 1) // 2])
+    trouble, draws = dice.choice([0, 0, 0.05, 0.2]), dice.choice([0.4, 0.9, 1])
+    accelerated = dice.choice([0, 0, (field.rounds + 1) // 2])
     for _ in range(field.rounds):
         if len(field.present) > 1:
             paired = pair_dutch(field, accelerated=accelerated)
             yield field, accelerated, paired
-            field = after(field, paired, dice, trouble)
+            field = after(field, paired, dice, trouble, draws)
 
 
 def agree(seed: int, most: int, rounds: int) -> None:
@@ -92,3 +99,69 @@ def test_the_law_is_broken_as_little_as_can_be(seed: int) -> None:
             best = min(cost(field, *way) for way in every_round(list(field.present)))
             assert mine == best
             assert any(best) == paired.guarantee.startswith(BREACH)
+
+
+def any_cards(dice: random.Random) -> tuple[Field, list[Card]]:
+    """Colours, floats and scores that no tournament need have brought together, and random meetings."""
+    count, scores = dice.randint(2, 11), dice.choice([1, 2, 3])
+    coloured, floated = dice.random() < 0.6, dice.random() < 0.6
+    field = entered(count, 9)
+    for _ in range(dice.randint(0, count - 2)):
+        order = dice.sample(range(count), count - count % 2)
+        pairs = [Board(*order[i : i + 2]) for i in range(0, len(order), 2)]
+        field = after(field, Paired(tuple(pairs), tuple(set(range(count)) - set(order))), dice)
+    drawn = [
+        Card(
+            place,
+            2 * dice.randrange(scores),
+            Colours.of([dice.choice([WHITE, BLACK]) for _ in range(dice.randint(0, 5) * coloured)]),
+            (dice.choice(list(Float)), dice.choice(list(Float))) if floated else (Float.NONE, Float.NONE),
+            barred=dice.random() < 0.3,
+            played=dice.randint(3, 5),
+            top=dice.random() < 0.7,
+        )
+        for place in range(count)
+    ]
+    return field, sorted(drawn, key=lambda card: card.order)
+
+
+def agree_on_cards(seed: int) -> None:
+    """Pairs and bye of one round are the oracle's, or both find no legal one."""
+    field, there = any_cards(random.Random(seed))
+    face, legal = Law(field, there, forbid_family=False).face(strict=False)
+    try:
+        expected = Round(field, there).paired()
+    except Illegal:
+        assert not legal
+    else:
+        pairs, mates = by_brackets(*placed_with(face, there))
+        byes = (there[mates[-1]].place,) if len(there) % 2 else ()
+        assert ({frozenset((there[i].place, there[j].place)) for i, j in pairs}, byes) == expected
+
+
+def placed_with(face: Face, there: list[Card]) -> tuple[Face, list[Card], Bye | None]:
+    """What the brackets are told."""
+    narrowed, bye = placed(face, there)
+    return narrowed, there, bye
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_exchanges_as_the_plain_reading(seed: int) -> None:
+    """One bracket without colours or floats in which few pairs are left: upper and lower half must mix."""
+    dice = random.Random(seed)
+    count = dice.choice([8, 10, 12])
+    every = list(combinations(range(count), 2))
+    field = unmet(count, dice.sample(every, dice.randint(count, 2 * count)))
+    there = [Card(place, 0, Colours(), (Float.NONE, Float.NONE), False, 0, False) for place in range(count)]
+    face, legal = Law(field, there, forbid_family=False).face(strict=False)
+    if legal:
+        pairs, _ = by_brackets(*placed_with(face, there))
+        assert {frozenset(pair) for pair in pairs} == Round(field, there).paired()[0]
+
+
+@settings(max_examples=300, deadline=None)
+@given(SEEDS)
+def test_any_cards_as_the_plain_reading(seed: int) -> None:
+    """Every criterion and every exchange comes up, also those that real tournaments hardly ever reach."""
+    agree_on_cards(seed)

@@ -1,0 +1,138 @@
+"""The Dutch system as a format, and what it does when no legal round is left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from enginetour.dutch import BREACH, EVEN, pair_dutch
+from enginetour.field import BLACK, WHITE, Board, Field, Kind, Turn, Unpairable
+from enginetour.formats.base import make_format, options_model
+from enginetour.model import Entrant, GameFinished, Outcome
+from tests.roundplay import entered, unmet
+
+FOUR = tuple(map(Entrant, "ABCD"))
+
+
+def whites(seed: int = 1, **settings: Any) -> list[tuple[str, str]]:
+    """White and Black of the first round's games."""
+    format_ = make_format("dutch", options_model("dutch")(rounds=3, **settings), seed)
+    return [(game.white, game.black) for game in format_.offers(format_.start(FOUR))]
+
+
+def test_the_initial_colour() -> None:
+    """Chosen, or drawn by lot from the seed and then the same on every machine."""
+    assert whites(initial_colour="white") == [("A", "C"), ("D", "B")]
+    assert whites(initial_colour="black") == [("C", "A"), ("B", "D")]
+    lots = [whites(seed)[0][0] for seed in range(1, 9)]
+    assert lots == [whites(seed)[0][0] for seed in range(1, 9)]
+    assert set(lots) == {"A", "C"}
+
+
+def test_swiss_is_dutch() -> None:
+    """Two names of one system."""
+    swiss, dutch = (make_format(name, options_model(name)(rounds=3)) for name in ("swiss", "dutch"))
+    assert swiss.offers(swiss.start(FOUR)) == dutch.offers(dutch.start(FOUR))
+
+
+def test_baku_separates_the_halves() -> None:
+    """The upper half is paired inside itself in the accelerated rounds."""
+    assert whites(acceleration="baku", initial_colour="white") == [("A", "B"), ("C", "D")]
+
+
+def test_both_colours_in_a_match_are_told() -> None:
+    """Colours count for nothing then, and nobody is led to believe that this is FIDE."""
+    format_ = make_format("dutch", options_model("dutch")(rounds=3, games_per_pairing=2))
+    state = format_.start(FOUR)
+    fields = dict(format_.notes(state)[0].fields)
+    assert EVEN in str(fields["guarantee"]) and fields["remarks"] == [EVEN]
+    assert state.field.win == 4
+
+
+def test_the_table_is_by_fide_tie_breaks() -> None:
+    """Points, Buchholz with one cut and without, Sonneborn-Berger, direct encounter."""
+    format_ = make_format("dutch", options_model("dutch")(rounds=1))
+    state = format_.start(FOUR)
+    for game in format_.offers(state):
+        state = format_.step(state, GameFinished(game, Outcome.DRAW))
+    assert [code for code, _ in format_.standings(state)[0].tiebreaks] == ["BH-C1", "BH", "SB", "DE"]
+
+
+def test_a_strict_tournament_may_end_early() -> None:
+    """Then the bounds say so, and no legal round is an end with a reason."""
+    format_ = make_format("dutch", options_model("dutch")(rounds=3, strict=True))
+    assert format_.remaining(format_.start(FOUR)) == (2, 6)
+    with pytest.raises(Unpairable, match="no legal round is left for E1, E2, E3, E4"):
+        pair_dutch(unmet(4, ()), strict=True)
+
+
+def met_again(*rounds: tuple[tuple[int, int], ...]) -> Field:
+    """Four who met as said, with level games and no colours."""
+    field = entered(4, 9)
+    for pairs in rounds:
+        row = [Turn()] * 4
+        for one, other in pairs:
+            row[one], row[other] = Turn(Kind.PLAYED, other, points=1), Turn(Kind.PLAYED, one, points=1)
+        field = replace(field, history=(*field.history, tuple(row)))
+    return field
+
+
+def test_the_least_recent_rematches() -> None:
+    """All have met: the pairs of the first round meet again, and it is said."""
+    field = met_again(((0, 3), (1, 2)), ((0, 1), (2, 3)), ((0, 2), (1, 3)))
+    paired = pair_dutch(field)
+    assert {board.pair for board in paired.boards} == {(0, 3), (1, 2)}
+    assert paired.guarantee.startswith(BREACH)
+    assert paired.remarks == ("E1 and E4 meet again, last in round 1", "E2 and E3 meet again, last in round 1")
+
+
+def test_fewest_rematches_come_before_the_least_recent() -> None:
+    """One rematch of the last round is better than two old ones."""
+    field = met_again(((0, 1), (2, 3)), ((0, 2),), ((1, 2),), ((0, 3),))
+    assert {board.pair for board in pair_dutch(field).boards} == {(0, 2), (1, 3)}
+
+
+def test_a_third_colour_comes_before_a_rematch() -> None:
+    """Two that are both due Black and have not met are paired when the other way is a rematch."""
+    row = tuple(
+        Turn(Kind.PLAYED, other, colour, 1) for other, colour in ((2, WHITE), (3, WHITE), (0, BLACK), (1, BLACK))
+    )
+    swap = tuple(
+        Turn(Kind.PLAYED, other, colour, 1) for other, colour in ((3, WHITE), (2, WHITE), (1, BLACK), (0, BLACK))
+    )
+    paired = pair_dutch(replace(entered(4, 9), history=(row, swap)))
+    assert {board.pair for board in paired.boards} == {(0, 1), (2, 3)}
+    assert paired.remarks == ("E1 and E2 are both due the same colour", "E3 and E4 are both due the same colour")
+
+
+def test_a_second_bye_comes_before_a_rematch() -> None:
+    """Three who have all had the bye: somebody has it once more, and no two meet twice."""
+    byes = replace(entered(3, 9), history=((Turn(Kind.BYE, points=2),) * 3,))
+    paired = pair_dutch(byes)
+    assert paired.boards == (Board(0, 1),) and paired.byes == (2,)
+    assert paired.remarks == ("E3 has a full point without a game once more",)
+
+
+def test_a_third_colour_comes_before_a_second_bye() -> None:
+    """The first two are both due Black and have had a full point for nothing: they meet, the third rests."""
+    first = (Turn(Kind.PLAYED, 3, WHITE, 1), Turn(Kind.PLAYED, 4, WHITE, 1), Turn())
+    second = (Turn(Kind.PLAYED, 4, WHITE, 1), Turn(Kind.PLAYED, 3, WHITE, 1), Turn())
+    lower = [tuple(Turn(Kind.PLAYED, other, BLACK, 1) for other in pair) for pair in ((0, 1), (1, 0))]
+    given = (*[Turn(Kind.FULL_BYE, points=2)] * 2, *[Turn()] * 3)
+    history = ((*first, *lower[0]), (*second, *lower[1]), given)
+    paired = pair_dutch(replace(entered(5, 9), history=history, present=(0, 1, 2)))
+    assert paired.byes == (2,)
+    assert paired.remarks == ("E1 and E2 are both due the same colour",)
+
+
+def test_families_apart() -> None:
+    """They meet when it is forbidden only if nothing else is left, and then it is said."""
+    field = entered(4, 9)
+    kin = tuple(replace(member, family="f" if place in (0, 2) else "") for place, member in enumerate(field.members))
+    field = replace(field, members=kin)
+    assert {board.pair for board in pair_dutch(field).boards} == {(0, 2), (1, 3)}
+    assert {board.pair for board in pair_dutch(field, forbid_family=True).boards} == {(0, 3), (1, 2)}
+    alone = replace(field, present=(0, 2))
+    assert pair_dutch(alone, forbid_family=True).remarks == ("E1 and E3 are of one family",)

@@ -1,0 +1,70 @@
+"""What is known of entrants before a round of the Dutch system."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from enginetour.dutch import pair_dutch
+from enginetour.dutch.preparation import Float, cards, entered, virtual_points
+from enginetour.field import BLACK, WHITE, Board, Field, Kind, Turn
+from tests import roundplay
+
+WON, LOST = Turn(Kind.PLAYED, 1, WHITE, 2, games=1), Turn(Kind.PLAYED, 0, BLACK, 0, games=1)
+BYE, ABSENT = Turn(Kind.BYE, points=2), Turn()
+
+
+def field(*rows: tuple[Turn, ...], rounds: int = 9) -> Field:
+    return replace(roundplay.entered(len(rows[0]), rounds), history=rows)
+
+
+def test_floats() -> None:
+    """Down against a lower score or with points for no game, up against a higher; the last two rounds count."""
+    won = (Turn(Kind.PLAYED, 2, WHITE, 2), BYE, Turn(Kind.PLAYED, 0, BLACK, 0))
+    uneven = (Turn(Kind.PLAYED, 2, BLACK, 1), ABSENT, Turn(Kind.PLAYED, 0, WHITE, 1))
+    floats = {card.place: card.floats for card in cards(field(won, uneven))}
+    assert floats == {
+        0: (Float.DOWN, Float.NONE),
+        1: (Float.NONE, Float.DOWN),
+        2: (Float.UP, Float.NONE),
+    }
+
+
+def test_a_full_point_without_a_game_bars_the_bye() -> None:
+    """An allocated bye, a win by forfeit, a full-point bye; half a point does not."""
+    forfeits = (Turn(Kind.FORFEIT, 1, points=2), Turn(Kind.FORFEIT, 0))
+    row = (*forfeits, BYE, Turn(Kind.FULL_BYE, points=2), Turn(Kind.HALF_BYE, points=1), ABSENT)
+    assert [card.place for card in cards(field(row)) if card.barred] == [0, 2, 3]
+
+
+def test_more_than_half_of_all_points_before_the_last_round() -> None:
+    """One and a half of two points, and only then."""
+    row, drawn = (WON, LOST), (replace(WON, points=1), replace(LOST, points=1))
+    assert [card.top for card in cards(field(row, drawn, rounds=3))] == [True, False]
+    assert [card.top for card in cards(field(row, drawn, rounds=4))] == [False, False]
+    assert [card.top for card in cards(field(row, row[::-1], rounds=3))] == [False, False]
+
+
+def test_baku_points() -> None:
+    """Nine rounds: five accelerated, three with a point and two with half of one, for the upper half made even."""
+    first = roundplay.entered(10, 9)
+    assert virtual_points(first, 3, 5) == [2] * 6 + [0] * 4
+    assert virtual_points(first, 4, 5) == virtual_points(first, 5, 5) == [1] * 6 + [0] * 4
+    assert virtual_points(first, 6, 5) == virtual_points(first, 1, 0) == [0] * 10
+    assert virtual_points(replace(first, win=8), 1, 5)[0] == 8
+    row = (*[BYE] * 8, ABSENT, ABSENT)
+    assert virtual_points(replace(first, history=(row,)), 2, 5) == [2] * 4 + [0] * 6  # the last two came later
+
+
+def test_late_entrants_shift_the_parity_of_numbers() -> None:
+    """Without a colour preference the number counts among those that have come by then."""
+    late = replace(roundplay.entered(5, 9), present=(0, 3, 4, 2))
+    assert entered(late) == [0, 2, 3, 4]
+    assert pair_dutch(replace(late, present=(0, 2, 3, 4))).boards == (Board(0, 3), Board(4, 2))
+    come = field((*[ABSENT] * 4, BYE), (ABSENT, BYE, *[ABSENT] * 3))
+    assert entered(replace(come, present=(0, 3))) == [0, 1, 3, 4]
+
+
+def test_colours_left_out() -> None:
+    """When every match has both colours nobody has a preference."""
+    assert [card.colours.wish for card in cards(field((WON, LOST)))] == [BLACK, WHITE]
+    assert [card.colours.wish for card in cards(field((WON, LOST)), colour_blind=True)] == [0, 0]
