@@ -62,6 +62,14 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
                 "sudden_death": dice.random() < 0.5,
                 "third_place": dice.random() < 0.5,
             }
+        case "double-elimination":
+            return {
+                "games_per_pairing": min(games, 2),
+                "seeding": dice.choice(["fold", "lottery"]),
+                "bracket": dice.choice(["score", "fixed"]),
+                "reset": dice.random() < 0.5,
+                "extra_pairs": dice.randint(0, 2),
+            }
         case "match":
             elo0 = dice.choice([-150.0, 0.0, 50.0])
             sprt = {"elo0": elo0, "elo1": elo0 + 150, "model": dice.choice(MODELS)}
@@ -81,6 +89,25 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
                 "strict": dice.random() < 0.3,
                 **own[system],
             }
+        case "accelrat":
+            return {
+                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
+                "games_per_pairing": min(games, 2),
+                "scoring": dice.choice(["games", "match"]),
+                "bye": dice.choice(["thesis", "gopair"]),
+                "forbid_family": dice.random() < 0.3,
+                "strict": dice.random() < 0.3,
+            }
+        case "gopair":
+            return {
+                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
+                "games_per_pairing": min(games, 2),
+                "handicaps": dice.choice(["max", "min"]),
+                "method": dice.choice(["best", "round_robin"]),
+                "window": dice.choice([None, 2, 4]),
+                "bye": dice.choice([[], ["E1"]]),
+                "drop": {"E0": [1, 3]} if entrants > 2 and dice.random() < 0.3 else {},
+            }
         case "dutch" | "swiss":
             return {
                 "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
@@ -90,6 +117,21 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
                 "acceleration": dice.choice(["none", "baku"]),
                 "strict": dice.random() < 0.3,
             }
+        case "mcmahon" | "gerlach" | "gotha-2005" | "swiss-gotha" | "swiss-cat":
+            given: dict[str, object] = {
+                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
+                "games_per_pairing": min(games, 2),
+                "scoring": dice.choice(["games", "match"]),
+                "bye": dice.choice(["gotha", "thesis"]),
+                "forbid_family": dice.random() < 0.3,
+                "strict": dice.random() < 0.3,
+            }
+            if not system.startswith("swiss"):
+                given["groups"] = dice.choice(["table", "bands", 2])
+            if system in ("mcmahon", "swiss-gotha"):
+                rules = ["position", "sos-even", "godraw", "information", "compensate", "fide"]
+                given |= {"float_rule": dice.choice(rules), "half_groups": dice.random() < 0.3}
+            return given
     return {}
 
 
@@ -98,7 +140,13 @@ def tournament(system: str, seed: int) -> tuple[Format[Any], tuple[Entrant, ...]
     dice = random.Random(seed)
     count = 2 if system == "match" else dice.randint(2, 9)
     entrants = tuple(
-        Entrant(f"E{number}", new=dice.random() < 0.2, rating=100.0 * dice.randint(12, 20)) for number in range(count)
+        Entrant(
+            f"E{number}",
+            new=dice.random() < 0.2,
+            rating=100.0 * dice.randint(12, 20),
+            family=dice.choice(["", "f", "g"]),
+        )
+        for number in range(count)
     )
     options = options_model(system).model_validate(settings_of(system, dice, count))
     return make_format(system, options), entrants, dice

@@ -1,0 +1,106 @@
+"""From weights to a round: who rests, the heaviest legal pairs, what could not be avoided, who has White."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from enginetour import matching
+from enginetour.criteria.lineup import Flags, Ints, Lineup
+from enginetour.criteria.present import Value
+from enginetour.field import WHITE, Board, Dice, Field, Unpairable
+
+CERTIFIED = "maximum weight, certified"
+
+
+def last_meetings(field: Field, lineup: Lineup, *, forfeits: bool) -> Ints:
+    """The latest round (from 1) in which two met, 0 if never, as a matrix; with `forfeits` a pairing is enough."""
+    rounds = np.zeros((len(lineup), len(lineup)), dtype=np.int64)
+    numbers = {member: at for at, member in enumerate(lineup.member.tolist())}
+    for number, row in enumerate(field.history, 1):
+        for member, at in numbers.items():
+            turn = row[member]
+            if turn.opponent in numbers and (turn.met or forfeits):
+                rounds[at, numbers[turn.opponent]] = number
+    return rounds
+
+
+def bars(meetings: Ints, kin: Flags | None) -> Ints:
+    """How much each pair is barred: 1 for a family, for a rematch the more the later its round."""
+    related = np.zeros(meetings.shape, dtype=np.int64) if kin is None else kin.astype(np.int64)
+    return np.where(meetings > 0, meetings + 1, related)
+
+
+def heaviest(
+    field: Field, members: Ints, weights: Ints, meetings: Ints, kin: Flags | None, *, strict: bool
+) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
+    """Pairs of places in the entry order, and what has to be told about them; matrices are over `members`.
+
+    No rematch, and nobody of the own family where `kin` says who that is; if there is no such round, families meet
+    first, as few as possible, then rematches: the fewest, then the least recent. Unpairable when `strict` and a
+    rematch is needed, or when nobody is left to meet.
+    """
+    met = meetings > 0
+    related = np.zeros(met.shape, dtype=np.bool_) if kin is None else kin
+    try:
+        found = matching.relaxed_matching(weights, related.astype(np.int64), met)
+    except matching.Unpairable as error:
+        if strict:
+            raise Unpairable(_without_rematch(field, members, error.shortage)) from None
+        found = matching.relaxed_matching(weights, bars(meetings, kin))
+    return _told(field, members, found.pairs, meetings, related)
+
+
+def _without_rematch(field: Field, members: Ints, shortage: matching.Shortage) -> str:
+    lacking = [field.members[members[at]].name for part in shortage.parts for at in part]
+    shown = ", ".join(lacking[:8]) + (" ..." if len(lacking) > 8 else "")
+    return f"no round without a rematch exists: {shortage.left_over} of {shown} stay over; strict = false allows it"
+
+
+def _told(
+    field: Field, members: Ints, pairs: Sequence[tuple[int, int]], meetings: Ints, related: Flags
+) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
+    remarks: list[str] = []
+    drawn: list[tuple[int, int]] = []
+    for one, other in pairs:
+        places = int(members[one]), int(members[other])
+        names = " - ".join(field.members[at].name for at in places)
+        if meetings[one, other]:
+            remarks.append(f"rematch {names}, last met in round {meetings[one, other]}: it cannot be avoided")
+        elif related[one, other]:
+            remarks.append(f"{names} are of one family: it cannot be avoided")
+        drawn.append(places)
+    return drawn, tuple(remarks)
+
+
+def seated(
+    field: Field, lineup: Lineup, pairs: Sequence[tuple[int, int]], dice: Dice, stones: Value | None, strength: Ints
+) -> tuple[Board, ...]:
+    """Boards with their colours, best group first.
+
+    With a handicap the stronger has White. Else whoever had White less often (Gotha), then whoever had Black last,
+    then by lot.
+    """
+    number = {int(member): at for at, member in enumerate(lineup.member)}
+    boards: list[tuple[tuple[int, int, int], Board]] = []
+    for one, other in sorted(pairs):
+        a, b = number[one], number[other]
+        given = 0 if stones is None else int(stones(np.array([a]), np.array([b]))[0])
+        if given:
+            first = bool(strength[a] >= strength[b])
+        else:
+            wants = [(int(lineup.balance[at]), _last_colour(field, member)) for at, member in ((a, one), (b, other))]
+            first = wants[0] < wants[1] if wants[0] != wants[1] else dice.below(2) == 0
+        board = Board(one, other, given) if first else Board(other, one, given)
+        upper, lower = sorted([(int(lineup.group[at]), int(lineup.place[at])) for at in (a, b)])
+        boards.append(((*upper, lower[0]), board))
+    return tuple(board for _, board in sorted(boards, key=lambda item: item[0]))
+
+
+def _last_colour(field: Field, member: int) -> int:
+    """Of its last game with one; with none it counts as between the two."""
+    for row in reversed(field.history):
+        if row[member].met and row[member].colour:
+            return 1 if row[member].colour == WHITE else -1
+    return 0

@@ -1,0 +1,244 @@
+"""What the systems of the Gotha kind share: settings, and the way from a field to a round and its reasons.
+
+A system says what the scores are, how they make groups and which criteria weigh; the rest is here.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+from pydantic import Field as Setting
+
+from enginetour import placement
+from enginetour.criteria import drawing
+from enginetour.criteria.byes import gotha_bye, last_bye
+from enginetour.criteria.chance import Chance, by_names, seeded
+from enginetour.criteria.kinship import same_family
+from enginetour.criteria.lineup import Flags, Ints, Lineup, Span, line_up
+from enginetour.criteria.present import Criterion, Value, stones, weigh
+from enginetour.field import Dice, Field, Member, Paired
+from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
+from enginetour.mcmahon import Starts
+from enginetour.placement import Terms, Unplayed
+
+Band = Annotated[int, Setting(ge=-(10**6), le=10**6)]
+NAMED = 5  # entrants in a message
+
+
+class Handicap(BaseModel):
+    """When and how much the stronger gives, in bands. Source: OpenGotha 3.51."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+    correction: int = Setting(default=1, ge=0, le=50, description="bands that are not given")
+    ceiling: int = Setting(default=9, ge=1, le=50, description="most bands given")
+    threshold: int | None = Setting(default=None, description="band from which on nobody gives any; none by default")
+
+
+class GothaOptions(RoundsOptions):
+    """Settings of every system of the Gotha kind."""
+
+    base: float = Setting(
+        default=0.0, allow_inf_nan=False, description="rating at which band 0 begins; 2050 makes bands grades of Go"
+    )
+    width: float = Setting(default=100.0, gt=0, allow_inf_nan=False, description="rating points of a band: one grade")
+    bye: Literal["gotha", "thesis"] = Setting(
+        default="gotha",
+        description="who rests in an odd field, fewest byes first. gotha: smallest band + twice the McMahon score; "
+        "thesis: the last of the standings (Vuorinen 2010)",
+    )
+    random: int = Setting(default=0, ge=0, le=10**9, description="weight of chance among equals (Gotha)")
+    chance: Literal["seed", "names"] = Setting(
+        default="seed",
+        description="where random numbers come from: the tournament's seed, or the two names as in OpenGotha 3.51, "
+        "to compare with its tournaments",
+    )
+    forfeit_counts_as_met: bool = Setting(
+        default=True, description="whether a pair whose game was not played may not be paired again (Gotha: yes)"
+    )
+    forbid_family: bool = Setting(
+        default=False, description="whether entrants of one family must not meet, as long as a round without it exists"
+    )
+    strict: bool = Setting(
+        default=False,
+        description="whether to stop when no round without a rematch is left; else the fewest and least recent",
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """What a round stands on before anybody is paired: scores, groups, and the terms of the placement."""
+
+    points: tuple[tuple[int, ...], ...]  # that make groups, as `Field.points`
+    span: Span
+    starts: Starts
+    mms: tuple[int, ...]  # now, in points
+    strength: tuple[int, ...]  # now, in bands: what a handicap goes by
+    terms: Terms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """A round as the criteria see it. `stones` is nothing where nobody gives a handicap."""
+
+    field: Field
+    ground: Ground
+    lineup: Lineup
+    meetings: Ints
+    chance: Chance
+    strength: Ints
+    stones: Value | None
+
+    @property
+    def met(self) -> Flags:
+        """Who has met, as a matrix over the lineup."""
+        return self.meetings > 0
+
+
+class Gotha(PairingSystem):
+    """Rounds of maximum weight. Subclasses say what the scores and the criteria are."""
+
+    name: str
+    options: Any
+    unplayed = "start"
+    memory: int | None = None  # rounds in which floats count; all by default
+
+    @abstractmethod
+    def ground(self, field: Field) -> Ground:
+        """Scores and groups of a round."""
+
+    @abstractmethod
+    def criteria(self, scene: Scene) -> tuple[Criterion, ...]:
+        """All that weighs."""
+
+    def chosen_unplayed(self) -> Unplayed:
+        """How rounds without a game count: as chosen, else as in Gotha."""
+        chosen: Unplayed | Literal["preset"] = self.options.unplayed
+        return self.unplayed if chosen == "preset" else chosen
+
+    def given(self) -> Handicap | None:
+        """The handicap the stronger gives; by default none."""
+        return None
+
+    def by_rating(self, _field: Field) -> bool:
+        """Whether the rating is the last key of the placement inside groups."""
+        return False
+
+    def pair(self, field: Field) -> Paired:
+        """The heaviest round without rematch; Unpairable only if strict."""
+        ground = self.ground(field)
+        byes = self._byes(field, ground)
+        scene = self._scene(field, ground)
+        stay = ~np.isin(scene.lineup.member, byes)
+        pairs, remarks = drawing.heaviest(
+            field,
+            scene.lineup.member[stay],
+            self._weights(scene, stay),
+            _part(scene.meetings, stay),
+            self._kin(scene, stay),
+            strict=self.options.strict,
+        )
+        boards = drawing.seated(field, scene.lineup, pairs, self._dice(field, "colours"), scene.stones, scene.strength)
+        return Paired(boards, byes, drawing.CERTIFIED, remarks)
+
+    def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
+        """What each criterion finds in a pair of those present; the worths add up to its weight."""
+        scene = self._scene(field, self.ground(field))
+        number = {member: at for at, member in enumerate(scene.lineup.member.tolist())}
+        a, b = np.array([number[one]]), np.array([number[other]])
+        return tuple(
+            Reason(criterion.name, int(criterion.value(a, b)[0]), criterion.most, criterion.source)
+            for criterion in self.criteria(scene)
+        )
+
+    def weighed(self, field: Field) -> Weighed:
+        """The weights of the next round, without whoever rests; bars are families, then rematches."""
+        ground = self.ground(field)
+        scene = self._scene(field, ground)
+        stay = ~np.isin(scene.lineup.member, self._byes(field, ground))
+        bars = drawing.bars(_part(scene.meetings, stay), self._kin(scene, stay))
+        return Weighed(tuple(scene.lineup.member[stay].tolist()), self._weights(scene, stay), bars)
+
+    def terms(self, field: Field) -> Terms:
+        """With the starts, bands and categories of this field."""
+        return self.ground(field).terms
+
+    def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
+        """All of them; a strict tournament may end before."""
+        boards = len(field.present) // 2 * rounds_left
+        return 0 if self.options.strict else boards, boards
+
+    def lineup(self, field: Field) -> Lineup:
+        """Everybody present with group, place, floats and balance; the bye taker, too."""
+        return self._scene(field, self.ground(field)).lineup
+
+    def ranked(self, field: Field, ground: Ground, *, by_rating: bool) -> list[int]:
+        """Those present, best first, by the table's codes, then rating where it is asked for, then entry order."""
+        found: list[int] = []
+        for _, tied in placement.ordered(field, self.order, field.present, ground.terms):
+            found += sorted(tied, key=lambda at: -_known(field, at)) if by_rating else tied
+        return found
+
+    def _byes(self, field: Field, ground: Ground) -> tuple[int, ...]:
+        if len(field.present) % 2 == 0:
+            return ()
+        if self.options.bye == "thesis":
+            return (last_bye(field, self.ranked(field, ground, by_rating=False)),)
+        return (gotha_bye(field, ground.starts.bands, ground.mms),)
+
+    def _weights(self, scene: Scene, stay: Flags) -> Ints:
+        """Weighed with whoever rests, so that a pair weighs the same whoever that is."""
+        return _part(weigh(self.criteria(scene), len(scene.lineup)), stay)
+
+    def _kin(self, scene: Scene, stay: Flags) -> Flags | None:
+        return _part(same_family(scene.field, scene.lineup), stay) if self.options.forbid_family else None
+
+    def _scene(self, field: Field, ground: Ground) -> Scene:
+        order = self.ranked(field, ground, by_rating=self.by_rating(field))
+        categories = ground.terms.categories
+        lineup = line_up(field, ground.points, ground.span, order, categories=categories, recent=self.memory)
+        given = self.given()
+        limit = given.threshold if given is not None else None
+        strength = np.array(ground.strength, dtype=np.int64)[lineup.member]
+        strength = strength if limit is None else np.minimum(strength, limit)
+        if self.options.chance == "names":
+            chance = by_names([member.name for member in field.members])
+        else:
+            chance = seeded(self._dice(field, "pairs"), len(field.members))
+        return Scene(
+            field,
+            ground,
+            lineup,
+            drawing.last_meetings(field, lineup, forfeits=self.options.forfeit_counts_as_met),
+            chance,
+            strength,
+            None if given is None else stones(strength, given.correction, given.ceiling),
+        )
+
+    def _dice(self, field: Field, purpose: str) -> Dice:
+        return Dice(field.seed, self.name, field.number, purpose)
+
+
+def _part(matrix: NDArray[Any], stay: Flags) -> NDArray[Any]:
+    return matrix if stay.all() else matrix[np.ix_(stay, stay)]
+
+
+def _known(field: Field, at: int) -> float:
+    rating = field.members[at].rating
+    return float("-inf") if rating is None else rating
+
+
+def check_rated(system: str, members: tuple[Member, ...]) -> None:
+    """ValueError names the first of those without a rating, and the key."""
+    unrated = [member.name for member in members if member.rating is None]
+    if unrated:
+        more = f" and {len(unrated) - NAMED} more" if len(unrated) > NAMED else ""
+        raise ValueError(
+            f"{system} needs the rating of every entrant and {', '.join(unrated[:NAMED])}{more} has none: give "
+            "rating = ..., or choose swiss-gotha, which needs none"
+        )

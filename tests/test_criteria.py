@@ -1,0 +1,197 @@
+"""The criteria one by one, on numbers worked out by hand from their definitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from enginetour.criteria import floats, present
+from enginetour.criteria.chance import by_names, seeded
+from enginetour.criteria.kinship import kinship
+from enginetour.criteria.lineup import Lineup, Span, line_up
+from enginetour.criteria.seeding import Seeding, seeding
+from enginetour.field import Dice, Field, Kind, Member, Turn
+from enginetour.matching import best_matching
+from tests.pastfields import field_of, rated
+
+KIN = (("A", "Ant", "x"), ("B", "ant", "X"), ("C", "ANT", "y"), ("D", "cat", "x"), ("E", "bee", "x"))
+CHANCE = seeded(Dice("criteria"), 64)
+
+
+def lineup_of(count: int, *, groups: int = 1) -> Lineup:
+    """So many, placed in entry order, dealt to the groups in turn."""
+    members = tuple(Member(f"E{at}") for at in range(count))
+    points = [[2 * (groups - 1 - at % groups) for at in range(count)]]
+    field = Field(members, (), tuple(range(count)))
+    return line_up(field, points, Span(groups - 1, groups), range(count))
+
+
+def worth(criterion: present.Criterion, one: int, other: int) -> int:
+    return int(criterion.value(np.array([one]), np.array([other]))[0])
+
+
+def partners(count: int, kind: Seeding) -> list[tuple[int, int]]:
+    """The pairs of one group by its seeding alone, counted from 1."""
+    criterion = seeding(lineup_of(count), kind, CHANCE)
+    return [(one + 1, other + 1) for one, other in best_matching(present.weigh([criterion], count)).pairs]
+
+
+def test_the_curve_is_concave() -> None:
+    """Two gaps of 1 cost less than one of 2, from all to nothing."""
+    assert present.curve(10**11, 0) == 10**11 and present.curve(10**11, 1) == 0
+    one, two = (10**11 - present.curve(10**11, gap / 27) for gap in (1, 2))
+    assert 0 < 2 * one < two
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "pairs"),
+    [
+        (8, "fold", [(1, 8), (2, 7), (3, 6), (4, 5)]),
+        (8, "slip", [(1, 5), (2, 6), (3, 7), (4, 8)]),
+        (8, "adjacent", [(1, 2), (3, 4), (5, 6), (7, 8)]),
+        (16, "double-fold", [(1, 8), (2, 7), (3, 6), (4, 5), (9, 16), (10, 15), (11, 14), (12, 13)]),
+        (6, "double-fold", [(1, 3), (2, 5), (4, 6)]),
+    ],
+)
+def test_seedings_in_one_group(count: int, kind: Seeding, pairs: list[tuple[int, int]]) -> None:
+    """The published patterns; with halves of odd size the two middles meet."""
+    assert partners(count, kind) == pairs
+
+
+def test_split_random_crosses_the_halves() -> None:
+    """Each of the upper half meets one of the lower, and another seed brings others."""
+    drawn = partners(20, "split-random")
+    assert all(one <= 10 < other for one, other in drawn)
+    assert len({tuple(partners(10, "random")), tuple(partners(10, "split-random"))}) == 2
+
+
+def test_random_seeding_is_uniform() -> None:
+    """Each of the three pairings of four comes about as often."""
+    seen: dict[tuple[tuple[int, int], ...], int] = {}
+    for seed in range(600):
+        criterion = seeding(lineup_of(4), "random", seeded(Dice(seed), 4))
+        pairs = best_matching(present.weigh([criterion], 4)).pairs
+        seen[pairs] = seen.get(pairs, 0) + 1
+    assert len(seen) == 3 and min(seen.values()) > 150  # five deviations below 200
+
+
+def test_chance_is_symmetric_and_spreads() -> None:
+    """A pair has one number whoever is named first, from 0 to the top, in the middle on average."""
+    i, j = np.triu_indices(64, 1)
+    drawn = CHANCE(i, j, 1000)
+    assert (drawn == CHANCE(j, i, 1000)).all() and drawn.min() >= 0 and drawn.max() <= 1000
+    assert abs(drawn.mean() - 500) < 50
+    named = by_names(["beta", "alpha", "beta2"])
+    assert (named(i[:1], j[:1], 9) == named(j[:1], i[:1], 9)).all()
+
+
+def test_colours_want_opposite_balances() -> None:
+    """Opposite signs all, 0 against 2 half, 0 against 1 and like signs nothing; nothing with a handicap."""
+    members = tuple(map(Member, "ABCDE"))
+    rounds = [(1, -1, 0, 1, 0), (1, 0, 0, 1, 0)]
+    history = tuple(tuple(Turn(Kind.PLAYED, 0, colour, games=1) for colour in row) for row in rounds)
+    field = Field(members, history, tuple(range(5)))
+    lineup = line_up(field, [[0] * 5] * 3, Span(0, 1), range(5))
+    assert lineup.balance.tolist() == [2, -1, 0, 2, 0]
+    plain = present.colours(lineup, None)
+    found = [worth(plain, one, other) for one, other in ((0, 1), (0, 2), (1, 2), (0, 3), (2, 4))]
+    assert found == [10**6, 5 * 10**5, 0, 0, 0]
+    at_odds = present.colours(lineup, present.stones(np.array([3, 0, 0, 0, 0]), 1, 9))
+    assert worth(at_odds, 0, 1) == 0 and worth(at_odds, 3, 1) == 10**6
+
+
+def test_stones_after_correction() -> None:
+    """The first band is not given, and never more than the ceiling."""
+    given = present.stones(np.array([0, 1, 4, 30]), 1, 9)
+    assert [int(given(np.array([0]), np.array([at]))[0]) for at in range(4)] == [0, 0, 3, 9]
+
+
+def test_floats_go_where_they_are_wanted() -> None:
+    """By position the middle of three floats best, and nobody floats across four groups."""
+    lineup = lineup_of(9, groups=3)
+    criterion = floats.floats(lineup, floats.by_position(lineup, "middle", "top"))
+    best = max(((one, other) for one, other in combinations(range(9), 2)), key=lambda pair: worth(criterion, *pair))
+    assert [lineup.place[at] for at in sorted(best, key=lambda at: lineup.group[at])] == [1, 0]
+    assert worth(criterion, 0, 3) == 0
+    far = lineup_of(5, groups=5)
+    criterion = floats.floats(far, floats.by_position(far, "middle", "middle"))
+    assert worth(criterion, 0, 3) > 0 == worth(criterion, 0, 4)
+
+
+def floated() -> tuple[Field, Lineup]:
+    """Before round 3: A and B lead with two wins, F has one and a half, E a half, C and D none."""
+    members = rated(2600, 2500, 2300, 2200, 2450, 2400)
+    field = field_of(members, "A1C B1D E=F", "A1D B1E F1C")
+    scores = [list(row) for row in field.points]
+    return field, line_up(field, scores, Span(2, 3), (0, 1, 4, 5, 2, 3))
+
+
+def test_floats_are_counted_by_scores_before_the_round() -> None:
+    """Whole wins make the groups, so half a point is no float."""
+    _, lineup = floated()
+    assert lineup.group.tolist() == [0, 0, 2, 2, 2, 1]
+    assert lineup.down.tolist() == [1, 1, 0, 0, 0, 0] and lineup.up.tolist() == [0, 0, 0, 1, 1, 0]
+
+
+def test_floats_are_undone_and_not_repeated() -> None:
+    """Two units for who never floated so, one less for each who did, one more for each whom it evens."""
+    field, lineup = floated()
+    plain = floats.by_rule(field, lineup, "compensate", ())
+    criterion = floats.floats(lineup, plain, 10)
+    assert worth(criterion, 0, 5) == 10  # A went down before, F never came up
+    assert worth(criterion, 5, 2) == 20  # neither ever floated
+    assert worth(criterion, 0, 3) == 0  # A went down, D came up
+    assert worth(floats.floats(lineup, plain, 10, compensate=False), 0, 3) == 20
+    other_way = replace(lineup, up=lineup.down, down=lineup.up)
+    assert worth(floats.floats(other_way, plain, 10), 0, 3) == 40  # A had gone up, D down: it evens both
+
+
+def test_rules_of_floats() -> None:
+    """Even SOS, GoDraw's loser, probing by information: who suits best, by each rule."""
+    field, lineup = floated()
+    even = floats.by_rule(field, lineup, "sos-even", (9, 5, 3, 1, 2, 4), 20)
+    assert even.down.tolist() == [5, 0, 6, 0, 3, 0] and even.up.tolist() == [0, 5, 0, 6, 3, 0]
+    godraw = floats.by_rule(field, lineup, "godraw", (), 20)
+    assert godraw.down.tolist() == [0, 0, 10, 10, 10, 0] and godraw.up.tolist() == [10, 10, 0, 0, 0, 0]
+    probe = floats.by_rule(field, lineup, "information", (), 20)
+    assert probe.up.tolist() == [10, 10, 0, 0, 0, 5] and probe.pair is not None
+    assert int(probe.pair(np.array([1]), np.array([5]))[0]) == 10  # B is 200 above C, whom F beat
+    assert int(probe.pair(np.array([4]), np.array([1]))[0]) == 0  # E is as strong as the strongest B beat
+    fide = floats.by_rule(field, lineup, "fide", (), 20)
+    assert fide.down.tolist() == [0, 5, 3, 6, 0, 0] and fide.up.tolist() == [5, 0, 3, 0, 6, 0]
+
+
+def test_kinship_is_a_price_in_groups() -> None:
+    """A strange origin buys one group of score difference, a strange family three, an allied one half of it."""
+    members = tuple(Member(name, None, family, origin) for name, family, origin in KIN)
+    field = Field(members, (), tuple(range(5)))
+    lineup = line_up(field, [[0] * 5], Span(0, 10), range(5))
+    criterion = kinship(field, lineup, 10**11, groups=[["ant", "bee"]])
+    loss = [10**11 - present.curve(10**11, share) for share in (0.15, 0.41, 0.46, 0.2)]
+    found = [worth(criterion, 0, other) for other in (1, 2, 3, 4)]
+    assert found == pytest.approx([0, *(loss[place] for place in (0, 1, 3))], abs=1)
+    blank = Field((Member("A"), Member("B")), (), (0, 1))
+    strangers = kinship(blank, line_up(blank, [[0, 0]], Span(0, 10), (0, 1)), 10**11)
+    assert worth(strangers, 0, 1) == pytest.approx(loss[2], abs=1)
+
+
+def test_categories_and_their_handicap() -> None:
+    """Nothing for the score across categories, and strengths near each other are worth the more."""
+    field = Field(tuple(map(Member, "ABCD")), (), (0, 1, 2, 3))
+    lineup = line_up(field, [[0, 2, 0, 2]], Span(1, 2, 1, 2), (1, 0, 3, 2), categories=(0, 0, 1, 1))
+    assert lineup.group.tolist() == [1, 0, 3, 2]
+    assert worth(present.score(lineup), 0, 2) == 0 < worth(present.score(lineup), 0, 1)
+    assert worth(present.category(lineup), 0, 2) == present.curve(2 * 10**13, 0.5)
+    near = present.handicap(np.array([5, 7, 5, 9]), 10)
+    assert worth(near, 0, 2) == 2 * 10**13 and worth(near, 1, 3) == present.curve(2 * 10**13, 0.2)
+
+
+def test_floats_between_categories_count_less() -> None:
+    """Divided by the distance of the categories and one, four times."""
+    field = Field(tuple(map(Member, "AB")), (), (0, 1))
+    lineup = line_up(field, [[0, 0]], Span(0, 1, 1, 2), (0, 1), categories=(0, 1))
+    criterion = floats.floats(lineup, floats.by_rule(field, lineup, "compensate", ()), 1000)
+    assert worth(criterion, 0, 1) == 2000 // 16
