@@ -91,6 +91,10 @@ class Knockout(PairingSystem):
         if len(members) < 2:
             raise ValueError("a knock-out needs at least two entrants")
 
+    def warnings(self) -> tuple[str, ...]:
+        """The table follows from the rounds: no codes that could contradict each other."""
+        return ()
+
     def bye_points(self, _field: fields.Field) -> int:
         """A pass goes on without points: they are those of games."""
         return 0

@@ -1,0 +1,162 @@
+"""Double elimination: who loses two matches is out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from pydantic import Field as Setting
+
+from enginetour.brackets import leaves, size_for
+from enginetour.field import Dice, Field, Member, Paired
+from enginetour.formats.elimination_groups import group_pairs
+from enginetour.formats.elimination_tree import Double
+from enginetour.formats.knockout import Duel, Knockout, KnockoutOptions, Played, played_rounds, story
+from enginetour.model import Placed
+
+
+class EliminationOptions(KnockoutOptions):
+    """Settings of the double elimination."""
+
+    bracket: Literal["score", "fixed"] = Setting(
+        default="score",
+        description="score: groups of equal losses, paired anew each round (Vuorinen 2010); fixed: two trees",
+    )
+    reset: bool = Setting(
+        default=True, description="if the unbeaten loses the final, another one decides: nobody is out after one loss"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A round that was played, with everybody's losses after it; in the fixed form the `tree` before it."""
+
+    played: Played
+    duels: tuple[Duel, ...]
+    losses: tuple[int, ...]
+    tree: Double | None
+
+
+class DoubleElimination(Knockout):
+    """Losses are counted from the results; the pairing of a round is a function of them and the draw."""
+
+    codes = ()  # the table follows from the rounds alone
+    options: EliminationOptions
+
+    def rounds(self, members: tuple[Member, ...]) -> int:
+        """At most so many: of n in a group at least n - 1 play, and every match costs one of two lives."""
+        if self.options.bracket == "fixed":
+            return 2 * (len(members) - 1).bit_length() + 1
+        lives, rounds = 2 * len(members), 0
+        while lives > 1:
+            lives -= max(1, (lives + 1) // 2 // 2)
+            rounds += 1
+        return rounds
+
+    def pair(self, field: Field) -> Paired:
+        """Those with less than two losses, with what became of the round before."""
+        seen = list(self._course(field, field.present))
+        losses = self._losses(field, seen)
+        alive = [place for place in field.present if losses[place] < 2]
+        if len(alive) < 2:
+            return Paired(())
+        pairs = self._pairs(field, seen)
+        names = [member.name for member in field.members]
+        again = [f"{names[one]} and {names[other]} meet again" for one, other in pairs if field.met(one, other)]
+        boards = tuple(self.board(field, pair) for pair in pairs)
+        playing = {place for pair in pairs for place in pair}
+        byes = tuple(place for place in alive if place not in playing)
+        guarantee = "maximum weight, certified" if self.options.bracket == "score" else "by rule"
+        return Paired(boards, byes, guarantee, (*again, *(story(seen[-1].duels) if seen else ())))
+
+    def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
+        """By rounds survived (RND), then losses that may still come (LIVES); the status says it in words."""
+        seen = list(self._course(field, members))
+        losses = self._losses(field, seen)
+        survived = dict.fromkeys(members, 0)
+        for number, round_ in enumerate(seen, 1):
+            waiting = {place for duel in round_.duels if not duel.over for place in (duel.white, duel.black)}
+            for place in members:
+                if round_.losses[place] < 2 and place not in waiting:
+                    survived[place] = number
+        alive = [place for place in members if losses[place] < 2]
+        decided = len(alive) == 1 and all(duel.over for duel in (seen[-1].duels if seen else ()))
+        ended = len(seen)
+        lines: list[Placed] = []
+        keys = {place: (survived[place], max(0, 2 - losses[place])) for place in members}
+        for place in sorted(members, key=lambda member: keys[member], reverse=True):
+            if losses[place] < 2:
+                status = "winner" if decided else "one loss" if losses[place] else "unbeaten"
+            else:
+                number = survived[place] + 1
+                status = "lost the final" if decided and number == ended else f"out in round {number}"
+            breaks = tuple(zip(("RND", "LIVES"), keys[place], strict=True))
+            rank = lines[-1].rank if lines and lines[-1].tiebreaks == breaks else len(lines) + 1
+            name, score = field.members[place].name, field.scores[place]
+            lines.append(Placed(rank, name, score, field.games(place), status, breaks))
+        return tuple(lines)
+
+    def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:
+        """Every match costs a life, and all but one or two are spent. Loose for a round in which somebody leaves."""
+        seen = list(self._course(field, field.present))
+        losses = self._losses(field, seen)
+        alive = [place for place in field.present if losses[place] < 2]
+        lives = sum(2 - losses[place] for place in alive)
+        most = max(0, lives - 1)
+        started = seen[-1].played.there if seen else frozenset(range(len(field.members)))
+        if any(losses[place] < 2 and place not in field.present for place in started):
+            return 0, most
+        unbeaten = any(losses[place] == 0 for place in alive)
+        if len(alive) == 2 and lives == 3 and not self.options.reset:
+            most = 1
+        by_tree = self.options.bracket == "fixed"
+        now = len(self._pairs(field, seen)) if by_tree else len(alive) // 2
+        return max(0, lives - 1 - unbeaten - now), max(0, most - now)
+
+    def _losses(self, field: Field, seen: list[Seen]) -> tuple[int, ...]:
+        return seen[-1].losses if seen else (0,) * len(field.members)
+
+    def _pairs(self, field: Field, seen: list[Seen]) -> list[tuple[int, int]]:
+        if self.options.bracket == "score":
+            return group_pairs(field, self._losses(field, seen), self._order(field))
+        tree = self._tree(field)
+        if seen and seen[-1].tree is not None:
+            tree = seen[-1].tree.after(seen[-1].duels)
+        return tree.left(field.present).matches()
+
+    def _course(self, field: Field, now: Collection[int]) -> Iterator[Seen]:
+        """The rounds of the history, one after the other."""
+        losses = [0] * len(field.members)
+        tree = self._tree(field) if self.options.bracket == "fixed" else None
+        for played in played_rounds(field, now):
+            tree = tree.left(played.there) if tree else None
+            facing = ((place, turn.opponent) for place, turn in enumerate(played.row))
+            pairs = [(place, other) for place, other in facing if other is not None and place < other]
+            duels = tuple(self.duel(pair, played, field.members) for pair in pairs)
+            alive = sorted(losses[place] for place in played.there if losses[place] < 2)
+            cost = 2 if alive == [0, 1] and not self.options.reset else 1
+            for duel in duels:
+                if duel.loser is not None:
+                    losses[duel.loser] += cost
+            yield Seen(played, duels, tuple(losses), tree)
+            tree = tree.after(duels) if tree else None
+
+    def _order(self, field: Field) -> tuple[int, ...]:
+        """Entry order, or the lot."""
+        everybody = range(len(field.members))
+        dice = Dice(field.seed, "double-elimination", 1, 0)
+        return tuple(everybody if self.options.seeding == "fold" else dice.shuffled(everybody))
+
+    def _tree(self, field: Field) -> Double:
+        order = self._order(field)
+        return _planted(order, folded=self.options.seeding == "fold", reset=self.options.reset)
+
+
+@lru_cache(maxsize=16)
+def _planted(order: tuple[int, ...], *, folded: bool, reset: bool) -> Double:
+    """Both trees before the first round; the top seeds pass where leaves are to spare."""
+    size = size_for(len(order))
+    row = leaves(order, range(size - len(order)), folded=folded)
+    return Double(row, size.bit_length() - 1, reset)
