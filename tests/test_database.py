@@ -282,10 +282,10 @@ def test_made_by_two_at_once(tmp_path: Path) -> None:
 DYING = """
 import os, sys
 from enginetour.store import database
-from enginetour.store.tables import Row
+from enginetour.store.tables import METADATA
 
 SPILL = "CREATE TABLE spill AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 9000) "
-make = Row.metadata.create_all
+make = METADATA.create_all
 
 def half(connection):
     make(connection)
@@ -294,7 +294,7 @@ def half(connection):
     os.kill(os.getpid(), 9)
 
 if sys.argv[2] == "early":
-    Row.metadata.create_all = half
+    METADATA.create_all = half
 else:
     database.schema.check = lambda *_: os.kill(os.getpid(), 9)
 database.Database.open(sys.argv[1])

@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from enginetour.errors import StoreRefused
-from enginetour.store.tables import APPLICATION_ID, SCHEMA_VERSION, Row
+from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
 
 # version -> what came with it: whole tables, and columns at the end of older ones with the words that add them
 _TABLES = {2: ("lists", "editions", "edition_lines", "imports", "imported_games")}
@@ -22,7 +22,7 @@ _COLUMNS = {
 
 def expected(version: int) -> dict[str, list[str]]:
     """The columns of every table as that version of ours made them."""
-    made = {name: [column.name for column in table.columns] for name, table in Row.metadata.tables.items()}
+    made = {name: [column.name for column in table.columns] for name, table in METADATA.tables.items()}
     for later in range(version + 1, SCHEMA_VERSION + 1):
         made = {name: columns for name, columns in made.items() if name not in _TABLES.get(later, ())}
         for name, (column, _) in _COLUMNS.get(later, {}).items():
@@ -58,7 +58,7 @@ def check(connection: sqlite3.Connection, path: Path) -> int:
 
 def make(connection: Connection) -> None:
     """All tables, in a file that has none."""
-    Row.metadata.create_all(connection)
+    METADATA.create_all(connection)
     connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
     connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
 
@@ -67,7 +67,7 @@ def upgrade(connection: Connection) -> None:
     """Add what later versions brought; rows that are there stay as they are. Nothing to do for the newest."""
     version = int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
     for later in range(version + 1, SCHEMA_VERSION + 1):
-        Row.metadata.create_all(connection, [Row.metadata.tables[name] for name in _TABLES.get(later, ())])
+        METADATA.create_all(connection, [METADATA.tables[name] for name in _TABLES.get(later, ())])
         for table, (column, words) in _COLUMNS.get(later, {}).items():
             connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column} {words}")
     if version < SCHEMA_VERSION:

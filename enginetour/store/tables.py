@@ -1,303 +1,286 @@
-"""The rows: what the database holds, one class a table. They never leave this room.
+"""The rows: what the database holds, one table each. They never leave this room.
 
-Nothing here is ever edited but two things that can be rebuilt from the rest: `PairCountRow`, and an engine's
+Nothing here is ever edited but two things that can be rebuilt from the rest: `PAIR_COUNTS`, and an engine's
 own name, which is only known once it has spoken. Names are bound parameters and plain text; everything nested
-is compact JSON. The order of all things is `GameRow.id` and `EventRow.position`, never a clock.
+is compact JSON. The order of all things is `GAMES.c.id` and `EVENTS.c.position`, never a clock.
+
+The tables are SQLAlchemy's own: classes that are mapped to them would cost every command 0.17 s of start-up (measured).
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Index, LargeBinary, Table, UniqueConstraint
-from sqlalchemy.orm import registry
-from sqlmodel import Field, SQLModel
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
 SCHEMA_VERSION = 2  # user_version in the same header; grows with every change of this page, and `schema` adds it
 
-
-class Row(SQLModel, registry=registry()):
-    """A table of ours; a registry of its own keeps other people's models out of our schema."""
+METADATA = MetaData()
 
 
-class EngineRow(Row, table=True):
-    """An engine version, the rated thing: another binary, option or protocol is another row."""
-
-    __tablename__ = "engines"
-    __table_args__ = (UniqueConstraint("name", "fingerprint", "options", "protocol"),)
-    id: int | None = Field(default=None, primary_key=True)
-    name: str
-    fingerprint: str
-    options: str  # JSON [[name, value], ...] in the order they are sent
-    protocol: str
-    own_name: str = ""
-    family: str = ""
-    origin: str = ""
-    command: str = "[]"
+def _number() -> Column[Any]:
+    """The key that the database counts up itself."""
+    return Column("id", Integer, primary_key=True)
 
 
-class TournamentRow(Row, table=True):
-    """One edition of one tournament and the configuration it is frozen to."""
-
-    __tablename__ = "tournaments"
-    __table_args__ = (UniqueConstraint("name", "edition"), UniqueConstraint("slug"))
-    id: int | None = Field(default=None, primary_key=True)
-    name: str
-    edition: int
-    slug: str
-    system: str
-    format_version: int
-    config: str
-    seed: int
-    created: float  # UTC seconds, for people
-    version: str  # of enginetour
+def _key(name: str, of: str | None = None, kind: type[Any] = Integer) -> Column[Any]:
+    """Part of the primary key, perhaps the number of a row `of` another table."""
+    return Column(name, kind, *([ForeignKey(f"{of}.id")] if of else []), primary_key=True)
 
 
-class EntrantRow(Row, table=True):
-    """Who stood in the list from event `since` on, and how it is started; the latest row of a name holds."""
-
-    __tablename__ = "entrants"
-    tournament: int = Field(foreign_key="tournaments.id", primary_key=True)
-    name: str = Field(primary_key=True)
-    since: int = Field(primary_key=True)  # position of the event that brought it; 0: there from the start
-    place: int  # in the starting list, from 1, best first
-    engine: int = Field(foreign_key="engines.id")
-    new: bool
-    rating: float | None = None
-    family: str = ""
-    origin: str = ""
-    spec: str
+def _of(name: str, table: str, *, nullable: bool = False) -> Column[Any]:
+    """The number of another table's row."""
+    return Column(name, Integer, ForeignKey(f"{table}.id"), nullable=nullable)
 
 
-class EventRow(Row, table=True):
-    """The log. `game` is the game that ended or was struck out; payload holds the rest as JSON."""
-
-    __tablename__ = "events"
-    __table_args__ = (Index("events_game", "game", "kind"),)
-    tournament: int = Field(foreign_key="tournaments.id", primary_key=True)
-    position: int = Field(primary_key=True)
-    kind: str  # finished, voided, withdrawn, added, replaced, extended
-    game: int | None = Field(default=None, foreign_key="games.id")
-    payload: str = ""
-    at: float = 0.0
+def _text(name: str, default: str | None = None) -> Column[Any]:
+    """Never null; with a default it may be left out of a new row."""
+    return Column(name, String, nullable=False, default=default)
 
 
-class GameRow(Row, table=True):
-    """A game without its moves. `a` and `b` are the pair in sorted order: the key with meeting, leg, replay."""
-
-    __tablename__ = "games"
-    __table_args__ = (
-        UniqueConstraint("tournament", "a", "b", "meeting", "leg", "replay"),
-        UniqueConstraint("tournament", "number"),
-    )
-    id: int | None = Field(default=None, primary_key=True)
-    tournament: int = Field(foreign_key="tournaments.id")
-    number: int
-    a: str
-    b: str
-    white: str
-    black: str
-    white_engine: int = Field(foreign_key="engines.id")
-    black_engine: int = Field(foreign_key="engines.id")
-    meeting: int
-    leg: int
-    encounter: int
-    round: int
-    replay: int
-    outcome: str
-    termination: str
-    cause: str
-    culprit: str
-    category: str
-    plies: int
-    opening: str
-    white_side: str
-    black_side: str
-    white_tc: str
-    black_tc: str
-    final_fen: str
-    started: float
-    ended: float
-    relay: str
-    hardware: str = Field(
-        default="", sa_column_kwargs={"server_default": ""}
-    )  # processor of the machine it was played on
+def _whole(name: str) -> Column[Any]:
+    return Column(name, Integer, nullable=False)
 
 
-class MovesRow(Row, table=True):
-    """The moves of a game, apart so that lists of games stay light: zlib over JSON rows."""
-
-    __tablename__ = "moves"
-    game: int = Field(foreign_key="games.id", primary_key=True)
-    moves: bytes = Field(sa_type=LargeBinary)
+def _real(name: str, *, nullable: bool = False) -> Column[Any]:
+    return Column(name, Float, nullable=nullable)
 
 
-class IncidentRow(Row, table=True):
-    """Something a tester must see, in the transaction of its game."""
-
-    __tablename__ = "incidents"
-    game: int = Field(foreign_key="games.id", primary_key=True)
-    ordinal: int = Field(primary_key=True)
-    engine: str
-    category: str
-    cause: str
-    ply: int
-    traffic: str
-    stderr: str
+def _texts(*names: str) -> list[Column[Any]]:
+    return [_text(name) for name in names]
 
 
-class NoteRow(Row, table=True):
-    """A decision of the format, beside the event that caused it; position 0: before the first event."""
-
-    __tablename__ = "notes"
-    tournament: int = Field(foreign_key="tournaments.id", primary_key=True)
-    position: int = Field(primary_key=True)
-    ordinal: int = Field(primary_key=True)
-    kind: str
-    text: str
-    fields: str
+def _wholes(*names: str) -> list[Column[Any]]:
+    return [_whole(name) for name in names]
 
 
-class PairCountRow(Row, table=True):
-    """Derived: results of one ordered pair of engine versions, kept in each game's own transaction."""
-
-    __tablename__ = "pair_counts"
-    tournament: int = Field(foreign_key="tournaments.id", primary_key=True)
-    white: int = Field(foreign_key="engines.id", primary_key=True)
-    black: int = Field(foreign_key="engines.id", primary_key=True)
-    wins: int
-    draws: int
-    losses: int
+def _reals(*names: str) -> list[Column[Any]]:
+    return [_real(name) for name in names]
 
 
-class RatingRevisionRow(Row, table=True):
-    """When a stream of rating events was begun or corrected: from `start` on this revision holds."""
+ENGINES = Table(
+    "engines",
+    METADATA,
+    _number(),
+    *_texts("name", "fingerprint"),
+    _text("options"),  # JSON [[name, value], ...] in the order they are sent
+    _text("protocol"),
+    _text("own_name", ""),
+    _text("family", ""),
+    _text("origin", ""),
+    _text("command", "[]"),
+    UniqueConstraint("name", "fingerprint", "options", "protocol"),
+)
+"""An engine version, the rated thing: another binary, option or protocol is another row."""
 
-    __tablename__ = "rating_revisions"
-    system: str = Field(primary_key=True)
-    revision: int = Field(primary_key=True)
-    start: int
-    settings: str
-    why: str
-    made: float
+TOURNAMENTS = Table(
+    "tournaments",
+    METADATA,
+    _number(),
+    _text("name"),
+    _whole("edition"),
+    *_texts("slug", "system"),
+    _whole("format_version"),
+    _text("config"),
+    _whole("seed"),
+    _real("created"),  # UTC seconds, for people
+    _text("version"),  # of enginetour
+    UniqueConstraint("name", "edition"),
+    UniqueConstraint("slug"),
+)
+"""One edition of one tournament and the configuration it is frozen to."""
 
+ENTRANTS = Table(
+    "entrants",
+    METADATA,
+    _key("tournament", "tournaments"),
+    _key("name", kind=String),
+    _key("since"),  # position of the event that brought it; 0: there from the start
+    _whole("place"),  # in the starting list, from 1, best first
+    _of("engine", "engines"),
+    Column("new", Boolean, nullable=False),
+    _real("rating", nullable=True),
+    _text("family", ""),
+    _text("origin", ""),
+    _text("spec"),
+)
+"""Who stood in the list from event `since` on, and how it is started; the latest row of a name holds."""
 
-class RatingEventRow(Row, table=True):
-    """One change of one rating. `place` counts the stream from 0; a corrected row stays beside its successor."""
+EVENTS = Table(
+    "events",
+    METADATA,
+    _key("tournament", "tournaments"),
+    _key("position"),
+    _text("kind"),  # finished, voided, withdrawn, added, replaced, extended
+    _of("game", "games", nullable=True),
+    _text("payload", ""),
+    Column("at", Float, nullable=False, default=0.0),
+    Index("events_game", "game", "kind"),
+)
+"""The log. `game` is the game that ended or was struck out; payload holds the rest as JSON."""
 
-    __tablename__ = "rating_events"
-    system: str = Field(primary_key=True)
-    revision: int = Field(primary_key=True)
-    place: int = Field(primary_key=True)
-    engine: int = Field(foreign_key="engines.id")
-    tournament: int = Field(foreign_key="tournaments.id")
-    game: int | None = Field(default=None, foreign_key="games.id")
-    before: float
-    change: float
-    after: float
-    weight: float
-    games: int
-    imported: int | None = Field(
-        default=None, foreign_key="imported_games.id"
-    )  # the game, where it was read from a file
+GAMES = Table(
+    "games",
+    METADATA,
+    _number(),
+    _of("tournament", "tournaments"),
+    _whole("number"),
+    *_texts("a", "b", "white", "black"),
+    _of("white_engine", "engines"),
+    _of("black_engine", "engines"),
+    *_wholes("meeting", "leg", "encounter", "round", "replay"),
+    *_texts("outcome", "termination", "cause", "culprit", "category"),
+    _whole("plies"),
+    *_texts("opening", "white_side", "black_side", "white_tc", "black_tc", "final_fen"),
+    *_reals("started", "ended"),
+    _text("relay"),
+    # processor of the machine it was played on
+    Column("hardware", String, nullable=False, default="", server_default=""),
+    UniqueConstraint("tournament", "a", "b", "meeting", "leg", "replay"),
+    UniqueConstraint("tournament", "number"),
+)
+"""A game without its moves. `a` and `b` are the pair in sorted order: the key with meeting, leg, replay."""
 
+MOVES = Table("moves", METADATA, _key("game", "games"), Column("moves", LargeBinary, nullable=False))
+"""The moves of a game, apart so that lists of games stay light: zlib over JSON rows."""
 
-class ImportRow(Row, table=True):
-    """Games that were read from files as one event: a tournament row of the system `import`, whose log is empty."""
+INCIDENTS = Table(
+    "incidents",
+    METADATA,
+    _key("game", "games"),
+    _key("ordinal"),
+    *_texts("engine", "category", "cause"),
+    _whole("ply"),
+    *_texts("traffic", "stderr"),
+)
+"""Something a tester must see, in the transaction of its game."""
 
-    __tablename__ = "imports"
-    tournament: int = Field(foreign_key="tournaments.id", primary_key=True)
-    files: str  # JSON [path, ...]
-    after_game: int  # the newest of the games played here: in the order of all games these follow it
-    games: int
-    duplicates: int  # games of the files that were there already
-    digests: bytes = Field(sa_type=LargeBinary)  # of every game, 8 bytes each, in the order of their rows
+NOTES = Table(
+    "notes",
+    METADATA,
+    _key("tournament", "tournaments"),
+    _key("position"),
+    _key("ordinal"),
+    *_texts("kind", "text", "fields"),
+)
+"""A decision of the format, beside the event that caused it; position 0: before the first event."""
 
+PAIR_COUNTS = Table(
+    "pair_counts",
+    METADATA,
+    _key("tournament", "tournaments"),
+    _key("white", "engines"),
+    _key("black", "engines"),
+    *_wholes("wins", "draws", "losses"),
+)
+"""Derived: results of one ordered pair of engine versions, kept in each game's own transaction. `paircounts` reads."""
 
-class ImportedGameRow(Row, table=True):
-    """A game from a file, for the ratings: who, what, when; its moves stay in the file."""
+RATING_REVISIONS = Table(
+    "rating_revisions",
+    METADATA,
+    _key("system", kind=String),
+    _key("revision"),
+    _whole("start"),
+    *_texts("settings", "why"),
+    _real("made"),
+)
+"""When a stream of rating events was begun or corrected: from `start` on this revision holds."""
 
-    __tablename__ = "imported_games"
-    id: int | None = Field(default=None, primary_key=True)
-    tournament: int = Field(foreign_key="tournaments.id")
-    white: int = Field(foreign_key="engines.id")
-    black: int = Field(foreign_key="engines.id")
-    half_points: int  # White's
-    day: int  # of the Date tag as YYYYMMDD, 0 where it does not say
-    tc: str  # the TimeControl tag
-    file: int  # place in the import's files, from 0
-    offset: int  # of the game in the file, in bytes
+RATING_EVENTS = Table(
+    "rating_events",
+    METADATA,
+    _key("system", kind=String),
+    _key("revision"),
+    _key("place"),
+    _of("engine", "engines"),
+    _of("tournament", "tournaments"),
+    _of("game", "games", nullable=True),
+    *_reals("before", "change", "after", "weight"),
+    _whole("games"),
+    _of("imported", "imported_games", nullable=True),  # the game, where it was read from a file
+)
+"""One change of one rating. `place` counts the stream from 0; a corrected row stays beside its successor."""
 
+IMPORTS = Table(
+    "imports",
+    METADATA,
+    _key("tournament", "tournaments"),
+    _text("files"),  # JSON [path, ...]
+    _whole("after_game"),  # the newest of the games played here: in the order of all games these follow it
+    _whole("games"),
+    _whole("duplicates"),  # games of the files that were there already
+    Column("digests", LargeBinary, nullable=False),  # of every game, 8 bytes each, in the order of their rows
+)
+"""Games that were read from files as one event: a tournament row of the system `import`, whose log is empty."""
 
-class ListRow(Row, table=True):
-    """One revision of a published list's definition: filter, model, anchors, scale. The newest holds."""
+IMPORTED_GAMES = Table(
+    "imported_games",
+    METADATA,
+    _number(),
+    _of("tournament", "tournaments"),
+    _of("white", "engines"),
+    _of("black", "engines"),
+    _whole("half_points"),  # White's
+    _whole("day"),  # of the Date tag as YYYYMMDD, 0 where it does not say
+    _text("tc"),  # the TimeControl tag
+    _whole("file"),  # place in the import's files, from 0
+    _whole("offset"),  # of the game in the file, in bytes
+)
+"""A game from a file, for the ratings: who, what, when; its moves stay in the file."""
 
-    __tablename__ = "lists"
-    name: str = Field(primary_key=True)
-    revision: int = Field(primary_key=True)
-    definition: str
-    why: str
-    made: float
+LISTS = Table(
+    "lists",
+    METADATA,
+    _key("name", kind=String),
+    _key("revision"),
+    *_texts("definition", "why"),
+    _real("made"),
+)
+"""One revision of a published list's definition: filter, model, anchors, scale. The newest holds."""
 
+EDITIONS = Table(
+    "editions",
+    METADATA,
+    _number(),
+    _text("list"),
+    *_wholes("number", "revision"),
+    _real("made"),
+    *_wholes("last_game", "last_imported", "games"),
+    _real("residual"),
+    _text("story"),  # JSON: model, advantage, draws, pools, anchors, caption, who is not rated and why
+    _text("note"),
+    UniqueConstraint("list", "number"),
+)
+"""A published list, frozen: of the games up to `last_game` and `last_imported` that stood when it was made."""
 
-class EditionRow(Row, table=True):
-    """A published list, frozen: of the games up to `last_game` and `last_imported` that stood when it was made."""
-
-    __tablename__ = "editions"
-    __table_args__ = (UniqueConstraint("list", "number"),)
-    id: int | None = Field(default=None, primary_key=True)
-    list: str
-    number: int
-    revision: int
-    made: float
-    last_game: int
-    last_imported: int
-    games: int
-    residual: float
-    story: str  # JSON: model, advantage, draws, pools, anchors, caption, who is not rated and why
-    note: str
-
-
-class EditionLineRow(Row, table=True):
-    """One engine of an edition. `difference` is its rating less that of the edition before, where it was in it."""
-
-    __tablename__ = "edition_lines"
-    edition: int = Field(foreign_key="editions.id", primary_key=True)
-    ordinal: int = Field(primary_key=True)
-    pool: int
-    rank: int
-    name: str
-    rating: float
-    plus: float | None
-    minus: float | None
-    games: int
-    wins: int
-    draws: int
-    losses: int
-    opponents: float
-    performance: float | None
-    los: float | None
-    difference: float | None
-    remarks: str  # JSON [...]
-
-
-def table(row: type[SQLModel]) -> Table:
-    """The table of a row class, for statements of SQLAlchemy Core."""
-    return Row.metadata.tables[str(row.__tablename__)]
-
-
-ENGINES = table(EngineRow)
-TOURNAMENTS = table(TournamentRow)
-ENTRANTS = table(EntrantRow)
-EVENTS = table(EventRow)
-GAMES = table(GameRow)
-MOVES = table(MovesRow)
-INCIDENTS = table(IncidentRow)
-NOTES = table(NoteRow)
-PAIR_COUNTS = table(PairCountRow)
-RATING_REVISIONS = table(RatingRevisionRow)
-RATING_EVENTS = table(RatingEventRow)
-IMPORTS = table(ImportRow)
-IMPORTED_GAMES = table(ImportedGameRow)
-LISTS = table(ListRow)
-EDITIONS = table(EditionRow)
-EDITION_LINES = table(EditionLineRow)
+EDITION_LINES = Table(
+    "edition_lines",
+    METADATA,
+    _key("edition", "editions"),
+    _key("ordinal"),
+    *_wholes("pool", "rank"),
+    _text("name"),
+    _real("rating"),
+    _real("plus", nullable=True),
+    _real("minus", nullable=True),
+    *_wholes("games", "wins", "draws", "losses"),
+    _real("opponents"),
+    _real("performance", nullable=True),
+    _real("los", nullable=True),
+    _real("difference", nullable=True),
+    _text("remarks"),  # JSON [...]
+)
+"""One engine of an edition. `difference` is its rating less that of the edition before, where it was in it."""
