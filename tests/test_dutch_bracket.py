@@ -31,6 +31,7 @@ def test_the_first_round() -> None:
         ("ad bc ef", "af bc de"),  # whoever comes up is the highest: d, not e
         ("ae bc df", "ac be df"),  # the same exchange, and the first has the highest opponent
         ("ab cf de gh", "ab ce dg fh"),
+        ("ae bf cg dh ij", "ac bg dh ei fj"),  # f for c rather than i for e: the numbers on top are smaller
         ("ad be cf gi hj", "ad be cg fh ij"),  # f and i come up rather than g and h: their numbers add up alike
     ],
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from enginetour.dutch import BREACH, CERTIFIED, pair_dutch
@@ -161,6 +161,8 @@ def test_exchanges_as_the_plain_reading(seed: int) -> None:
 
 
 @settings(max_examples=300, deadline=None)
+@example(51)  # the bye comes out of the first bracket, but somebody floats out of it
+@example(147)  # the same of a later bracket
 @given(SEEDS)
 def test_any_cards_as_the_plain_reading(seed: int) -> None:
     """Every criterion and every exchange comes up, also those that real tournaments hardly ever reach."""
