@@ -237,6 +237,15 @@ SYSTEMS: dict[str, System] = {
             "C. Gerlach, MacMahon: only its architecture is public",
             rounds=True,
         ),
+        System(
+            "godraw",
+            "enginetour.formats.godraw",
+            "GoDraw",
+            "GoDrawOptions",
+            "rounds by lot inside score groups, guided by origin, family and colours",
+            "GoDraw, as described by Vuorinen 2010",
+            rounds=True,
+        ),
     )
 }
 

@@ -98,6 +98,14 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
                 "forbid_family": dice.random() < 0.3,
                 "strict": dice.random() < 0.3,
             }
+        case "godraw":
+            return {
+                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
+                "games_per_pairing": min(games, 2),
+                "attempts": dice.choice([1, 100]),
+                "forbid_family": dice.random() < 0.3,
+                "strict": dice.random() < 0.3,
+            }
         case "gopair":
             return {
                 "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
