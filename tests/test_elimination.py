@@ -12,6 +12,8 @@ from enginetour.formats.elimination import DoubleElimination, EliminationOptions
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
 from enginetour.model import Entrant, GameFinished, Outcome, Withdrawn
+from enginetour.reports import text
+from enginetour.reports.sheet import render
 
 FORMS = pytest.mark.parametrize("bracket", ["score", "fixed"])
 
@@ -71,6 +73,7 @@ def test_words_while_it_runs() -> None:
     format_ = elimination()
     state = play(format_, format_.start(field(4)))
     assert told(format_, state) == {"A": "1 unbeaten", "B": "1 unbeaten", "C": "3 one loss", "D": "3 one loss"}
+    assert "unbeaten" in render(text.standings("trial", format_.standings(state)), 80)
     assert format_.notes(state)[1].text == "round 2: B - A, D - C; A beat D 1-0; B beat C 1-0"
     state = play(format_, play(format_, state))
     assert "A and B meet again" in format_.notes(state)[-1].text

@@ -68,11 +68,13 @@ class DoubleElimination(Knockout):
         boards = tuple(self.board(field, pair) for pair in pairs)
         playing = {place for pair in pairs for place in pair}
         byes = tuple(place for place in alive if place not in playing)
-        guarantee = "maximum weight, certified" if self.options.bracket == "score" else "by rule"
+        guarantee = "by rule"
+        if self.options.bracket == "score":
+            guarantee += ", inside groups maximum weight, certified"
         return Paired(boards, byes, guarantee, (*again, *(story(seen[-1].duels) if seen else ())))
 
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
-        """By rounds survived (RND), then losses that may still come (LIVES); the status says it in words."""
+        """By rounds survived, then losses that may still come; the status says it in words. Equals share a rank."""
         seen = list(self._course(field, members))
         losses = self._losses(field, seen)
         survived = dict.fromkeys(members, 0)
@@ -85,6 +87,7 @@ class DoubleElimination(Knockout):
         decided = len(alive) == 1 and all(duel.over for duel in (seen[-1].duels if seen else ()))
         ended = len(seen)
         lines: list[Placed] = []
+        rank, last = 1, (0, 0)
         keys = {place: (survived[place], max(0, 2 - losses[place])) for place in members}
         for place in sorted(members, key=lambda member: keys[member], reverse=True):
             if losses[place] < 2:
@@ -92,10 +95,10 @@ class DoubleElimination(Knockout):
             else:
                 number = survived[place] + 1
                 status = "lost the final" if decided and number == ended else f"out in round {number}"
-            breaks = tuple(zip(("RND", "LIVES"), keys[place], strict=True))
-            rank = lines[-1].rank if lines and lines[-1].tiebreaks == breaks else len(lines) + 1
+            if not lines or keys[place] != last:
+                rank, last = len(lines) + 1, keys[place]
             name, score = field.members[place].name, field.scores[place]
-            lines.append(Placed(rank, name, score, field.games(place), status, breaks))
+            lines.append(Placed(rank, name, score, field.games(place), status))
         return tuple(lines)
 
     def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:
