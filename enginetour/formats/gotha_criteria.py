@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import Field as Setting
+from pydantic import model_validator
 
 from enginetour import placement
 from enginetour.criteria import floats, kinship, present
@@ -49,6 +50,14 @@ class CriteriaOptions(GothaOptions):
     families: list[list[str]] = Setting(
         default=[], description="groups of families that are half related, as [[A, B], [C, D]]"
     )
+
+    @model_validator(mode="after")
+    def _used(self) -> CriteriaOptions:
+        if self.float_rule != "position" and not self.model_fields_set.isdisjoint(("float_down", "float_up")):
+            raise ValueError(f'float_down and float_up need float_rule = "position", here it is {self.float_rule}')
+        if self.families and not self.family_weight:
+            raise ValueError("families says who is half related, which weighs nothing: set family_weight above 0")
+        return self
 
 
 class ByCriteria(Gotha):

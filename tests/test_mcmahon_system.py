@@ -1,0 +1,114 @@
+"""McMahon as a system: who starts where, what is refused, what counts in the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from enginetour.field import ABSENT, Field, Member
+from enginetour.formats.mcmahon import Gotha2005, Gotha2005Options, McMahon, McMahonOptions
+from tests.pastfields import field_of, rated
+
+
+def system(**settings: Any) -> McMahon:
+    return McMahon(McMahonOptions.model_validate(settings))
+
+
+def starts(field: Field, **settings: Any) -> tuple[int, ...]:
+    return system(**settings).starts(field).wins
+
+
+def test_small_fields_start_alike() -> None:
+    """With fewer than twice the rounds everybody can still win: a Swiss, until the bar is set by hand."""
+    field = field_of(rated(3000, 2700, 2400, 2100))
+    assert starts(field) == (0, 0, 0, 0)
+    assert starts(field, bar=30, floor=21, groups="bands") == (9, 6, 3, 0)
+    assert starts(field, bar=27, floor=21, groups="bands", zero=20) == (7, 7, 4, 1)
+
+
+def test_bands_are_merged_by_the_table() -> None:
+    """Twenty entrants in five rounds make three groups, large at the ends; corrections go beyond them."""
+    field = field_of(rated(*range(3000, 1000, -100)))
+    wins = starts(field, bar=30, floor=11)
+    assert sorted(set(wins)) == [0, 1, 2] and list(wins) == sorted(wins, reverse=True)
+    assert wins.count(1) <= min(wins.count(0), wins.count(2))
+    assert starts(field, bar=30, floor=11, groups=2, corrections={"A": 2, "T": -1})[::19] == (3, -1)
+
+
+def test_who_comes_late_moves_nobody() -> None:
+    """Starts of the others stay, whatever the newcomer's rating; without one it starts from below."""
+    early = field_of(rated(*range(3000, 2000, -100)), "A1B C1D E1F G1H I1J", total=2)
+    members = (*early.members, Member("K", 5000.0), Member("L"))
+    rounds = tuple((*row, ABSENT, ABSENT) for row in early.history)
+    late = Field(members, rounds, tuple(range(12)), 2)
+    before, after = starts(early, rounds=2, bar=28, floor=22), starts(late, rounds=2, bar=28, floor=22)
+    assert after[:10] == before and after[10] == max(before) and after[11] == min(before)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"zero": -30}, 'groups = "bands"'),
+        ({"bar": 3, "floor": 4}, "floor 4 is above the bar 3"),
+        ({"float_rule": "fide", "float_up": "top"}, 'float_rule = "position"'),
+        ({"family_weight": 0, "families": [["A", "B"]]}, "family_weight"),
+        ({"corrections": {"A": 3}}, "less than or equal to 2"),
+        ({"score_weight": 10**15}, "less than or equal to"),
+    ],
+)
+def test_settings_that_contradict_each_other(settings: dict[str, Any], named: str) -> None:
+    """Each is refused with the setting it needs."""
+    with pytest.raises(ValidationError) as refused:
+        system(**settings)
+    assert named in str(refused.value)
+
+
+def test_fields_that_cannot_start() -> None:
+    """Entrants without a rating, corrections of nobody and too many rounds are refused before game 1."""
+    unrated = (*rated(2000, 1900), *(Member(f"N{at}") for at in range(7)))
+    with pytest.raises(ValueError, match=r"N0, N1, N2, N3, N4 and 2 more.*rating = "):
+        system().check(unrated)
+    with pytest.raises(ValueError, match=r"corrections names 'AA'"):
+        system(rounds=1, corrections={"AA": 1}).check(rated(2000, 1900))
+    with pytest.raises(ValueError, match="at most 3"):
+        system(rounds=4).check(rated(4, 3, 2, 1))
+
+
+def test_the_table_counts_from_the_start() -> None:
+    """McMahon scores first; an absence counts half a win, or for the pairing alone."""
+    field = field_of(rated(3000, 2700, 2400, 2100, 2100), "A1B C=D", "D1A C0B E")
+    given = {"bar": 30, "floor": 21, "groups": "bands"}
+    table = system(**given).table(field, field.present)
+    assert [(line.name, dict(line.tiebreaks)["MMS"]) for line in table][:2] == [("A", 20), ("B", 14)]
+    scores = {line.name: dict(line.tiebreaks)["MMS"] for line in table}
+    assert scores["E"] == 2  # the bye's win; half a win for its absence is rounded down
+    unrounded = system(**given, whole=False).table(field, field.present)
+    assert {line.name: dict(line.tiebreaks)["MMS"] for line in unrounded}["E"] == 3
+    pairing_only = system(**given, whole=False, absence="pairing-only")
+    assert {line.name: dict(line.tiebreaks)["MMS"] for line in pairing_only.table(field, field.present)}["E"] == 2
+    assert pairing_only.ground(field).points[-1][4] == 3
+
+
+def test_handicaps_by_mcmahon_score() -> None:
+    """The stronger has White and gives the difference less one band, up to the ceiling; none by default."""
+    field = field_of(rated(3000, 2700))
+    (board,) = system(rounds=1, handicap={}).pair(field).boards
+    assert (board.white, board.black, board.handicap) == (0, 1, 2)
+    assert system(rounds=1, handicap={"ceiling": 1}).pair(field).boards[0].handicap == 1
+    assert system(rounds=1, handicap={"threshold": 28}).pair(field).boards[0].handicap == 0
+    assert system(rounds=1).pair(field).boards[0].handicap == 0
+
+
+def test_who_is_exempt_in_the_older_function() -> None:
+    """Above the bar, or with half of all rounds won: family counts as for the best opponent."""
+    field = field_of(rated(3100, 3000, 2900, 2800, families="ffff"), "C1D A=B", total=2)
+    older = Gotha2005(Gotha2005Options(rounds=2, bar=30))
+    family = {
+        (one, other): next(row.worth for row in older.explain(field, one, other) if row.name == "family")
+        for one, other in ((0, 1), (0, 3), (1, 3))
+    }
+    assert family == {(0, 1): 10_000 * 10**6, (0, 3): 10_000 * 10**6, (1, 3): 0}
+    plain = Gotha2005(Gotha2005Options(rounds=2, bar=30, exempt_above=40, exempt_wins=False))
+    assert next(row.worth for row in plain.explain(field, 0, 3) if row.name == "family") == 0
