@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.bench import free
 from tests.bench.beside import beside
+from tests.bench.dutch import dutch
 from tests.bench.folding import folding
 from tests.bench.importing import importing
 from tests.bench.incremental import incremental
@@ -24,7 +25,7 @@ from tests.bench.scanning import scanning
 from tests.bench.starting import starting
 from tests.bench.storing import storing
 
-PARTS = ("fold", "store", "rate", "step", "scan", "import", "pair", "start", "peers", "match")
+PARTS = ("fold", "store", "rate", "step", "scan", "import", "pair", "dutch", "start", "peers", "match")
 
 
 def main() -> None:
@@ -66,6 +67,7 @@ def main() -> None:
             "scan": lambda: scanning(settings),
             "import": lambda: importing(settings),
             "pair": lambda: matching(settings),
+            "dutch": lambda: dutch(settings),
             "start": lambda: starting(settings, program),
             "peers": lambda: beside(settings),
             "match": lambda: matches(settings, program),
