@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginetour.field import Dice, Field
-from enginetour.historic.byes import gopair_bye, lowest
+from enginetour.historic.byes import gopair_bye
 from tests.pastfields import field_of, rated
 
 
@@ -11,13 +11,6 @@ def drawn(field: Field, marked: tuple[int, ...] = ()) -> set[int]:
     """Everybody who can get gopair's bye, over many draws."""
     ratings = tuple(round(member.rating or 0) for member in field.members)
     return {gopair_bye(field, field.present, ratings, Dice(draw), marked) for draw in range(200)}
-
-
-def test_the_lowest_without_a_bye() -> None:
-    """Of those with the fewest byes the last in the order; once all had one, the last again."""
-    field = field_of(rated(3, 2, 1), "A1B C", "A1C B")
-    assert lowest(field, (0, 1, 2)) == 0
-    assert lowest(field_of(rated(3, 2, 1), "A1B C", "A1C B", "B1C A"), (0, 1, 2)) == 2
 
 
 def test_gopair_asks_the_middle() -> None:

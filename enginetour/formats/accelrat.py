@@ -8,10 +8,11 @@ from typing import Literal
 from pydantic import Field as Setting
 
 from enginetour import placement
+from enginetour.criteria.byes import last_bye
 from enginetour.field import Dice, Field, Member, Paired
 from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
 from enginetour.historic.accelrat import Undesirability, from_the_top
-from enginetour.historic.byes import gopair_bye, lowest
+from enginetour.historic.byes import gopair_bye
 from enginetour.historic.colours import seated
 from enginetour.historic.current import MILLI, current_ratings, in_order, refuse_unrated, remarks_on_unrated
 from enginetour.historic.exact import CERTIFIED, Bars, whole_round
@@ -95,5 +96,5 @@ class AccelRat(PairingSystem):
 
     def _bye(self, field: Field, order: list[int], ratings: tuple[int, ...]) -> int:
         if self.options.bye == "thesis":
-            return lowest(field, order)
+            return last_bye(field, order)
         return gopair_bye(field, order, ratings, Dice(field.seed, "accelrat", field.number, "bye"))

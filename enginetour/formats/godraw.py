@@ -8,7 +8,8 @@ from enginetour.field import Dice, Field, Paired
 from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
 from enginetour.historic.colours import seated
 from enginetour.historic.exact import CERTIFIED, Bars, whole_round
-from enginetour.historic.godraw import Draw, Stuck, group_of, preference
+from enginetour.historic.godraw import Draw, Stuck, preference
+from enginetour.historic.scoregroups import group_of
 
 JITTER = 1000  # our decision: equals of the whole round are told apart by lot, in thousandths of a preference
 

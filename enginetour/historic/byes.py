@@ -1,7 +1,7 @@
-"""Who rests in an odd field; asked for are always those with the fewest byes so far.
+"""Who rests in an odd field with gopair: a marked one, else one by lot from the middle, of those with fewest byes.
 
-thesis  the lowest in the order (Vuorinen 2010)
-gopair  marked ones; else one by lot out of the middle 80 % by rating that has lost a game and missed no round
+The middle 80 % by rating that have lost a game and missed no round. Source: gopair manual, 2005. What is done
+when there is nobody of that kind is our decision.
 """
 
 from __future__ import annotations
@@ -18,11 +18,6 @@ def candidates(field: Field, there: Sequence[int]) -> list[int]:
     """Those of `there` with the fewest byes, in its order."""
     fewest = min(map(field.byes, there))
     return [member for member in there if field.byes(member) == fewest]
-
-
-def lowest(field: Field, order: Sequence[int]) -> int:
-    """The last of the order, best first, that has no more byes than others."""
-    return candidates(field, order)[-1]
 
 
 def gopair_bye(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enginetour.field import Dice, Field
 from enginetour.historic.byes import candidates
 from enginetour.historic.exact import Bars, Pairs, same_family
+from enginetour.historic.scoregroups import group_of, score_groups
 
 Names = Callable[[int], str]
 
@@ -107,19 +108,6 @@ class Draw:
 
     def _one(self, members: Sequence[int]) -> int:
         return members[self.dice.below(len(members))]
-
-
-def group_of(field: Field, member: int, number: int = -1) -> int:
-    """Whole wins before a round, by default now; halves belong to the group below."""
-    return field.points[number][member] // field.win
-
-
-def score_groups(field: Field, there: Sequence[int]) -> list[list[int]]:
-    """Members of equal wins together, most wins first."""
-    groups: dict[int, list[int]] = {}
-    for member in there:
-        groups.setdefault(group_of(field, member), []).append(member)
-    return [groups[score] for score in sorted(groups, reverse=True)]
 
 
 def _origin(field: Field, member: int) -> str:

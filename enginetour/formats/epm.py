@@ -1,0 +1,109 @@
+"""EPM, a pairing program of European Go tournaments: floats from the middle, then backtracking through lists by weight.
+
+Groups are by wins; the lists are sorted by the older Gotha function without a handicap.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field as Setting
+
+from enginetour import placement
+from enginetour.criteria.byes import last_bye
+from enginetour.criteria.chance import seeded
+from enginetour.criteria.drawing import last_meetings
+from enginetour.criteria.lineup import Span, line_up
+from enginetour.criteria.older import Older
+from enginetour.criteria.present import Criterion, weigh
+from enginetour.field import Dice, Field, Paired
+from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
+from enginetour.historic.colours import seated
+from enginetour.historic.epm import Steps, TooLong, first_round
+from enginetour.historic.exact import CERTIFIED, Bars, Worth, whole_round
+from enginetour.historic.scoregroups import score_groups
+
+
+class EpmOptions(RoundsOptions):
+    """Settings of EPM."""
+
+    seeding: Literal["fold", "slip", "split-random"] = Setting(
+        default="split-random", description="ideal pairs among equal scores, for the lists (Gotha documentation, 2005)"
+    )
+    exempt_wins: bool = Setting(
+        default=True, description="whether who has won half of all rounds may meet any origin and family (Gotha, 2005)"
+    )
+    steps: int = Setting(
+        default=100_000, ge=1, le=10_000_000, description="steps before the round is matched as a whole; our decision"
+    )
+    forbid_family: bool = Setting(
+        default=False, description="whether entrants of one family must not meet, unless there is no round without"
+    )
+    strict: bool = Setting(
+        default=False,
+        description="whether to stop when no round is left without a rematch; else the fewest, oldest ones",
+    )
+
+
+class Epm(PairingSystem):
+    """Rounds by backtracking from the top. In an odd field the last without an earlier bye rests (Vuorinen 2010)."""
+
+    codes = ("NBW", "SOSW", "SOSOSW")
+    unplayed = "own"
+    options: EpmOptions
+
+    def pair(self, field: Field) -> Paired:
+        """The first round there is; if the steps do not suffice or there is none, the heaviest."""
+        bars, order = Bars(self.options.strict, self.options.forbid_family), self._ranked(field)
+        byes = (last_bye(field, order),) if len(order) % 2 else ()
+        order = [member for member in order if member not in byes]
+        worth = self._worth(field)
+        try:
+            pairs, _ = first_round(field, score_groups(field, order), worth, bars, Steps(self.options.steps))
+            why = "no round whichever way the odd groups float"
+        except TooLong:
+            pairs, why = None, f"{self.options.steps} steps without a round"
+        if pairs is not None:
+            return Paired(seated(field, pairs, "epm"), byes, "by rule, exhaustive")
+        pairs, broken = whole_round(field, order, worth, bars)
+        remarks = (f"{why}: the whole round is matched by the same weights", *broken)
+        return Paired(seated(field, pairs, "epm"), byes, f"fallback: {why}; {CERTIFIED}", remarks)
+
+    def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
+        """What the lists are sorted by."""
+        number = {member: at for at, member in enumerate(field.present)}
+        a, b = np.array([number[one]]), np.array([number[other]])
+        return tuple(
+            Reason(criterion.name, int(criterion.value(a, b)[0]), criterion.most, criterion.source)
+            for criterion in self._criteria(field)
+        )
+
+    def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
+        """All of them; a strict tournament may end before."""
+        boards = len(field.present) // 2 * rounds_left
+        return 0 if self.options.strict else boards, boards
+
+    def _ranked(self, field: Field) -> list[int]:
+        """By wins and the sums over opponents whatever the table shows, then rating, then entry order."""
+        groups = placement.ordered(field, self.codes, field.present, self.terms(field))
+        return [
+            member for _, tied in groups for member in sorted(tied, key=lambda at: -(field.members[at].rating or 0))
+        ]
+
+    def _worth(self, field: Field) -> Worth:
+        weights = weigh(self._criteria(field), len(field.present))
+        number = {member: at for at, member in enumerate(field.present)}
+        return lambda one, other: int(weights[number[one], number[other]])
+
+    def _criteria(self, field: Field) -> tuple[Criterion, ...]:
+        """In groups of half wins, as the older function has them."""
+        played = len(field.history)
+        lineup = line_up(field, field.points, Span(2 * played, 2 * played + 1, 2), self._ranked(field))
+        enough = field.win * field.rounds
+        exempt = [self.options.exempt_wins and 2 * field.scores[at] >= enough for at in field.present]
+        chance = seeded(Dice(field.seed, "epm", field.number, "pairs"), len(field.members))
+        met = last_meetings(field, lineup, forfeits=False) > 0
+        return Older(
+            field, lineup, met, chance, np.array(exempt, dtype=np.bool_), seeding=self.options.seeding
+        ).criteria()
