@@ -246,6 +246,15 @@ SYSTEMS: dict[str, System] = {
             "GoDraw, as described by Vuorinen 2010",
             rounds=True,
         ),
+        System(
+            "epm",
+            "enginetour.formats.epm",
+            "Epm",
+            "EpmOptions",
+            "rounds by floats from the middle and backtracking through lists of opponents",
+            "EPM, as described by Vuorinen 2010; weights of Gotha 2005",
+            rounds=True,
+        ),
     )
 }
 

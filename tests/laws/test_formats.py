@@ -98,6 +98,15 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
                 "forbid_family": dice.random() < 0.3,
                 "strict": dice.random() < 0.3,
             }
+        case "epm":
+            return {
+                "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
+                "games_per_pairing": min(games, 2),
+                "seeding": dice.choice(["fold", "slip", "split-random"]),
+                "steps": dice.choice([3, 100_000]),
+                "forbid_family": dice.random() < 0.3,
+                "strict": dice.random() < 0.3,
+            }
         case "godraw":
             return {
                 "rounds": dice.randint(1, min(4, entrants - 1 + entrants % 2)),
