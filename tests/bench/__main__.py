@@ -15,6 +15,7 @@ from tests.bench import free
 from tests.bench.beside import beside
 from tests.bench.dutch import dutch
 from tests.bench.folding import folding
+from tests.bench.gotha import gotha
 from tests.bench.importing import importing
 from tests.bench.incremental import incremental
 from tests.bench.matches import matches
@@ -25,7 +26,7 @@ from tests.bench.scanning import scanning
 from tests.bench.starting import starting
 from tests.bench.storing import storing
 
-PARTS = ("fold", "store", "rate", "step", "scan", "import", "pair", "dutch", "start", "peers", "match")
+PARTS = ("fold", "store", "rate", "step", "scan", "import", "pair", "dutch", "gotha", "start", "peers", "match")
 
 
 def main() -> None:
@@ -68,6 +69,7 @@ def main() -> None:
             "import": lambda: importing(settings),
             "pair": lambda: matching(settings),
             "dutch": lambda: dutch(settings),
+            "gotha": lambda: gotha(settings),
             "start": lambda: starting(settings, program),
             "peers": lambda: beside(settings),
             "match": lambda: matches(settings, program),
