@@ -6,11 +6,13 @@ import itertools
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import numpy as np
 from sqlalchemy import insert, select, update
 
 from enginetour.model import Outcome
 from enginetour.store.log import TournamentLog
-from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, PAIR_COUNTS, TOURNAMENTS
+from enginetour.store.paircounts import packed
+from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.storing import game
 
@@ -57,13 +59,10 @@ def bring(
         tournament = connection.execute(insert(TOURNAMENTS), row).inserted_primary_key[0]  # type: ignore[index]
         newest = connection.exec_driver_sql("SELECT coalesce(max(id), 0) FROM games").scalar_one()
         place = {"tournament": tournament, "files": "[]", "after_game": newest, "games": len(games)}
-        connection.execute(insert(IMPORTS), {**place, "duplicates": 0, "digests": b""})
+        met = sorted({(white, black) for white, black, _ in games})
+        sums = np.array([(*pair, *(games.count((*pair, points)) for points in (2, 1, 0))) for pair in met]).T
+        connection.execute(insert(IMPORTS), {**place, "duplicates": 0, "counts": packed(sums), "digests": b""})
         for number, (white, black, points) in enumerate(games):
             ends = {"tournament": tournament, "white": white, "black": black}
             about = {"half_points": points, "day": day, "tc": tc, "file": 0, "offset": number}
             connection.execute(insert(IMPORTED_GAMES), {**ends, **about})
-        for pair in sorted({(white, black) for white, black, _ in games}):
-            scored = [points for *sides, points in games if tuple(sides) == pair]
-            counts = {"wins": scored.count(2), "draws": scored.count(1), "losses": scored.count(0)}
-            ends = {"tournament": tournament, "white": pair[0], "black": pair[1]}
-            connection.execute(insert(PAIR_COUNTS), {**ends, **counts})

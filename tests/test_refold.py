@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from sqlalchemy import insert, update
 
@@ -16,9 +17,10 @@ from enginetour.ratings.elo import EloSettings
 from enginetour.store import refold
 from enginetour.store.lists import history, refresh
 from enginetour.store.log import TournamentLog
+from enginetour.store.paircounts import packed
 from enginetour.store.ratedgames import Mark, rated_games
 from enginetour.store.ratingstream import stream
-from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, PAIR_COUNTS, RATING_EVENTS, TOURNAMENTS
+from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.storing import draft, game, spec
 
@@ -43,12 +45,10 @@ def imported(store: Store, after_game: int) -> None:
         own = {"id": 9, "name": "file", "slug": "file", "edition": 1, "system": "import", "seed": 1, "created": 0.0}
         connection.execute(insert(TOURNAMENTS), {**own, "format_version": 1, "config": "{}", "version": ""})
         sizes = {"games": 2, "duplicates": 0, "digests": b"", "files": "[]"}
+        sizes["counts"] = packed(np.array([[1], [2], [0], [2], [0]]))
         connection.execute(insert(IMPORTS), {"tournament": 9, "after_game": after_game, **sizes})
         row = {"tournament": 9, "white": 1, "black": 2, "half_points": 1, "day": 0, "tc": "", "file": 0}
         connection.execute(insert(IMPORTED_GAMES), [{**row, "offset": place} for place in range(2)])
-        connection.execute(
-            insert(PAIR_COUNTS), {"tournament": 9, "white": 1, "black": 2, "wins": 0, "draws": 2, "losses": 0}
-        )
 
 
 def test_an_import_stands_where_it_was_made(store: Store) -> None:

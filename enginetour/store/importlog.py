@@ -5,14 +5,15 @@ from __future__ import annotations
 import shlex
 from typing import Any, NoReturn
 
-from sqlalchemy import select, union
+from sqlalchemy import select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Entrant
 from enginetour.store.database import Database
 from enginetour.store.log import TournamentLog
+from enginetour.store.paircounts import engines_in, joined, kept_counts
 from enginetour.store.ratednames import rated_names
-from enginetour.store.tables import ENGINES, PAIR_COUNTS
+from enginetour.store.tables import ENGINES
 from enginetour.task import EngineSpec
 
 IMPORT = "import"  # what an import has where a tournament that was played has its format
@@ -43,12 +44,11 @@ class ImportedEvent(TournamentLog):
 
     def _names(self) -> list[tuple[str, str]]:
         """Plain and shown name of every engine with games."""
-        mine = PAIR_COUNTS.c.tournament == self.id
-        met = union(select(PAIR_COUNTS.c.white).where(mine), select(PAIR_COUNTS.c.black).where(mine))
         with self.database.reading() as connection:
             shown = rated_names(connection)
-            rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).where(ENGINES.c.id.in_(met)))
-            return [(row.name, shown[row.id]) for row in rows]
+            met = engines_in(joined(kept_counts(connection, [self.id]).values()))
+            rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id))
+            return [(row.name, shown[row.id]) for row in rows if row.id in met]
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         step = f"enginetour ratings -t {shlex.quote(self.name)}"

@@ -11,10 +11,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import func, select, union
+from sqlalchemy import select
 
 from enginetour import __version__
 from enginetour.errors import UsageRefused
@@ -26,9 +27,13 @@ from enginetour.store import known, records
 from enginetour.store.bulk import fill
 from enginetour.store.database import Database
 from enginetour.store.importlog import IMPORT
+from enginetour.store.paircounts import engines_in, kept_counts, packed
 from enginetour.store.slugs import slug_of
 from enginetour.store.sqlite_errors import told
-from enginetour.store.tables import IMPORTS, PAIR_COUNTS, TOURNAMENTS
+from enginetour.store.tables import IMPORTS, TOURNAMENTS
+
+if TYPE_CHECKING:
+    from enginetour.store.paircounts import Sums
 
 _FORMAT_VERSION = 1  # of what an import's config holds
 _CLASSES = 3  # White won, drew, lost
@@ -88,29 +93,24 @@ def import_games(
             event, edition = _add_event(connection, name, rated.naming)
             after = connection.execute("SELECT coalesce(max(id), 0) FROM games").fetchone()[0]
             digests = identities[fresh].astype("<u8").tobytes()
-            row = (event, records.packed(list(files)), after, len(fresh), duplicates, digests)
-            connection.execute("INSERT INTO imports VALUES (?, ?, ?, ?, ?, ?)", row)
+            counts = packed(_counted(keys[white], keys[black], rated.results[fresh]))
+            row = (event, records.packed(list(files)), after, len(fresh), duplicates, counts, digests)
+            connection.execute("INSERT INTO imports VALUES (?, ?, ?, ?, ?, ?, ?)", row)
             _add_games(connection, event, games, fresh, keys[white], keys[black])
-            _add_counts(connection, event, keys[white], keys[black], rated.results[fresh])
     return Imported(name, edition, len(fresh), duplicates, len(used), len(new))
 
 
 def imports_of(database: Database) -> list[ImportLine]:
     """All imports, oldest first."""
-    mine = PAIR_COUNTS.c.tournament == TOURNAMENTS.c.id
-    met = union(
-        select(PAIR_COUNTS.c.white).where(mine).correlate(TOURNAMENTS),
-        select(PAIR_COUNTS.c.black).where(mine).correlate(TOURNAMENTS),
-    ).subquery()
-    engines = select(func.count()).select_from(met).scalar_subquery()
-    columns = (TOURNAMENTS.c.name, TOURNAMENTS.c.edition, TOURNAMENTS.c.created, IMPORTS.c.files)
-    rows = select(*columns, IMPORTS.c.games, IMPORTS.c.duplicates, engines)
+    columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, TOURNAMENTS.c.created)
+    rows = select(*columns, IMPORTS.c.files, IMPORTS.c.games, IMPORTS.c.duplicates)
     rows = rows.join(IMPORTS, IMPORTS.c.tournament == TOURNAMENTS.c.id).order_by(TOURNAMENTS.c.id)
     with database.reading() as connection:
         found = connection.execute(rows).fetchall()
+        kept = kept_counts(connection, [row.id for row in found])
     return [
-        ImportLine(name, edition, made, tuple(json.loads(files)), *counts)
-        for name, edition, made, files, *counts in found
+        ImportLine(name, edition, made, tuple(json.loads(files)), games, duplicates, len(engines_in(kept[event])))
+        for event, name, edition, made, files, games, duplicates in found
     ]
 
 
@@ -195,26 +195,11 @@ def _add_games(
     fill(connection, "imported_games", columns)
 
 
-def _add_counts(
-    connection: sqlite3.Connection,
-    event: int,
-    white: NDArray[np.int64],
-    black: NDArray[np.int64],
-    results: NDArray[np.int64],
-) -> None:
+def _counted(white: NDArray[np.int64], black: NDArray[np.int64], results: NDArray[np.int64]) -> Sums:
     """The pair counts, in the order of their key."""
     engines = int(max(white.max(), black.max())) + 1
     found, times = np.unique((white * engines + black) * _CLASSES + results, return_counts=True)
     pairs, row = np.unique(found // _CLASSES, return_inverse=True)
     counts = np.zeros((_CLASSES, len(pairs)), dtype=np.int64)
     counts[found % _CLASSES, row] = times
-    wins, draws, losses = counts.tolist()
-    columns = {
-        "tournament": event,
-        "white": (pairs // engines).tolist(),
-        "black": (pairs % engines).tolist(),
-        "wins": wins,
-        "draws": draws,
-        "losses": losses,
-    }
-    fill(connection, "pair_counts", columns)
+    return np.stack((pairs // engines, pairs % engines, *counts))

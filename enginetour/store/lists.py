@@ -11,7 +11,6 @@ came late or other settings give a new one, and what was published before stays 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +23,7 @@ from enginetour.ratings import egf2021, elo, gor
 from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.incremental import RatingState
 from enginetour.ratings.lineage import Lineage
+from enginetour.store.paircounts import added_up, by_pair, kept_counts
 from enginetour.store.ratedgames import brought, for_events, versions
 from enginetour.store.ratednames import rated_names as rated_names
 from enginetour.store.ratingstream import Career, stream
@@ -31,7 +31,6 @@ from enginetour.store.refold import refolded
 from enginetour.store.tables import (
     ENGINES,
     GAMES,
-    PAIR_COUNTS,
     RATING_EVENTS,
     RATING_REVISIONS,
     TOURNAMENTS,
@@ -155,25 +154,17 @@ def counted_pairs(
 
     `engines` are plain names, both sides must be among them; without `by_version` an engine's versions are added up.
     """
-    rows = select(PAIR_COUNTS).join(TOURNAMENTS, TOURNAMENTS.c.id == PAIR_COUNTS.c.tournament)
+    rows = select(TOURNAMENTS.c.id)
     if tournament is not None:
         rows = rows.where(TOURNAMENTS.c.name == tournament)
     if edition is not None:
         rows = rows.where(TOURNAMENTS.c.edition == edition)
-    wins: Counter[tuple[str, str]] = Counter()
-    draws: Counter[tuple[str, str]] = Counter()
-    losses: Counter[tuple[str, str]] = Counter()
     with store.database.reading() as connection:
         plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
         shown = rated_names(connection) if by_version else plain
-        for row in connection.execute(rows):
-            if engines is None or (plain[row.white] in engines and plain[row.black] in engines):
-                pair = shown[row.white], shown[row.black]
-                wins[pair] += row.wins
-                draws[pair] += row.draws
-                losses[pair] += row.losses
-    sums = {pair: (wins[pair], draws[pair], losses[pair]) for pair in sorted(wins)}
-    return {pair: counts for pair, counts in sums.items() if any(counts)}
+        kept = kept_counts(connection, connection.execute(rows).scalars().all())
+    names = {key: name for key, name in shown.items() if engines is None or plain[key] in engines}
+    return added_up(((pair, counts) for part in kept.values() for pair, counts in by_pair(part).items()), names)
 
 
 def _latest(connection: Connection, system: str) -> dict[int, Career]:

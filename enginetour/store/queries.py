@@ -29,7 +29,8 @@ from enginetour.model import (
 )
 from enginetour.store import records
 from enginetour.store.database import Database
-from enginetour.store.tables import ENGINES, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
+from enginetour.store.paircounts import added_up, by_pair, joined, kept_counts
+from enginetour.store.tables import ENGINES, EVENTS, GAMES, INCIDENTS, MOVES, NOTES
 
 EVENTS_A_PAGE = 2000  # about 1 MB of rows
 GAMES_A_PAGE = 100  # whole games: about 1 MB too
@@ -252,22 +253,15 @@ def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tupl
         return {(row[0], row[1]): (row[2], row[3], row[4]) for row in connection.execute(rows)}
 
 
-def kept_counts(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
+def versions_counts(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
     """The pair counts by engine versions as they were kept."""
-    rows = select(PAIR_COUNTS).where(PAIR_COUNTS.c.tournament == tournament)
     with database.reading() as connection:
-        found = connection.execute(rows).fetchall()
-    kept = {(row.white, row.black): (row.wins, row.draws, row.losses) for row in found}
-    return {pair: counts for pair, counts in kept.items() if any(counts)}
+        return by_pair(joined(kept_counts(connection, [tournament]).values()))
 
 
 def pair_counts(database: Database, tournament: int) -> dict[tuple[str, str], tuple[int, int, int]]:
     """Wins, draws, losses of White by names; versions of one entrant are added up."""
-    white, black = ENGINES.alias("w"), ENGINES.alias("b")
-    sums = [func.sum(PAIR_COUNTS.c[name]).label(name) for name in ("wins", "draws", "losses")]
-    joined = PAIR_COUNTS.join(white, white.c.id == PAIR_COUNTS.c.white).join(black, black.c.id == PAIR_COUNTS.c.black)
-    rows = select(white.c.name.label("w"), black.c.name.label("b"), *sums).select_from(joined)
-    rows = rows.where(PAIR_COUNTS.c.tournament == tournament).group_by(white.c.name, black.c.name)
     with database.reading() as connection:
-        found = {(row.w, row.b): (row.wins, row.draws, row.losses) for row in connection.execute(rows)}
-    return {pair: counts for pair, counts in found.items() if any(counts)}
+        names = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
+        kept = joined(kept_counts(connection, [tournament]).values())
+    return added_up(by_pair(kept).items(), names)

@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from enginetour.model import Outcome
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.egf2021 import Egf2021Settings
 from enginetour.ratings.incremental import Tally
 from enginetour.ratings.lineage import Lineage, Version, lineage
+from enginetour.store.paircounts import by_pair, kept_counts
 from enginetour.store.queries import STRUCK
-from enginetour.store.tables import ENGINES, ENTRANTS, GAMES, IMPORTED_GAMES, IMPORTS, PAIR_COUNTS, TOURNAMENTS
+from enginetour.store.tables import ENGINES, ENTRANTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 
 
 class Mark(NamedTuple):
@@ -48,15 +49,14 @@ def rated_games(connection: Connection, after: Mark | None = None) -> Iterator[R
 
 def number_rated(connection: Connection) -> int:
     """How many games count, from the pair counts: they follow every game and every one that is struck out."""
-    results = PAIR_COUNTS.c.wins + PAIR_COUNTS.c.draws + PAIR_COUNTS.c.losses
-    return int(connection.execute(select(func.coalesce(func.sum(results), 0))).scalar_one())
+    return sum(int(sums[2:].sum()) for sums in kept_counts(connection).values())
 
 
 def tallies_by_event(connection: Connection) -> dict[str, dict[tuple[str, str], Tally]]:
     """The results of every event that has a rated game, events by their first one."""
-    counted = select(PAIR_COUNTS.c.tournament).distinct()
+    counted = kept_counts(connection)
     places = {event: (after_game, 1, event) for event, after_game in _imports(connection)}
-    for event in connection.execute(counted).scalars().all():
+    for event in counted:
         own = GAMES.c.tournament == event, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
         first = connection.execute(select(GAMES.c.id).where(*own).order_by(GAMES.c.number).limit(1)).scalar()
         if first is not None:
@@ -64,9 +64,9 @@ def tallies_by_event(connection: Connection) -> dict[str, dict[tuple[str, str], 
     events: dict[str, dict[tuple[str, str], Tally]] = {
         str(event): {} for event in sorted(places, key=places.__getitem__)
     }
-    for row in connection.execute(select(PAIR_COUNTS)):
-        if row.wins or row.draws or row.losses:
-            events[str(row.tournament)][str(row.white), str(row.black)] = (row.wins, row.draws, row.losses)
+    for event, sums in counted.items():
+        for (white, black), results in by_pair(sums).items():
+            events[str(event)][str(white), str(black)] = results
     return {event: tallies for event, tallies in events.items() if tallies}
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sqlalchemy import Connection, select, union
+from sqlalchemy import Connection, select
 
-from enginetour.store.tables import ENGINES, PAIR_COUNTS
+from enginetour.store.paircounts import engines_in, kept_counts
+from enginetour.store.tables import ENGINES
 
 IMPORTED = "imported"  # a version of which a file told the name alone
 
 
 def rated_names(connection: Connection) -> dict[int, str]:
     """Engine versions as people read them: the name, with the fingerprint where several versions have games."""
-    met = union(select(PAIR_COUNTS.c.white).distinct(), select(PAIR_COUNTS.c.black).distinct())
-    played = {row[0] for row in connection.execute(met)}
+    played = set[int]().union(*map(engines_in, kept_counts(connection).values()))
     columns = (ENGINES.c.id, ENGINES.c.name, ENGINES.c.fingerprint, ENGINES.c.protocol)
     rows = connection.execute(select(*columns).order_by(ENGINES.c.id)).fetchall()
     several = Counter(row.name for row in rows if row.id in played)

@@ -109,7 +109,7 @@ class TournamentReader:
 
     def counts_are_kept(self) -> bool:
         """The pair counts are what the games give when they are counted again."""
-        return queries.kept_counts(self.database, self.id) == queries.recounted(self.database, self.id)
+        return queries.versions_counts(self.database, self.id) == queries.recounted(self.database, self.id)
 
     def incidents(self) -> list[tuple[int, Incident]]:
         """What a tester must see, with the numbers of the games."""

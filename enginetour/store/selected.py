@@ -6,10 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, CursorResult, func, select, union
 
 from enginetour.interop.selection import at_least
@@ -18,13 +17,15 @@ from enginetour.ratings.pairs import Pairs
 from enginetour.store.cuts import any_fits, cut_of, is_whole, tournaments_of
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import Moment, moment_of
+from enginetour.store.paircounts import LINES, engines_in, joined, kept_counts
 from enginetour.store.ratednames import rated_names
-from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, PAIR_COUNTS
+from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
 from enginetour.store.tournaments import Store
 
-DENSE_NAMES = 2000  # names; a count of every two takes 32 MB, sorting half a million pairs 80 ms (measured)
+if TYPE_CHECKING:
+    from enginetour.store.paircounts import Sums
 
-Sums = NDArray[np.int64]  # rows of: White's version, Black's version, White's wins, draws, losses
+DENSE_NAMES = 2000  # names; a count of every two takes 32 MB, sorting half a million pairs 80 ms (measured)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +80,7 @@ def selected(
     enough = at_least(pairs, definition.min_games)
     left |= {"engine": unwanted, "one engine": alone, "few games": int(pairs.games.sum() - enough.games.sum())}
     versions: defaultdict[str, list[int]] = defaultdict(list)
-    played = set(sums[:, :2].ravel().tolist())
+    played = engines_in(sums)
     for engine, name in named.names.items():
         if engine in played:
             versions[name].append(engine)
@@ -135,12 +136,10 @@ def _played(connection: Connection, moment: Moment) -> set[int]:
 
 def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums, dict[str, int]]:
     """From the counts that are kept with every game."""
-    wanted = tournaments_of(connection, definition)
-    columns = [PAIR_COUNTS.c[name] for name in ("white", "black", "wins", "draws", "losses")]
-    found = _columns(connection.execute(select(*columns).where(PAIR_COUNTS.c.tournament.in_(wanted))))
-    others = select(func.coalesce(func.sum(PAIR_COUNTS.c.wins + PAIR_COUNTS.c.draws + PAIR_COUNTS.c.losses), 0))
-    left = connection.execute(others.where(PAIR_COUNTS.c.tournament.not_in(wanted))).scalar_one()
-    return found, {"tournament": int(left)}
+    wanted, kept = tournaments_of(connection, definition), kept_counts(connection)
+    found = joined(sums for tournament, sums in kept.items() if tournament in wanted)
+    left = sum(int(sums[2:].sum()) for tournament, sums in kept.items() if tournament not in wanted)
+    return found, {"tournament": left}
 
 
 def _counted_sums(connection: Connection, definition: ListDefinition, moment: Moment) -> tuple[Sums, dict[str, int]]:
@@ -155,36 +154,39 @@ def _counted_sums(connection: Connection, definition: ListDefinition, moment: Mo
     ends = IMPORTED_GAMES.c.white, IMPORTED_GAMES.c.black
     won, drawn, lost = (func.count().filter(IMPORTED_GAMES.c.half_points == points) for points in (2, 1, 0))
     read = _columns(connection.execute(select(*ends, won, drawn, lost).where(cut.imported).group_by(*ends)))
-    return np.concatenate((own, read)), cut.left_out
+    return joined((own, read)), cut.left_out
 
 
 def _columns(found: CursorResult[Any]) -> Sums:
     """Straight from the driver: a mesh of a thousand engines has half a million rows."""
     cursor: Any = found.cursor
-    return np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, 5)
+    return np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, len(LINES)).T
 
 
 def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
     """Counts under the names; games of engines that have none, and games of a name against itself."""
     known = tuple(sorted(set(names.values())))
     place = {name: number for number, name in enumerate(known)}
-    places = np.full(int(sums[:, :2].max(initial=0)) + 1, -1)
+    places = np.full(int(sums[:2].max(initial=0)) + 1, -1)
     for engine, name in names.items():
         if engine < len(places):
             places[engine] = place[name]
-    ends, games = places[sums[:, :2]], sums[:, 2:].sum(axis=1)
-    wanted = (ends >= 0).all(axis=1)
-    apart = wanted & (ends[:, 0] != ends[:, 1]) & (games > 0)
-    code = ends[apart, 0] * len(known) + ends[apart, 1]
-    if len(known) <= DENSE_NAMES:  # a count for every two is quicker than sorting
+    ends, games = places[sums[:2]], sums[2:].sum(axis=0)
+    wanted = (ends >= 0).all(axis=0)
+    apart = wanted & (ends[0] != ends[1]) & (games > 0)
+    code, counts = ends[0] * len(known) + ends[1], sums[2:]
+    if not apart.all():
+        code, counts = code[apart], counts[:, apart]
+    if (code[1:] > code[:-1]).all():  # one import of engines that were new in it
+        keys, columns = code, [column.astype(np.float64) for column in counts]
+    elif len(known) <= DENSE_NAMES:  # a count for every two is quicker than sorting
         keys = np.flatnonzero(np.bincount(code, minlength=len(known) ** 2))
-        counts = (np.bincount(code, column, len(known) ** 2)[keys] for column in sums[apart, 2:].T)
+        columns = [np.bincount(code, column, len(known) ** 2)[keys] for column in counts]
     else:
         keys, row = np.unique(code, return_inverse=True)
-        counts = (np.bincount(row, column, len(keys)) for column in sums[apart, 2:].T)
-    wins, draws, losses = (column.astype(np.float64) for column in counts)
-    white, black = keys // max(len(known), 1), keys % max(len(known), 1)
-    everybody = Pairs(known, white, black, wins, draws, losses)
+        columns = [np.bincount(row, column, len(keys)) for column in counts]
+    white, black = np.divmod(keys, max(len(known), 1))
+    everybody = Pairs(known, white, black, *columns)
     met = [known[number] for number in np.unique(np.concatenate((white, black)))]
     alone = int(games[wanted].sum() - games[apart].sum())
     return everybody.within(met), int(games[~wanted].sum()), alone

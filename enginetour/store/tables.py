@@ -186,7 +186,7 @@ PAIR_COUNTS = Table(
     _key("black", "engines"),
     *_wholes("wins", "draws", "losses"),
 )
-"""Derived: results of one ordered pair of engine versions, kept in each game's own transaction. `paircounts` reads."""
+"""Derived: results of one ordered pair of engine versions, kept in each game's own transaction. See `paircounts`."""
 
 RATING_REVISIONS = Table(
     "rating_revisions",
@@ -222,6 +222,7 @@ IMPORTS = Table(
     _whole("after_game"),  # the newest of the games played here: in the order of all games these follow it
     _whole("games"),
     _whole("duplicates"),  # games of the files that were there already
+    Column("counts", LargeBinary, nullable=False),  # derived, as `paircounts` packs them
     Column("digests", LargeBinary, nullable=False),  # of every game, 8 bytes each, in the order of their rows
 )
 """Games that were read from files as one event: a tournament row of the system `import`, whose log is empty."""

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 
+import numpy as np
 from sqlalchemy import insert
 
 from enginetour.model import Game as Played
@@ -14,7 +15,8 @@ from enginetour.ratings import elo
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.elo import EloSettings
 from enginetour.store.lists import refresh
-from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, PAIR_COUNTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS
+from enginetour.store.paircounts import packed
+from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.bench.measure import Settings, divided, in_turn, line
 from tests.storing import draft
@@ -90,14 +92,17 @@ def imported(store: Store, games: list[tuple[int, int, int]]) -> None:
         for w, b, s in games
     ]
     tally = Counter(games)
-    counts = [
-        {"tournament": FILE, "white": w + 1, "black": b + 1}
-        | {name: tally[w, b, s] for name, s in (("wins", 2), ("draws", 1), ("losses", 0))}
-        for w, b in {(w, b) for w, b, _ in games}
-    ]
+    met = sorted({(w, b) for w, b, _ in games})
+    sums = np.array([(w + 1, b + 1, *(tally[w, b, points] for points in (2, 1, 0))) for w, b in met]).T
     with store.database.writing() as connection:
         connection.execute(insert(TOURNAMENTS), {**event, "config": "{}", "seed": 1, "created": 0.0, "version": ""})
-        sizes = {"files": "[]", "after_game": 0, "games": len(games), "duplicates": 0, "digests": b""}
+        sizes = {
+            "files": "[]",
+            "after_game": 0,
+            "games": len(games),
+            "duplicates": 0,
+            "counts": packed(sums),
+            "digests": b"",
+        }
         connection.execute(insert(IMPORTS), {"tournament": FILE, **sizes})
         connection.execute(insert(IMPORTED_GAMES), rows)
-        connection.execute(insert(PAIR_COUNTS), counts)

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,9 +24,10 @@ from enginetour.ratings.gor import CzechSettings, EgfSettings
 from enginetour.store import refold
 from enginetour.store.lists import SYSTEMS, refresh
 from enginetour.store.log import TournamentLog
+from enginetour.store.paircounts import packed
 from enginetour.store.ratedgames import brought, for_events, versions
 from enginetour.store.ratingstream import stream
-from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, PAIR_COUNTS, TOURNAMENTS
+from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.storing import NAMES, draft, game, spec
 
@@ -73,12 +75,11 @@ def imported(store: Store, half_points: int, number: int) -> None:
         own = {"id": key, "name": f"file {key}", "slug": f"file-{key}", "edition": 1, "system": "import"}
         connection.execute(insert(TOURNAMENTS), {**like, **own})
         newest = connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one()
-        sizes = {"games": number, "duplicates": 0, "digests": b""}
+        sums = np.array([[1], [2], *([number * (half_points == value)] for value in (2, 1, 0))])
+        sizes = {"games": number, "duplicates": 0, "counts": packed(sums), "digests": b""}
         connection.execute(insert(IMPORTS), {"tournament": key, "files": "[]", "after_game": newest, **sizes})
         row = {"tournament": key, "white": 1, "black": 2, "half_points": half_points, "day": 0, "tc": "", "file": 0}
         connection.execute(insert(IMPORTED_GAMES), [{**row, "offset": place} for place in range(number)])
-        counts = {name: number * (half_points == value) for name, value in (("wins", 2), ("draws", 1), ("losses", 0))}
-        connection.execute(insert(PAIR_COUNTS), {"tournament": key, "white": 1, "black": 2, **counts})
 
 
 def games_of(store: Store) -> list[RatedGame]:
