@@ -20,9 +20,9 @@ from pydantic import Field as Setting
 from pydantic import model_validator
 
 from enginetour import placement
+from enginetour.criteria.byes import last_bye
 from enginetour.field import Field, Member, Paired, Unpairable
 from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
-from enginetour.historic.byes import lowest
 from enginetour.historic.colours import seated
 from enginetour.historic.current import (
     MILLI,
@@ -194,7 +194,7 @@ class Information(PairingSystem):
     def _bye(self, field: Field, ratings: Milli) -> int:
         """The last of the table with the fewest byes (Vuorinen 2010)."""
         groups = placement.ordered(field, self.order, field.present, self._terms(field, ratings))
-        return lowest(field, [member for _, tied in groups for member in tied])
+        return last_bye(field, [member for _, tied in groups for member in tied])
 
 
 class Entropy(Information):
