@@ -64,5 +64,5 @@ def next_round(system: PairingSystem, field: Separated) -> Paired:
     for board in paired.boards:
         if board.pair in field.apart:
             one, other = (field.members[place].name for place in board.pair)
-            raise Unpairable(f"{one} and {other} must not meet, and no round without them is left")
+            raise Unpairable(f"it has {one} - {other}, who must not meet, says the file")
     return paired

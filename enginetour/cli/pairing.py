@@ -1,0 +1,192 @@
+"""`enginetour pair`: the next round of a tournament that another program runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from enginetour.cli.common import say_json, show
+from enginetour.errors import InputRefused, TourError, UsageRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enginetour.field import Field, Paired
+    from enginetour.formats.pairing_system import PairingSystem
+    from enginetour.interop.foreign import Foreign
+    from enginetour.interop.tde import Register
+
+    Write = Callable[[Foreign, Paired, Path], list[Path]]
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--system", help="Pairing system; default: dutch for TRF, gopair for TDE.")
+@click.option("--set", "words", multiple=True, metavar="KEY=VALUE", help="A setting of the system; repeat.")
+@click.option("--rounds", type=click.IntRange(min=1), help="Rounds in all; default: as the file says.")
+@click.option("--round", "number", type=click.IntRange(min=1), help="Round to pair; default: the next.")
+@click.option("--absent", multiple=True, metavar="ENTRANT", help="Not there in this round; number, id or name; repeat.")
+@click.option("--seed", default=1, show_default=True, help="Of all chance.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="TRF with the new round, or folder for N.tde.")
+@click.option("--overwrite", is_flag=True, help="Replace what is there.")
+@click.option("--unfinished-ok", is_flag=True, help="TDE: games without a result count as played, for nothing.")
+@click.option("--why", nargs=2, metavar="A B", help="Why these two are paired, or are not.")
+@click.option("--xboard", is_flag=True, help="Be xboard's -pairingEngine: its commands on standard input.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def pair(
+    file: Path | None,
+    system: str | None,
+    words: tuple[str, ...],
+    rounds: int | None,
+    number: int | None,
+    absent: tuple[str, ...],
+    seed: int,
+    output: Path | None,
+    overwrite: bool,
+    unfinished_ok: bool,
+    why: tuple[str, str] | None,
+    xboard: bool,
+    as_json: bool,
+) -> None:
+    """Pair the next round of FILE: a TRF, or a folder's register.tde.
+
+    JSON: round, system, pairs (board, white, black), bye, certified,
+    guarantee, warnings.
+
+    Example: enginetour pair club.trf --rounds 7 -o round5.trf
+    """
+    from enginetour.field import Unpairable
+    from enginetour.interop.foreign import next_round
+    from enginetour.interop.pairer import pairer, settings
+    from enginetour.reports.pairing import round_json, round_sheet
+
+    given = settings(words)
+    if xboard:
+        _serve(system or "dutch", given, rounds, seed)
+        return
+    if file is None:
+        raise UsageRefused("which tournament?", step="enginetour pair FILE.trf, or register.tde, or --xboard")
+    foreign, write, usual = _read(file, number, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
+    foreign = _without(replace(foreign, field=replace(foreign.field, seed=seed)), absent)
+    name = system or usual
+    made, told = pairer(name, foreign, given)
+    field, labels = foreign.field, foreign.labels
+    try:
+        paired = next_round(made, field)
+    except Unpairable as error:
+        raise InputRefused(f"round {field.number}: {error}", place=str(file)) from None
+    if why is not None:
+        _explain(made, foreign, paired, why, as_json=as_json)
+        return
+    warnings = (*foreign.warnings, *told)
+    sheet = round_sheet(f"round {field.number} of {field.rounds} · {name}", field, labels, paired, warnings)
+    if output is not None:
+        for path in write(foreign, paired, output):
+            click.echo(f"{path} written", err=True)
+    show(sheet, as_json=as_json, as_csv=False, value=round_json(name, field, labels, paired, warnings))
+
+
+def _read(
+    file: Path, number: int | None, rounds: int | None, *, overwrite: bool, unfinished_ok: bool
+) -> tuple[Foreign, Write, str]:
+    """The tournament, how its next round is written, and the system its users mean."""
+    from enginetour.interop import tde, trf
+    from enginetour.interop.trffield import foreign, with_round
+
+    if file.is_dir() or file.suffix.lower() == ".tde":
+        register: Register = tde.read(file / "register.tde" if file.is_dir() else file)
+
+        def write_tde(before: Foreign, paired: Paired, folder: Path) -> list[Path]:
+            texts = tde.round_files(register, before, paired)
+            return _written({folder / name: text for name, text in texts.items()}, overwrite=overwrite)
+
+        return tde.foreign(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok), write_tde, "gopair"
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputRefused(f"cannot read: {error.strerror}", place=str(file)) from None
+    report = trf.read(content, str(file))
+
+    def write_trf(before: Foreign, paired: Paired, path: Path) -> list[Path]:
+        text = with_round(report, before, paired).text()
+        return _written({path: text}, overwrite=overwrite)
+
+    return foreign(report, number=number, rounds=rounds), write_trf, "dutch"
+
+
+def _written(texts: dict[Path, str], *, overwrite: bool) -> list[Path]:
+    """Each file whole; UsageRefused before the first if one is there already."""
+    from enginetour.exports import replace_file
+
+    for path in texts:
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise UsageRefused("not a file in a folder that is there", place=str(path), step="choose another -o")
+        if path.exists() and not overwrite:
+            raise UsageRefused("there is a file already", place=str(path), step="--overwrite replaces it")
+    for path, text in texts.items():
+        replace_file(path, [text])
+    return list(texts)
+
+
+def _without(foreign: Foreign, absent: tuple[str, ...]) -> Foreign:
+    from enginetour.field import Kind
+
+    away = {_place(foreign, label, "--absent") for label in absent}
+    asked = dict(foreign.asked) | {place: Kind.ABSENT for place in away if place not in foreign.asked}
+    present = tuple(place for place in foreign.field.present if place not in away)
+    return replace(foreign, field=replace(foreign.field, present=present), asked=asked)
+
+
+def _place(foreign: Foreign, label: str, option: str) -> int:
+    from enginetour.tomlplace import near
+
+    place = foreign.place(label)
+    if place is None:
+        raise UsageRefused(f"no entrant {label!r}{near(label, foreign.labels)}", place=option)
+    return place
+
+
+def _explain(system: PairingSystem, foreign: Foreign, paired: Paired, pair: tuple[str, str], *, as_json: bool) -> None:
+    from enginetour.interop.why import why
+    from enginetour.reports.pairing import why_json, why_lines
+    from enginetour.reports.sheet import safe
+
+    one, other = (_place(foreign, label, "--why") for label in pair)
+    if one == other:
+        raise UsageRefused("nobody meets itself: name two", place="--why")
+    try:
+        found = why(system, foreign.field, paired, one, other)
+    except ValueError as error:
+        raise UsageRefused(str(error), place="--why") from None
+    if as_json:
+        say_json(why_json(found, foreign.field, foreign.labels))
+    else:
+        click.echo("\n".join(map(safe, why_lines(found, foreign.field))))
+
+
+def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int) -> None:
+    """Xboard's pairing program until it says quit or ends."""
+    import sys
+
+    from enginetour.interop.foreign import Foreign, Separated
+    from enginetour.interop.pairer import pairer, rounds_system
+    from enginetour.interop.xboardpairing import conversation
+
+    rounds_system(system)
+    if rounds is None:
+        raise UsageRefused("xboard does not tell how many rounds there are", place="--xboard", step="add --rounds N")
+
+    def make(field: Field) -> PairingSystem:
+        blank = Separated(field.members, (), field.present, field.rounds, seed=seed)
+        labels = tuple(member.name for member in field.members)
+        try:
+            return pairer(system, Foreign(blank, labels, {}, {}), given)[0]
+        except TourError as error:
+            raise ValueError(str(error)) from None
+
+    for answer in conversation(iter(sys.stdin.readline, ""), make, rounds=rounds, seed=seed):
+        click.echo(answer)
+        sys.stdout.flush()

@@ -1,0 +1,73 @@
+"""The system that pairs another program's tournament: what its file says of the pairing, and what the user sets."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from enginetour.errors import InputRefused, UsageRefused
+from enginetour.formats.base import SYSTEMS, make_format, options_model
+from enginetour.formats.pairing_system import PairingSystem
+from enginetour.interop.foreign import Foreign
+from enginetour.tomlplace import near, refusal
+
+
+def settings(words: Iterable[str]) -> dict[str, object]:
+    """``key=value`` each, the value as in a configuration or a bare word. UsageRefused for anything else."""
+    found: dict[str, object] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign or not key.strip():
+            raise UsageRefused(f"{word!r} is not key=value", place="--set", step="enginetour systems NAME lists keys")
+        try:
+            found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[key.strip()] = value.strip()
+    return found
+
+
+def rounds_system(name: str) -> None:
+    """UsageRefused unless the registry has a system of that name that pairs in rounds."""
+    if name not in SYSTEMS:
+        raise UsageRefused(f"unknown system {name!r}{near(name, _in_rounds())}", place="--system")
+    if not SYSTEMS[name].rounds:
+        known = ", ".join(_in_rounds())
+        raise UsageRefused(f"{name} does not pair in rounds; those that do: {known}", place="--system")
+
+
+def _in_rounds() -> list[str]:
+    return [name for name, system in SYSTEMS.items() if system.rounds]
+
+
+def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[PairingSystem, tuple[str, ...]]:
+    """The system with settings of file and user, the user's first, and what must be told of those it has no use for.
+
+    InputRefused: the field is none it can pair.
+    """
+    rounds_system(name)
+    model: Any = options_model(name)
+    fields = model.model_fields
+    told = [
+        f"the file says {key} = {value}, which {name} does not know"
+        for key, value in foreign.settings.items()
+        if key not in fields and key != "initial_colour"  # every file has a first round
+    ]
+    wanted = {key: value for key, value in foreign.settings.items() if key in fields} | dict(given)
+    if "rounds" in fields:
+        wanted["rounds"] = foreign.field.rounds
+    try:
+        options = model.model_validate(wanted)
+    except ValidationError as error:
+        refused = refusal(error, Path("--set"), "", model)
+        raise UsageRefused(refused.what, place="--set", step=f"enginetour systems {name}") from None
+    rounds: Any = make_format(name, options)
+    system: PairingSystem = rounds.system
+    try:
+        system.check(foreign.field.members)
+    except ValueError as error:
+        raise InputRefused(str(error), place=name) from None
+    return system, tuple(told)

@@ -1,0 +1,126 @@
+"""A round that was paired, as a table and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from enginetour.field import Field, Paired
+from enginetour.reports.sheet import Column, Sheet, points
+
+if TYPE_CHECKING:
+    from enginetour.interop.why import Why
+
+CERTIFIED = "certified"
+
+
+def round_sheet(title: str, field: Field, labels: Sequence[str], paired: Paired, warnings: Sequence[str]) -> Sheet:
+    """Board by board with scores before the round; who rests, the guarantee and what must be told stand below."""
+    columns: tuple[Column, ...] = (
+        Column("board", "board"),
+        Column("white", "no."),
+        Column("white_name", "White", left=True, flexible=True),
+        Column("white_points", "pts"),
+        Column("black", "no."),
+        Column("black_name", "Black", left=True, flexible=True),
+        Column("black_points", "pts"),
+    )
+    if any(board.handicap for board in paired.boards):
+        columns = (*columns, Column("handicap", "handicap"))
+    rows: list[dict[str, Any]] = []
+    shown = []
+    for number, board in enumerate(paired.boards, 1):
+        row: dict[str, Any] = {"board": number, "handicap": board.handicap}
+        words = {}
+        for side, place in (("white", board.white), ("black", board.black)):
+            row |= {side: numbered(labels[place]), f"{side}_name": field.members[place].name}
+            row[f"{side}_points"] = field.scores[place] / 2
+            words[f"{side}_points"] = points(field.scores[place])
+        rows.append(row)
+        shown.append(words)
+    notes = [f"bye: {labels[place]} {field.members[place].name}" for place in paired.byes]
+    notes += [f"guarantee: {paired.guarantee}", *paired.remarks, *warnings]
+    return Sheet(title, columns, tuple(rows), tuple(shown), tuple(notes))
+
+
+def round_json(
+    system: str, field: Field, labels: Sequence[str], paired: Paired, warnings: Sequence[str]
+) -> dict[str, Any]:
+    """Keys: round, system, pairs (board, white, black, and handicap where there is one), bye, certified, warnings."""
+    byes = [numbered(labels[place]) for place in paired.byes]
+    pairs: list[dict[str, Any]] = []
+    for number, board in enumerate(paired.boards, 1):
+        white, black = (numbered(labels[place]) for place in (board.white, board.black))
+        pairs.append({"board": number, "white": white, "black": black})
+        if board.handicap:
+            pairs[-1]["handicap"] = board.handicap
+    more = [f"{label} rests too" for label in byes[1:]]
+    return {
+        "round": field.number,
+        "system": system,
+        "pairs": pairs,
+        "bye": byes[0] if byes else None,
+        "certified": CERTIFIED in paired.guarantee,
+        "guarantee": paired.guarantee,
+        "warnings": [*paired.remarks, *more, *warnings],
+    }
+
+
+def numbered(label: str) -> int | str:
+    """A starting number as a number, an id as it is."""
+    return int(label) if label.isascii() and label.isdigit() else label
+
+
+def why_lines(found: Why, field: Field) -> list[str]:
+    """The answer of ``--why`` in sentences and rows."""
+    names = [member.name for member in field.members]
+    one, other = (names[place] for place in found.pair)
+    lines = [f"{one} and {other} are {'' if found.together else 'not '}paired in round {field.number}"]
+    lines += [f"  {fact}" for fact in found.facts]
+    lines.append(f"decided: {found.paired.guarantee}")
+    if found.reasons:
+        width = max(len(reason.name) for reason in found.reasons)
+        lines += [
+            f"  {reason.name:{width}}  {reason.worth:,} of at most {reason.most:,}  ({reason.source})"
+            for reason in found.reasons
+        ]
+        lines.append(f"  {'weight':{width}}  {sum(reason.worth for reason in found.reasons):,}")
+    with_or_without = "without" if found.together else "with"
+    if found.cost is not None:
+        lines.append(f"weight of the round: {found.cost.total:,}")
+        if found.cost.least is not None:
+            lines.append(
+                f"a round {with_or_without} this pair loses at least {found.cost.least:,} (slack of the proof)"
+            )
+        if found.cost.exact is not None:
+            lines.append(f"the best round {with_or_without} this pair loses {found.cost.exact:,} (solved again)")
+    if found.instead is None:
+        lines.append(f"there is no legal round {with_or_without} this pair")
+    else:
+        pairs = {board.pair for board in found.paired.boards}
+        changed = [f"{names[a]} - {names[b]}" for a, b in found.instead if (a, b) not in pairs]
+        lines.append(f"the best round {with_or_without} it would have: {', '.join(changed)}")
+    return lines
+
+
+def why_json(found: Why, field: Field, labels: Sequence[str]) -> dict[str, Any]:
+    """Keys: round, pair, paired, guarantee, facts, criteria (name, worth, most, source), weight, least, exact, instead.
+
+    `least` and `exact` are None where no weight decides or the other decision is not legal.
+    """
+    cost = found.cost
+    return {
+        "round": field.number,
+        "pair": [numbered(labels[place]) for place in found.pair],
+        "paired": found.together,
+        "guarantee": found.paired.guarantee,
+        "facts": list(found.facts),
+        "criteria": [
+            {"name": reason.name, "worth": reason.worth, "most": reason.most, "source": reason.source}
+            for reason in found.reasons
+        ],
+        "weight": cost and cost.total,
+        "least": cost and cost.least,
+        "exact": cost and cost.exact,
+        "instead": found.instead and [[numbered(labels[a]), numbered(labels[b])] for a, b in found.instead],
+    }
