@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -161,6 +162,29 @@ def test_who_meets_nobody_passes() -> None:
     later = play(format_, later, {"BC": "C"})
     assert format_.offers(later) == () and told(format_, later)["C"] == "1 winner"
     assert told(format_, later)["D"] == "2 lost the semi-final"
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_withdrawals_leave_true_bounds(seed: int) -> None:
+    """However many go, and whenever: from the last one on the bounds were right, and nobody wins beside the winner."""
+    dice = random.Random(seed)
+    count = dice.randint(3, 14)
+    format_ = cup(
+        games_per_pairing=2, extra_pairs=0, third_place=dice.random() < 0.5, passes=dice.choice(["top", "lot"])
+    )
+    state, present = format_.start(field(count)), [entrant.name for entrant in field(count)]
+    since: list[tuple[int, int]] = []
+    while offers := format_.offers(state):
+        since.append(format_.remaining(state))
+        if len(present) > 2 and dice.random() < 0.1:
+            state = format_.step(state, Withdrawn(present.pop(dice.randrange(len(present)))))
+            since = []
+        else:
+            outcome = dice.choice([Outcome.WHITE, Outcome.BLACK, Outcome.DRAW])
+            state = format_.step(state, GameFinished(dice.choice(offers), outcome))
+    for done, (fewest, most) in enumerate(since):
+        assert fewest <= len(since) - done <= most
+    assert [line.status for line in format_.standings(state)].count("winner") <= 1
 
 
 def test_a_round_of_passes_alone_is_skipped() -> None:

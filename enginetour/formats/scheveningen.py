@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pydantic import Field, field_validator
 
+from enginetour.errors import InputRefused
 from enginetour.formats.pairlist import (
     Board,
     ListOptions,
@@ -56,11 +57,14 @@ class Scheveningen(PairList):
         )
 
     def _seeded(self, state: ListState) -> ListState:
+        """InputRefused: a team of strangers, or of everybody."""
         team = self.options.team
-        if len(state.names) < 2:
-            raise ValueError("two teams need at least two entrants")
         wanted = (len(state.names) + 1) // 2 if team is None else team
-        return replace(state, seeds=picked(state.names, wanted, "team"))
+        try:
+            return replace(state, seeds=picked(state.names, wanted, "team"))
+        except ValueError as error:
+            step = f"entrants: {', '.join(state.names)}"
+            raise InputRefused(str(error), place="format.team", step=step) from None
 
     def _newcomer_is_seed(self, state: ListState) -> bool:
         first = sum(name in state.seeds for name in state.present)
