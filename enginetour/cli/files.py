@@ -1,4 +1,4 @@
-"""Files in and out: export, simulate."""
+"""Files out: export."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from enginetour.cli.common import chosen, open_store, say_json, tournament_options
+from enginetour.cli.common import chosen, open_store, tournament_options
 
 
 @click.command()
@@ -41,32 +41,3 @@ def export(kind: str, db: Path | None, name: str | None, edition: int | None, ou
             return
         for chunk in chunks:
             click.echo(chunk, nl=False)
-
-
-@click.command()
-@click.option("--case", "case", type=click.Path(path_type=Path), required=True, help="A bubble case (JSON).")
-@click.option("--json", "as_json", is_flag=True, help="Print the trace as JSON.")
-def simulate(case: Path, as_json: bool) -> None:
-    """Play a case of the bubble without engines and print its trace.
-
-    Example: enginetour simulate --case case.json --json
-    """
-    from enginetour.errors import InputRefused
-    from enginetour.simulate import play_case
-
-    try:
-        text = case.read_bytes()
-    except OSError as error:
-        raise InputRefused(f"cannot read: {error.strerror}", place=str(case)) from None
-    trace = play_case(text, str(case))
-    if as_json:
-        say_json(trace)
-        return
-    for step in trace["steps"]:
-        table = ", ".join(f"{name} {score:g}" for name, score, _ in step["table"])
-        decision = step["decision"]
-        click.echo(f"{step['step']:>3}  {table}")
-        click.echo(
-            f"     {decision['action']} {decision['engine']} ({decision['reason']}), {step['games_total']} games"
-        )
-    click.echo(f"ranking, best first: {', '.join(reversed(trace['ranking']))}")

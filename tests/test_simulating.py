@@ -1,0 +1,102 @@
+"""The command `simulate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from enginetour.cli import cli
+from enginetour.errors import InputRefused, TourError, UsageRefused
+
+CASE = min((Path(__file__).parent / "golden" / "bubble").glob("*.json"))
+QUICK = Path(__file__).parent.parent / "configs" / "quickstart.toml"
+
+
+def simulate(*words: str) -> str:
+    result = CliRunner().invoke(cli, ["simulate", *words], catch_exceptions=False, standalone_mode=False)
+    assert not result.return_value
+    return result.stdout
+
+
+def refused(kind: type[TourError], *words: str) -> str:
+    with pytest.raises(kind) as refusal:
+        simulate(*words)
+    return str(refusal.value)
+
+
+def test_systems_side_by_side() -> None:
+    """A line a system with errors, the difference in words below, 80 columns; JSON and CSV have all numbers."""
+    words = (
+        "--compare",
+        "roundrobin, entropy:placement=['PTS','SOS']:model=gor",
+        "--entrants",
+        "6",
+        "--rounds",
+        "3",
+        "--fields",
+        "5",
+    )
+    text = simulate(*words)
+    assert text.startswith("5 fields of 6 engines, 3 rounds, strengths ± 150, ratings ± 150 about them\n")
+    assert "entropy:placement=['PTS','SOS']:model=gor over roundrobin: by table" in " ".join(text.split())
+    rows = json.loads(simulate(*words, "--json"))
+    assert [row["system"] for row in rows] == ["roundrobin", "entropy:placement=['PTS','SOS']:model=gor"]
+    assert [row["games"] for row in rows] == [15, 9]
+    assert f"{rows[0]['tau_table']:.3f} ± {rows[0]['tau_table_error']:.3f}" in text
+    head, first, _ = simulate(*words, "--csv").splitlines()
+    assert first.split(",")[head.split(",").index("tau_fit")] == str(rows[0]["tau_fit"])
+
+
+def test_a_configuration_without_its_engines() -> None:
+    """Games, accuracy and the time they would take; the expected number lies in the bounds."""
+    text = simulate(str(QUICK), "--fields", "4")
+    assert text.startswith("quickstart: 4 simulations, random strengths ± 150")
+    for word in ("games, at least", "games, expected", "games, at most", "time, expected", "tau by table"):
+        assert word in text
+    found = json.loads(simulate(str(QUICK), "--fields", "4", "--json"))
+    assert found["fewest"] <= found["games"] <= found["most"]
+    assert found["hours"] > 0
+
+
+def test_a_rated_configuration(tmp_path: Path) -> None:
+    """As strong as rated: nothing random but the games, and a spread would do nothing."""
+    entrants = "".join(f'[[entrants]]\nengine = "wren{n}"\nrating = {1000 * n}\n' for n in (4, 3, 2, 1))
+    config = tmp_path / "rated.toml"
+    config.write_text(
+        f'[tournament]\nname = "rated"\n[format]\nsystem = "roundrobin"\n[play]\ntc = "depth=1"\n{entrants}', "utf-8"
+    )
+    text = simulate(str(config), "--fields", "10")
+    assert "strengths as rated, noise 0" in text and "time, expected" not in text
+    assert json.loads(simulate(str(config), "--fields", "10", "--json"))["tau_fit"] == 1
+    assert "--spread does nothing" in refused(UsageRefused, str(config), "--spread", "100")
+
+
+def test_a_case() -> None:
+    """The trace of the bubble as it is written."""
+    case = json.loads(CASE.read_text("utf-8"))
+    assert json.loads(simulate("--case", str(CASE), "--json")) == case["expected"]
+    assert "ranking, best first: " in simulate("--case", str(CASE))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "found none"),
+        (("--case", "x.json", "--compare", "dutch"), "found --case and --compare"),
+        (("--case", str(CASE), "--fields", "3"), "--fields does nothing with --case"),
+        (("--case", str(CASE), "--csv"), "--csv does nothing with --case"),
+        ((str(QUICK), "--rounds", "3"), "--rounds does nothing with CONFIG"),
+        (("--compare", "dutc"), "did you mean 'dutch'?"),
+    ],
+)
+def test_what_cannot_be_asked(words: tuple[str, ...], told: str) -> None:
+    """One of three things to play, and no option that would do nothing."""
+    assert told in refused(UsageRefused, *words)
+
+
+def test_a_case_that_is_not_there() -> None:
+    """The file is named."""
+    assert "nosuch.json: cannot read" in refused(InputRefused, "--case", "nosuch.json")
