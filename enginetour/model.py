@@ -64,7 +64,8 @@ class Pairing:
     """One game on offer. `meeting` is the pair's n-th encounter (one opening), `leg` the game inside it.
 
     All counts start at 1. `encounter` numbers the encounters of the whole tournament in the order the
-    format scheduled them; it depends on results, never on timing.
+    format scheduled them; it depends on results, never on timing. `handicap` is what White gives Black by time odds,
+    in bands of 100 rating points; below 0 it is White that is given them, as in the other leg of the same encounter.
     """
 
     white: str
@@ -73,6 +74,7 @@ class Pairing:
     leg: int = 1
     encounter: int = 1
     round: int = 1
+    handicap: int = 0
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -157,7 +159,7 @@ class Placed:
     name: str
     half_points: int
     games: int
-    status: str = ""  # bubble: final, active, parked, waiting, withdrawn; else "" or withdrawn
+    status: str = ""  # in the format's own words: parked, withdrawn, final, ...; "" for none
     tiebreaks: tuple[tuple[str, int], ...] = ()  # (published code, integer in the code's own unit)
 
 

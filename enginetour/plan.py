@@ -250,6 +250,8 @@ def _refuse_field(config: Config, format_: Format[Any], entrants: tuple[Entrant,
     except InputRefused as error:
         error.place = config.at("entrants", min(FEWEST, len(config.entrants) - 1))
         raise
+    except ValueError as error:
+        raise InputRefused(str(error), place=config.at("format", "system")) from None
 
 
 def _refuse_seeds(config: Config, sides: Mapping[str, Side]) -> None:

@@ -68,7 +68,8 @@ def _starter(name: str, system: str, tc: str, engines: tuple[str, ...], games: i
     ]
     for key, field in options_model(system).model_fields.items():
         if key != "games_per_pairing":
-            lines.append(f"# {key} = {json.dumps(field.default)}  # {field.description}")
+            shown = "..." if field.default is None else json.dumps(field.default)
+            lines.append(f"# {key} = {shown}  # {field.description}")
     lines += [
         "",
         "[play]",
@@ -97,6 +98,11 @@ def _starter(name: str, system: str, tc: str, engines: tuple[str, ...], games: i
     return "\n".join(lines) + "\n"
 
 
+def _told(default: object) -> str:
+    """A default as a configuration writes it; there is no word for one that is left out."""
+    return "(none)" if default is None else json.dumps(default)
+
+
 @click.command()
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -113,8 +119,10 @@ def systems(name: str | None, as_json: bool) -> None:
         if as_json:
             say_json({"systems": rows})
         else:
+            wide = max(len(row["name"]) for row in rows) + 2
             for row in rows:
-                click.echo(f"{row['name']:<12}{row['summary']}\n{'':<12}source: {row['source']}")
+                for head, words in ((row["name"], row["summary"]), ("", f"source: {row['source']}")):
+                    click.echo(click.wrap_text(words, 79, f"{head:<{wide}}", " " * wide))
         return
     if name not in SYSTEMS:
         raise UsageRefused(f"unknown format {name!r}{near(name, SYSTEMS)}", step="enginetour systems lists them")
@@ -129,7 +137,7 @@ def systems(name: str | None, as_json: bool) -> None:
     click.echo(f"{system.name}: {system.summary}\nsource: {system.source}\n")
     for setting in settings:
         click.echo(click.wrap_text(
-            f"{setting['key']} = {json.dumps(setting['default'])}  {setting['meaning']}", 78, "  ", "      "
+            f"{setting['key']} = {_told(setting['default'])}  {setting['meaning']}", 78, "  ", "      "
         ))  # fmt: skip
 
 
