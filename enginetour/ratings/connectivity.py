@@ -22,6 +22,8 @@ Parts = tuple[tuple[str, ...], ...]
 def pools(counts: Counts | Pairs) -> Parts:
     """Engines linked by games, directly or through others; largest pool first, names sorted."""
     pairs = pairs_of(counts)
+    if _walked(pairs):
+        return _all_met(pairs)
     takers, givers = np.append(pairs.white, pairs.black), np.append(pairs.black, pairs.white)
     if _one(pairs, takers, givers):
         return _all_met(pairs)
@@ -34,6 +36,8 @@ def pools(counts: Counts | Pairs) -> Parts:
 def groups(counts: Counts | Pairs, joined: Collection[str] = ()) -> Parts:
     """Mutually reachable engines; largest group first. `joined` are linked by other means, as fixed anchors are."""
     pairs = pairs_of(counts)
+    if _walked(pairs):
+        return _all_met(pairs)
     took, gave = pairs.wins + pairs.draws > 0, pairs.losses + pairs.draws > 0
     ends = np.searchsorted(np.array(pairs.names), sorted(joined)) if joined else np.zeros(0, dtype=np.intp)
     linked = np.array(list(pairwise(ends)), dtype=np.intp).reshape(-1, 2)
@@ -61,6 +65,31 @@ def winless(counts: Counts | Pairs) -> tuple[str, ...]:
     return tuple(
         name for name, lost, all_ in zip(pairs.names, pairs.record[2], pairs.played, strict=True) if lost == all_ > 0
     )
+
+
+def _walked(pairs: Pairs) -> bool:
+    """Are all in one group already by the games of a few as White? True is certain; a dense pool needs a dozen of them.
+
+    A row tells both arrows between its two, so the same engines are walked along the arrows and against them.
+    """
+    met = pairs.played > 0
+    if not met.any():
+        return False
+    starts = np.searchsorted(pairs.white, np.arange(len(met) + 1)).tolist()
+    for results in (pairs.wins, pairs.losses):
+        first = int(np.argmax(met))
+        seen, ahead = ~met, [first]
+        seen[first] = True
+        while ahead and not seen.all():
+            engine = ahead.pop()
+            rows = slice(starts[engine], starts[engine + 1])
+            reached = pairs.black[rows][results[rows] + pairs.draws[rows] > 0]
+            fresh = reached[~seen[reached]]
+            seen[fresh] = True
+            ahead += fresh.tolist()
+        if not seen.all():
+            return False
+    return True
 
 
 def _one(pairs: Pairs, takers: Index, givers: Index) -> bool:
