@@ -187,6 +187,6 @@ def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
         columns = [np.bincount(row, column, len(keys)) for column in counts]
     white, black = np.divmod(keys, max(len(known), 1))
     everybody = Pairs(known, white, black, *columns)
-    met = [known[number] for number in np.unique(np.concatenate((white, black)))]
+    met = [name for name, played in zip(known, everybody.played, strict=True) if played]
     alone = int(games[wanted].sum() - games[apart].sum())
     return everybody.within(met), int(games[~wanted].sum()), alone
