@@ -220,3 +220,12 @@ def test_nobody_joins_a_cup() -> None:
         format_.step(state, Extended((("rounds", 9),)))
     with pytest.raises(ValueError, match="at least two"):
         format_.start(field(1))
+
+
+def test_the_final_is_told() -> None:
+    """How the last round fell is on record as that of every round before it."""
+    format_ = Rounds(Cup(CupOptions(games_per_pairing=1)))
+    state = format_.start(tuple(map(Entrant, "AB")))
+    state = format_.step(state, GameFinished(format_.offers(state)[0], Outcome.WHITE))
+    assert format_.notes(state)[-1].kind == "end"
+    assert "A" in format_.notes(state)[-1].text

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from enginetour.field import Board, Field, Member, Turn, Unpairable
+from enginetour.field import Board, Field, Member, Paired, Turn, Unpairable
 from enginetour.formats.docket import fair, legs, match_games, window
 from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
 from enginetour.formats.rounds_state import NOBODY, RoundsState
@@ -106,7 +106,7 @@ class Rounds:
         return (*ranked, *(Placed(None, name, score, games, "withdrawn") for name, score, games in names))
 
     def notes(self, state: RoundsState) -> tuple[Note, ...]:
-        """Kinds: warning, round, withdraw, add, extend, stuck."""
+        """Kinds: end, warning, round, withdraw, add, extend, stuck."""
         return state.notes
 
     def _settled(self, state: RoundsState) -> RoundsState:
@@ -116,12 +116,19 @@ class Rounds:
                 state = self._further(state)
             there = state.present
             if state.docket.left or state.field.number + state.running > state.field.rounds or len(there) < 2:
-                return state  # the last round stays open: a game of it that is struck out is played again
+                return self._ended(state)
             if state.running:
                 history = (*state.field.history, self._row(state))
                 state = replace(state, field=replace(state.field, history=history), running=False)
             state = self._paired(replace(state, field=replace(state.field, present=there)))
         return state
+
+    def _ended(self, state: RoundsState) -> RoundsState:
+        """The last round stays open: a game of it that is struck out is played again. A knock-out tells how it fell."""
+        if state.docket.left or not state.running or self.system.extensible:
+            return state
+        history = (*state.field.history, self._row(state))
+        return _told_end(state, self.system.pair(replace(state.field, history=history, present=state.present)))
 
     def _paired(self, state: RoundsState) -> RoundsState:
         number = state.field.number
@@ -131,7 +138,7 @@ class Rounds:
             text = f"round {number} cannot be paired: {error}"
             return replace(state, over=True, paired=NOBODY, games=()).noted("stuck", text, round=number)
         if not paired.boards:
-            return replace(state, over=True, paired=NOBODY, games=())
+            return _told_end(replace(state, over=True, paired=NOBODY, games=()), paired)
         each = self.options.games_per_pairing
         games: list[tuple[Pairing, ...]] = []
         encounters, met = state.encounters, state.met
@@ -218,3 +225,9 @@ class Rounds:
 
 def _member(entrant: Entrant) -> Member:
     return Member(entrant.name, entrant.rating, entrant.family, entrant.origin)
+
+
+def _told_end(state: RoundsState, after: Paired) -> RoundsState:
+    """What a system says of its last round, once."""
+    text = "; ".join(after.remarks)
+    return state if not text or state.notes[-1].text == text else state.noted("end", text)
