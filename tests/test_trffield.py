@@ -1,0 +1,175 @@
+"""Fields from tournament report files: rounds that agree, who is there, and the new round written back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginetour.errors import InputRefused
+from enginetour.field import BLACK, WHITE, Board, Kind, Paired, Unpairable
+from enginetour.formats.dutch import Dutch, DutchOptions
+from enginetour.interop.foreign import Foreign, Separated, next_round
+from enginetour.interop.trf import Cell, read
+from enginetour.interop.trffield import foreign, with_round
+from tests.pastfields import field_of, rated
+from tests.test_trf import entry
+
+SMALL = sorted((Path(__file__).parent / "golden" / "trf").glob("*_n[0-9]_*.trf")) + sorted(
+    (Path(__file__).parent / "golden" / "trf").glob("*_n1[0-9]_*.trf")
+)
+
+
+def before(*lines: str, number: int | None = None, rounds: int | None = 9) -> Foreign:
+    return foreign(read("\n".join(lines), "f.trf"), number=number, rounds=rounds)
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
+def test_every_recorded_round_is_written_as_it_stood(path: Path) -> None:
+    """Paired anew by the Dutch system: opponents, colours and byes; what was not asked for says so too."""
+    report = read(path.read_bytes(), str(path))
+    rounds = max(len(one.cells) for one in report.entries)
+    for number in range(1, rounds + 1):
+        found = foreign(report, number=number)
+        system = Dutch(DutchOptions.model_validate({"rounds": rounds, **found.settings}))
+        fresh = with_round(report, found, next_round(system, found.field))
+        for old, new in zip(report.entries, fresh.entries, strict=True):
+            stood = old.cells[number - 1] if number <= len(old.cells) else Cell()
+            written = new.cells[number - 1]
+            assert (written.opponent, written.colour) == (stood.opponent, stood.colour)
+            assert written.opponent or written.result == stood.result.replace(" ", "Z")
+            assert new.cells[: number - 1] == tuple((*old.cells, *[Cell()] * number)[: number - 1])
+        assert found.warnings == ()
+
+
+def test_letters_become_turns() -> None:
+    """Games, unrated ones, forfeits, byes of all kinds; old letters without an opponent too."""
+    found = before(
+        entry(1, "   2 w W", "   2 b +", "0000 - F", "0000 - +", points="4.0"),
+        entry(2, "   1 b L", "   1 w -", "0000 - H", "0000 - =", points="1.0"),
+        entry(3, "0000 - U", "0000 - Z", "        ", "   4 w D", points="1.5"),
+        entry(4, "        ", "0000 - -", "0000   Z", "   3 b D", points="0.5"),
+    )
+    kinds = [[(turn.kind, turn.points) for turn in found.field.turns(place)] for place in range(4)]
+    full, half, away = (Kind.FULL_BYE, 2), (Kind.HALF_BYE, 1), (Kind.ABSENT, 0)
+    assert kinds[0] == [(Kind.PLAYED, 2), (Kind.FORFEIT, 2), full, full]
+    assert kinds[1] == [(Kind.PLAYED, 0), (Kind.FORFEIT, 0), half, half]
+    assert kinds[2] == [(Kind.BYE, 2), away, away, (Kind.PLAYED, 1)]
+    assert kinds[3] == [away, away, away, (Kind.PLAYED, 1)]
+    first = found.field.turns(0)
+    assert [turn.colour for turn in first[:2]] == [WHITE, BLACK] and [turn.games for turn in first[:2]] == [1, 0]
+    assert found.field.number == 5 and found.field.present == (0, 1, 2, 3) and found.warnings == ()
+
+
+def test_other_points() -> None:
+    """Three for a win, one for a draw; absence and the allocated bye have their own."""
+    found = before(
+        "162  W 3.0    D 1.0    A 0.5    P 2.0",
+        entry(1, "   2 w 1", "0000 - U", points="5.0"),
+        entry(2, "   1 b 0", "0000 - H", points="1.0"),
+        entry(3, "0000 - Z", "   4 w 1", points="3.5"),
+        entry(4, "0000 - Z", "   3 b 0", points="0.5"),
+    )
+    assert found.field.win == 6 and found.field.scores == (10, 2, 7, 1) and found.warnings == ()
+
+
+def test_who_is_there() -> None:
+    """Byes of the next round, in its column or in a line 240, keep away; whoever came late is there."""
+    lines = (
+        "142 5", "240 H 002    1", "240 Z 003    2",
+        entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), entry(3), entry(4, "        ", "0000 - Z"),
+    )  # fmt: skip
+    found = before(*lines, rounds=None)
+    assert found.field.number == 2 and found.field.rounds == 5 and found.field.present == (1, 2)
+    assert found.asked == {0: Kind.HALF_BYE, 3: Kind.ABSENT}
+    written = with_round(read("\n".join(lines)), found, Paired((Board(1, 2),)))
+    assert [one.cells[1].text() for one in written.entries] == ["0000 - H", "   3 w  ", "   2 b  ", "0000 - Z"]
+
+
+def test_the_settings_of_a_file() -> None:
+    """Its colour, said or seen in round 1, where entrants that came later do not count; Baku said or spelled out."""
+    assert before("152 B", entry(1), entry(2)).settings == {"initial_colour": "black"}
+    late = before(entry(1), entry(2, "   3 b 1", points="1.0"), entry(3, "   2 w 0"))
+    assert late.settings == {"initial_colour": "black"}
+    baku = ("250       1.0 001 002    1    2", *(entry(number) for number in range(1, 5)))
+    assert before(*baku, rounds=7).settings == {"acceleration": "baku"}
+    assert before("192 FIDE_DUTCH_2025_BAKU", entry(1), entry(2)).settings == {"acceleration": "baku"}
+    with pytest.raises(InputRefused, match=r"virtual points \(250, XXA\) of the Baku acceleration, found others"):
+        before(baku[0].replace("1.0", "1.5"), *baku[1:], rounds=7)
+
+
+def test_numbers_may_go_by_rank() -> None:
+    """Old files say so; the labels stay the numbers."""
+    lines = [entry(number)[:85] + f"{5 - number:4d}  " for number in range(1, 5)]
+    assert before("XXC rank", *lines).labels == ("4", "3", "2", "1")
+    assert before(*lines).labels == ("1", "2", "3", "4")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "words"),
+    [
+        ("   2 w 1", "   3 b 0", "f.trf:1: expected round 1 of 1: an opponent that names 1 too, found 3 in line 2"),
+        ("   2 w 1", "        ", "an opponent that names 1 too, found none in line 2"),
+        ("   2 w 1", "   1 w 0", "w on one side and b on the other, found w here and w in line 2"),
+        ("   2 - 1", "   1 - 0", "found - here and - in line 2"),
+        ("   2 w 1", "   1 b 1", "results that fit each other, found 1 here and 1 in line 2"),
+        ("   2 w 1", "   1 b =", "results that fit each other"),
+        ("   2 w 1", "   1 b -", "results that fit each other"),
+        ("   2 w H", "   1 b 0", "the result of a game, found H with opponent 2"),
+        ("   9 w 1", "   1 b 0", "the number of another entrant, found 9"),
+        ("   1 w 1", "   1 b 0", "the number of another entrant, found 1"),
+        ("0000 - 1", "0000 - Z", "an opponent, found the result 1 without one"),
+        ("   2 w  ", "   1 b  ", "a result, found none: the round is not finished"),
+    ],
+)
+def test_lines_that_contradict(one: str, two: str, words: str) -> None:
+    """File, line, round and entrant, and what the other line says."""
+    with pytest.raises(InputRefused, match=words):
+        before(entry(1, one), entry(2, two), entry(3, "   4 w =", points="0.5"), entry(4, "   3 b =", points="0.5"))
+
+
+def test_points_that_do_not_add_up_are_a_warning() -> None:
+    """Believed are the rounds; a round not finished may be counted or not."""
+    found = before(entry(1, "   2 w 1", points="2.0"), entry(2, "   1 b 0"))
+    assert found.warnings == ("f.trf:1: 2 points, but the rounds of 1 add up to 1; the rounds are believed",)
+    assert found.field.scores == (2, 0)
+    half = (entry(2, "   3 w =", points="0.5"), entry(3, "   2 b =", points="0.5"))
+    twice = before(entry(1, "0000 - U", "0000 - U", points="2.0"), *half)
+    assert twice.warnings == ("entrant 1 has two allocated byes",)
+
+
+@pytest.mark.parametrize(
+    ("number", "rounds", "words"),
+    [
+        (None, None, r"the number of rounds in a line 142 \(or --rounds\), found none"),
+        (None, 1, "a tournament with a round left, of 1, found all of them paired"),
+        (3, 9, "a round to pair from 1 to 2, found 3"),
+    ],
+)
+def test_rounds_that_cannot_be(number: int | None, rounds: int | None, words: str) -> None:
+    """No end, none left, one too far."""
+    with pytest.raises(InputRefused, match=words):
+        before(entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), number=number, rounds=rounds)
+
+
+def test_pairs_apart_are_never_made() -> None:
+    """They count as met in the round to be paired, so the others make room; where there is none it is told."""
+    blank = [entry(number) for number in range(1, 5)]
+    free = before("152 W", *blank, rounds=3).field
+    apart = before("152 W", "260 001 001    1    3", *blank, rounds=3).field
+    system = Dutch(DutchOptions(rounds=3, initial_colour="white"))
+    assert (0, 2) in {board.pair for board in next_round(system, free).boards}
+    assert apart.apart == {(0, 2)} and apart.meetings[0] == {2: 1}
+    assert (0, 2) not in {board.pair for board in next_round(system, apart).boards}
+    with pytest.raises(Unpairable, match="it has E1 - E2, who must not meet, says the file"):
+        next_round(system, before("XXP 1 2", *blank[:2], rounds=1).field)
+    assert before("260 002 003    1    3", *blank, rounds=3).field.apart == set()
+
+
+def test_nobody_or_one_alone_cannot_be_paired() -> None:
+    """It is told who is there."""
+    field = field_of(rated(3, 2, 1))
+    system = Dutch(DutchOptions(rounds=3))
+    for present, words in (((), "nobody is there for round 1"), ((1,), "only B is there for round 1: two are needed")):
+        with pytest.raises(Unpairable, match=words):
+            next_round(system, Separated(field.members, (), present, 3))
