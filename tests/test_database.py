@@ -60,8 +60,9 @@ CREATE TABLE rating_events (
 def older(path: Path) -> None:
     """A database as the first schema made it."""
     added = ("rating_events", "edition_lines", "editions", "lists", "imports", "imported_games")
-    columns = ("ALTER TABLE games DROP COLUMN hardware", "PRAGMA user_version=1")
-    changed(path, *(f'DROP TABLE "{name}"' for name in added), RATING_EVENTS_1, *columns)
+    columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in ("hardware", "handicap")]
+    tables = [f'DROP TABLE "{name}"' for name in added]
+    changed(path, *tables, RATING_EVENTS_1, "DROP INDEX games_odds", *columns, "PRAGMA user_version=1")
 
 
 def without_version(path: Path) -> None:
@@ -391,6 +392,8 @@ def schema_of(path: Path) -> dict[str, list[tuple[str, str, int]]]:
         name: [(row[1], row[2], row[3]) for row in raw.execute(f'PRAGMA table_info("{name}")')]
         for name in sorted(names)
     }
+    indexes = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")]
+    found["indexes"] = [(name, "", 0) for name in sorted(indexes)]
     raw.close()
     return found
 

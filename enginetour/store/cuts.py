@@ -1,7 +1,7 @@
 """Which games a list takes: its filter as conditions on rows, and how many games fall to which part of it.
 
-The parts are asked in one order (tournament, date, time class, control, hardware), and a game counts with the first
-that does not want it: what is left out and what is taken add up to all.
+The parts are asked in one order (tournament, odds, date, time class, control, hardware), and a game counts with the
+first that does not want it: what is left out and what is taken add up to all.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from datetime import UTC, date, datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, select, true, tuple_
 
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import Moment
+from enginetour.store.queries import EVEN
 from enginetour.store.tables import GAMES, IMPORTED_GAMES, TOURNAMENTS
 from enginetour.store.timeclasses import time_class
 
-PARTS = ("tournament", "date", "time class", "control", "hardware")
+PARTS = ("tournament", "odds", "date", "time class", "control", "hardware")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ def tournaments_of(connection: Connection, definition: ListDefinition) -> set[in
 
 def is_whole(definition: ListDefinition) -> bool:
     """The filter takes or leaves whole tournaments and engines, so that the kept pair counts answer it."""
-    return not (definition.since or definition.until or definition.time_classes or definition.tc or definition.hardware)
+    days = definition.since or definition.until
+    return not (days or definition.time_classes or definition.tc or definition.hardware or definition.odds)
 
 
 def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -> Cut:
@@ -57,14 +59,15 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
     standing = 0
     inside, inside_read = _days(definition)
     groups: Select[Any] = (
-        select(GAMES.c.tournament, inside, GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.hardware, func.count())
+        select(GAMES.c.tournament, EVEN, inside, GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.hardware, func.count())
         .where(moment.standing())
-        .group_by(GAMES.c.tournament, inside, GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.hardware)
+        .group_by(GAMES.c.tournament, EVEN, inside, GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.hardware)
     )
-    for tournament, in_time, white_tc, black_tc, hardware, count in connection.execute(groups):
+    for tournament, even, in_time, white_tc, black_tc, hardware, count in connection.execute(groups):
         why = _why_not(
             definition,
             tournament=tournament in tournaments,
+            even=bool(even),
             in_time=bool(in_time),
             controls=(white_tc, black_tc),
             hardware=hardware,
@@ -82,7 +85,12 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
     )
     for tournament, in_time, tc, count in connection.execute(read):
         why = _why_not(
-            definition, tournament=tournament in tournaments, in_time=bool(in_time), controls=(tc, tc), hardware=""
+            definition,
+            tournament=tournament in tournaments,
+            even=True,
+            in_time=bool(in_time),
+            controls=(tc, tc),
+            hardware="",
         )
         standing += count
         if why:
@@ -95,6 +103,7 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
         inside,
         tuple_(GAMES.c.white_tc, GAMES.c.black_tc).in_(sorted(wanted["controls"])),
         GAMES.c.hardware.in_(sorted(wanted["hardware"])),
+        true() if definition.odds else EVEN,
     )
     imported = and_(
         moment.read(),
@@ -113,11 +122,12 @@ def _wanted_tournament(row: Any, definition: ListDefinition) -> bool:
 
 
 def _why_not(
-    definition: ListDefinition, *, tournament: bool, in_time: bool, controls: tuple[str, str], hardware: str
+    definition: ListDefinition, *, tournament: bool, even: bool, in_time: bool, controls: tuple[str, str], hardware: str
 ) -> str | None:
     """The first part of the filter that does not want such games."""
     kept = {
         "tournament": tournament,
+        "odds": even or definition.odds,
         "date": in_time,
         "time class": not definition.time_classes or time_class(*controls) in definition.time_classes,
         "control": not definition.tc or all(any_fits(control, definition.tc) for control in controls),

@@ -29,7 +29,8 @@ class ListDefinition(BaseModel):
     """Filter, system and terms; the defaults are everything in the store by maximum likelihood.
 
     Globs are as in a shell and tell capitals from small letters; those on engines fit the name with or without the
-    mark of its version. Days are UTC and both belong to the list. `prior` is auto, none, gaussian=SD (Elo about the
+    mark of its version. Days are UTC and both belong to the list. Games at time odds
+    are left out unless `odds`. `prior` is auto, none, gaussian=SD (Elo about the
     pool's average), draws=W (phantom draws) or virtual=P (BayesElo's).
     """
 
@@ -52,6 +53,7 @@ class ListDefinition(BaseModel):
     time_classes: tuple[str, ...] = ()
     tc: Globs = ()
     hardware: Globs = ()
+    odds: bool = False
     min_games: Annotated[int, Field(ge=0)] = 0
     best_of_family: bool = False
     by: Literal["version", "name"] = "version"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from heapq import merge
 from math import log10
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, and_, select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
@@ -22,6 +22,7 @@ from enginetour.store.definition import ListDefinition, prior_of
 from enginetour.store.lists import system_named
 from enginetour.store.moments import Moment
 from enginetour.store.pairscores import PairCounts, openings_of
+from enginetour.store.queries import EVEN
 from enginetour.store.ratedgames import brought, for_events
 from enginetour.store.selected import Selection, selected
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS
@@ -58,7 +59,7 @@ def _openings(store: Store, selection: Selection) -> Mapping[tuple[str, str], Pa
     with store.database.reading() as connection:
         wanted: ColumnElement[bool]
         if is_whole(selection.definition):
-            wanted = GAMES.c.tournament.in_(tournaments_of(connection, selection.definition))
+            wanted = and_(GAMES.c.tournament.in_(tournaments_of(connection, selection.definition)), EVEN)
         else:
             wanted = cut_of(connection, selection.definition, selection.moment).games
     names = {version: name for name, versions in selection.versions.items() for version in versions}

@@ -100,7 +100,7 @@ class TournamentLog(TournamentReader):
             ]
             if incidents:
                 connection.execute(_INCIDENTS, incidents)
-            if game.outcome is not Outcome.VOID:
+            if game.outcome is not Outcome.VOID and not pairing.handicap:
                 self._count(connection, white, black, game.outcome, 1)
             for row, side in ((versions[pairing.white], game.white), (versions[pairing.black], game.black)):
                 if side.own_name and not row.own_name:
@@ -189,7 +189,8 @@ class TournamentLog(TournamentReader):
         if row is None or row.outcome != event.outcome.value or row.white != event.pairing.white:
             who = f"{event.pairing.white} - {event.pairing.black}"
             raise UsageRefused(f"there is no game {who} {event.outcome} to void", step="enginetour games lists them")
-        self._count(connection, row.white_engine, row.black_engine, event.outcome, -1)
+        if not row.handicap:
+            self._count(connection, row.white_engine, row.black_engine, event.outcome, -1)
         self._write_event(connection, position, "voided", game=row.id, payload={"why": why})
 
     def _require(self, connection: Connection, name: str) -> int:

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
-from enginetour.store.queries import STRUCK
+from enginetour.store.queries import EVEN, STRUCK
 from enginetour.store.ratednames import rated_names
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
 from enginetour.store.tournaments import Store
@@ -57,9 +57,9 @@ def meetings(store: Store, one: str, other: str, *, tournament: int | None = Non
 
 
 def _played(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
-    """Games of our tournaments that count, in the order of the log."""
+    """Even games of our tournaments that count, in the order of the log."""
     columns = (GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.meeting, GAMES.c.leg)
-    rows = select(*columns, GAMES.c.outcome).where(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
+    rows = select(*columns, GAMES.c.outcome).where(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
     rows = rows.where(_met(GAMES.c.white_engine, GAMES.c.black_engine, first, second))
     if tournament is not None:
         rows = rows.where(GAMES.c.tournament == tournament)

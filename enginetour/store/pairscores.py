@@ -10,11 +10,11 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, select
 from enginetour.model import Outcome
 from enginetour.store.database import Database
 from enginetour.store.lists import rated_names
-from enginetour.store.queries import STRUCK
+from enginetour.store.queries import EVEN, STRUCK
 from enginetour.store.reader import TournamentReader
 from enginetour.store.tables import ENGINES, GAMES
 
-STANDING = and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
+STANDING = and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
 
 PairCounts = tuple[int, int, int, int, int]  # pairs that brought 0, 1/2, 1, 3/2, 2 points
 
@@ -28,9 +28,9 @@ def openings_of(
     """Complete pairs of every two engines by the points of the first, of the games that are `wanted` (of GAMES).
 
     `names` are those of engine versions, by default as the whole store's lists show them; versions of one name are
-    added up, versions without a name left out. `standing` says which results count, by default those that stand now.
-    Both legs have one, by the same two versions with colours swapped on the same opening: legs 1 and 2, 3 and 4, ...
-    of a meeting.
+    added up, versions without a name left out. `standing` says which results count, by default those of even games
+    that stand now. Both legs have one, by the same two versions with colours swapped on the same opening: legs 1 and
+    2, 3 and 4, ... of a meeting.
     """
     with database.reading() as connection:
         shown = rated_names(connection) if names is None else names

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import Connection, and_, exists, func, or_, select
+from sqlalchemy import Connection, and_, exists, func, literal_column, or_, select
 
 from enginetour.model import (
     Added,
@@ -24,6 +24,7 @@ from enginetour.model import (
     Incident,
     Note,
     Outcome,
+    Pairing,
     Replaced,
     Withdrawn,
 )
@@ -35,7 +36,9 @@ from enginetour.store.tables import ENGINES, EVENTS, GAMES, INCIDENTS, MOVES, NO
 EVENTS_A_PAGE = 2000  # about 1 MB of rows
 GAMES_A_PAGE = 100  # whole games: about 1 MB too
 
-_PAIRING = (GAMES.c.white, GAMES.c.black, GAMES.c.meeting, GAMES.c.leg, GAMES.c.encounter, GAMES.c.round)
+_PAIRING = tuple(GAMES.c[field.name] for field in fields(Pairing))
+EVEN = GAMES.c.handicap == 0
+ODDS = GAMES.c.handicap != literal_column("0")  # as the index `games_odds` has it, or it would not be used
 STRUCK = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided")
 _INCIDENTS_OF = select(func.count()).where(INCIDENTS.c.game == GAMES.c.id).scalar_subquery()
 
@@ -62,6 +65,9 @@ class GameLine:
     replay: int
     voided: bool
     incidents: int
+    handicap: int
+    white_tc: str
+    black_tc: str
 
     @property
     def counts(self) -> bool:
@@ -240,7 +246,7 @@ def grown(database: Database, tournament: int) -> dict[str, int]:
 
 
 def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """The pair counts by engine versions, counted again from the games: what the kept ones must equal."""
+    """The pair counts by engine versions, counted again from the even games: what the kept ones must equal."""
     sums = [
         func.count().filter(GAMES.c.outcome == outcome.value).label(outcome.name)
         for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
@@ -248,7 +254,7 @@ def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tupl
     rows = select(GAMES.c.white_engine, GAMES.c.black_engine, *sums).group_by(
         GAMES.c.white_engine, GAMES.c.black_engine
     )
-    rows = rows.where(GAMES.c.tournament == tournament, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
+    rows = rows.where(GAMES.c.tournament == tournament, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
     with database.reading() as connection:
         return {(row[0], row[1]): (row[2], row[3], row[4]) for row in connection.execute(rows)}
 

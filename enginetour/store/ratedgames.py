@@ -18,7 +18,7 @@ from enginetour.ratings.egf2021 import Egf2021Settings
 from enginetour.ratings.incremental import Tally
 from enginetour.ratings.lineage import Lineage, Version, lineage
 from enginetour.store.paircounts import by_pair, kept_counts
-from enginetour.store.queries import STRUCK
+from enginetour.store.queries import EVEN, STRUCK
 from enginetour.store.tables import ENGINES, ENTRANTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 
 
@@ -30,11 +30,11 @@ class Mark(NamedTuple):
 
 
 def rated_games(connection: Connection, after: Mark | None = None) -> Iterator[RatedGame]:
-    """Games that count, in order; engines and events by their keys, an imported game has minus its own as number."""
+    """Even games that count, in order; engines and events by their keys, an imported game by minus its own."""
     mark = after or Mark()
     points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
     columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
-    rows = select(*columns).where(GAMES.c.id > mark.game, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
+    rows = select(*columns).where(GAMES.c.id > mark.game, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
     played = iter(connection.execute(rows.order_by(GAMES.c.id)))
     row = next(played, None)
     for event, after_game in _imports(connection):
@@ -57,7 +57,7 @@ def tallies_by_event(connection: Connection) -> dict[str, dict[tuple[str, str], 
     counted = kept_counts(connection)
     places = {event: (after_game, 1, event) for event, after_game in _imports(connection)}
     for event in counted:
-        own = GAMES.c.tournament == event, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
+        own = GAMES.c.tournament == event, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN
         first = connection.execute(select(GAMES.c.id).where(*own).order_by(GAMES.c.number).limit(1)).scalar()
         if first is not None:
             places[event] = first, 0, event

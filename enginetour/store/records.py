@@ -77,6 +77,7 @@ def game_columns(game: Game) -> dict[str, Any]:
         "leg": pairing.leg,
         "encounter": pairing.encounter,
         "round": pairing.round,
+        "handicap": pairing.handicap,
         "replay": game.replay,
         "outcome": game.outcome.value,
         "termination": game.termination.value,
@@ -98,8 +99,8 @@ def game_columns(game: Game) -> dict[str, Any]:
 
 
 def pairing_of(row: Any) -> Pairing:
-    """The pairing in a row that has its six columns."""
-    return Pairing(row.white, row.black, row.meeting, row.leg, row.encounter, row.round)
+    """The pairing in a row that has its columns."""
+    return Pairing(row.white, row.black, row.meeting, row.leg, row.encounter, row.round, row.handicap)
 
 
 def _opening_of(text: str) -> Opening:

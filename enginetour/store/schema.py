@@ -14,8 +14,8 @@ from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
 _TABLES = {2: ("lists", "editions", "edition_lines", "imports", "imported_games")}
 _COLUMNS = {
     2: {
-        "games": ("hardware", "VARCHAR DEFAULT '' NOT NULL"),
-        "rating_events": ("imported", "INTEGER REFERENCES imported_games (id)"),
+        "games": (("hardware", "VARCHAR DEFAULT '' NOT NULL"), ("handicap", "INTEGER DEFAULT '0' NOT NULL")),
+        "rating_events": (("imported", "INTEGER REFERENCES imported_games (id)"),),
     }
 }
 
@@ -25,8 +25,8 @@ def expected(version: int) -> dict[str, list[str]]:
     made = {name: [column.name for column in table.columns] for name, table in METADATA.tables.items()}
     for later in range(version + 1, SCHEMA_VERSION + 1):
         made = {name: columns for name, columns in made.items() if name not in _TABLES.get(later, ())}
-        for name, (column, _) in _COLUMNS.get(later, {}).items():
-            made[name].remove(column)
+        for name, columns in _COLUMNS.get(later, {}).items():
+            made[name] = made[name][: -len(columns)]
     return made
 
 
@@ -68,7 +68,10 @@ def upgrade(connection: Connection) -> None:
     version = int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
     for later in range(version + 1, SCHEMA_VERSION + 1):
         METADATA.create_all(connection, [METADATA.tables[name] for name in _TABLES.get(later, ())])
-        for table, (column, words) in _COLUMNS.get(later, {}).items():
-            connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column} {words}")
+        for table, columns in _COLUMNS.get(later, {}).items():
+            for column, words in columns:
+                connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column} {words}")
+            for index in METADATA.tables[table].indexes:
+                index.create(connection, checkfirst=True)
     if version < SCHEMA_VERSION:
         connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")

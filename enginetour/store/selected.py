@@ -18,6 +18,7 @@ from enginetour.store.cuts import any_fits, cut_of, is_whole, tournaments_of
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import Moment, moment_of
 from enginetour.store.paircounts import LINES, engines_in, joined, kept_counts
+from enginetour.store.queries import EVEN, ODDS, STRUCK
 from enginetour.store.ratednames import rated_names
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
 from enginetour.store.tournaments import Store
@@ -123,8 +124,8 @@ def named_versions(connection: Connection, definition: ListDefinition, moment: M
 
 
 def _played(connection: Connection, moment: Moment) -> set[int]:
-    """Versions that had a game by then, whether it was struck out later or not."""
-    own = GAMES.c.id <= moment.game, GAMES.c.outcome != Outcome.VOID.value
+    """Versions that had an even game by then, whether it was struck out later or not."""
+    own = GAMES.c.id <= moment.game, GAMES.c.outcome != Outcome.VOID.value, EVEN
     met = union(
         select(GAMES.c.white_engine).where(*own),
         select(GAMES.c.black_engine).where(*own),
@@ -139,7 +140,11 @@ def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums
     wanted, kept = tournaments_of(connection, definition), kept_counts(connection)
     found = joined(sums for tournament, sums in kept.items() if tournament in wanted)
     left = sum(int(sums[2:].sum()) for tournament, sums in kept.items() if tournament not in wanted)
-    return found, {"tournament": left}
+    standing = ODDS, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
+    rows = connection.execute(select(GAMES.c.tournament, func.count()).where(*standing).group_by(GAMES.c.tournament))
+    odds = {row[0]: int(row[1]) for row in rows}
+    inside = sum(games for tournament, games in odds.items() if tournament in wanted)
+    return found, {"tournament": left + sum(odds.values()) - inside, "odds": inside}
 
 
 def _counted_sums(connection: Connection, definition: ListDefinition, moment: Moment) -> tuple[Sums, dict[str, int]]:

@@ -23,6 +23,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    text,
 )
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
@@ -149,8 +150,10 @@ GAMES = Table(
     _text("relay"),
     # processor of the machine it was played on
     Column("hardware", String, nullable=False, default="", server_default=""),
+    Column("handicap", Integer, nullable=False, default=0, server_default="0"),  # bands White gives, below 0 takes
     UniqueConstraint("tournament", "a", "b", "meeting", "leg", "replay"),
     UniqueConstraint("tournament", "number"),
+    Index("games_odds", "tournament", sqlite_where=text("handicap != 0")),  # few, and every list tells how many
 )
 """A game without its moves. `a` and `b` are the pair in sorted order: the key with meeting, leg, replay."""
 
@@ -186,7 +189,10 @@ PAIR_COUNTS = Table(
     _key("black", "engines"),
     *_wholes("wins", "draws", "losses"),
 )
-"""Derived: results of one ordered pair of engine versions, kept in each game's own transaction. See `paircounts`."""
+"""Derived: results of even games of an ordered pair of engine versions, kept in each game's own transaction.
+
+See `paircounts`.
+"""
 
 RATING_REVISIONS = Table(
     "rating_revisions",
