@@ -1,0 +1,41 @@
+"""What simulations found, as sheets."""
+
+from __future__ import annotations
+
+from enginetour.forecast.accuracy import Estimate
+from enginetour.forecast.comparison import FIGURES, Compared, Rehearsed
+from enginetour.reports.sheet import render
+from enginetour.reports.simulation import compared_rows, comparison, rehearsal, rehearsed_row
+
+SOME = {name: Estimate(0.5, 0.0123) for name in FIGURES}
+NONE = {name: Estimate(0.0, 0.0) for name in FIGURES}
+FOUND = [
+    Compared("swiss-gotha", {**SOME, "games": Estimate(96, 0.0), "gap": Estimate(188.4, 1.6)}, NONE),
+    Compared("mcmahon:base=2000:groups=bands:bar=2:floor=-2", {**SOME, "games": Estimate(96.5, 0.04)}, SOME),
+]
+
+
+def test_an_error_is_never_shown_as_nothing() -> None:
+    """A figure without error stands alone; a small one brings the decimals it takes to see it."""
+    text = render(comparison("title", FOUND), 80)
+    assert "  96  " in text and "188 ± 2" in text
+    assert "96.50 ± 0.04" in text and "0.500 ± 0.012" in text
+    assert "over swiss-gotha: by table +0.500 ± 0.012" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 100  # the table of such names; its notes keep to 80
+
+
+def test_rows_have_figure_and_error() -> None:
+    """Every figure with its error, and the difference to the first system."""
+    first, second = compared_rows(FOUND).rows
+    assert {*FIGURES, *(f"{name}_error" for name in FIGURES)} < set(first)
+    assert (first["tau_fit_above"], second["tau_fit_above"]) == (0.0, 0.5)
+
+
+def test_one_configuration() -> None:
+    """Bounds, expectation with the middle 80 %, and hours where a clock bounds them."""
+    found = Rehearsed({**SOME, "games": Estimate(1270.0, 3.0)}, 1000, 2000, 1200.0, 1340.0)
+    text = render(rehearsal("title", found, 2.0))
+    assert "1270 ± 3, 80 % within 1200 to 1340" in text and "2 h 00 min if every game is long" in text
+    assert "time" not in render(rehearsal("title", found, None)).partition("tau:")[0]
+    row = rehearsed_row(found, None).rows[0]
+    assert (row["fewest"], row["games"], row["most"], row["hours"]) == (1000, 1270.0, 2000, None)
