@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from enginetour.field import ABSENT, Field, Member
-from enginetour.formats.mcmahon import Gotha2005, Gotha2005Options, McMahon, McMahonOptions
+from enginetour.formats.gotha import Handicap
+from enginetour.formats.mcmahon import GerlachOptions, Gotha2005, Gotha2005Options, McMahon, McMahonOptions
+from enginetour.formats.swissgotha import SwissCatOptions, SwissGothaOptions
 from tests.pastfields import field_of, rated
 
 
@@ -63,6 +65,22 @@ def test_settings_that_contradict_each_other(settings: dict[str, Any], named: st
     with pytest.raises(ValidationError) as refused:
         system(**settings)
     assert named in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        McMahonOptions(float_rule="fide", handicap=Handicap(), families=[["A", "B"]], corrections={"A": 1}),
+        GerlachOptions(groups="bands", zero=3, bar=9),
+        Gotha2005Options(exempt_above=7),
+        SwissGothaOptions(float_rule="sos-even", placement=("NBW", "SOSW")),
+        SwissCatOptions(categories=[2400.0, 2000.0], exempt_band=0),
+    ],
+    ids=lambda options: type(options).__name__,
+)
+def test_settings_come_back_from_the_store(options: BaseModel) -> None:
+    """Written out in full, with all defaults, they are the same settings again."""
+    assert type(options).model_validate(options.model_dump(mode="json")) == options
 
 
 def test_fields_that_cannot_start() -> None:

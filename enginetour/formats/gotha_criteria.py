@@ -53,7 +53,7 @@ class CriteriaOptions(GothaOptions):
 
     @model_validator(mode="after")
     def _used(self) -> CriteriaOptions:
-        if self.float_rule != "position" and not self.model_fields_set.isdisjoint(("float_down", "float_up")):
+        if self.float_rule != "position" and (self.float_down, self.float_up) != ("middle", "middle"):
             raise ValueError(f'float_down and float_up need float_rule = "position", here it is {self.float_rule}')
         if self.families and not self.family_weight:
             raise ValueError("families says who is half related, which weighs nothing: set family_weight above 0")
