@@ -1,3 +1,7 @@
+import networkx as nx
+from hypothesis import given
+from hypothesis import strategies as st
+
 from enginetour.ratings.connectivity import groups, pools, unbeaten, winless
 
 
@@ -51,3 +55,23 @@ def test_winless() -> None:
 def test_no_games() -> None:
     """No games make no pools and no groups."""
     assert pools({}) == groups({}) == pools({("A", "B"): (0, 0, 0)}) == ()
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from("ABCDEF"), st.sampled_from("ABCDEF")).filter(lambda ends: ends[0] != ends[1]),
+        st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1)),
+        max_size=14,
+    )
+)
+def test_as_a_graph_library_finds_them(counts: dict[tuple[str, str], tuple[int, int, int]]) -> None:
+    """However few games show it: pools are the connected parts, groups the strongly connected ones."""
+    met, took = nx.Graph(), nx.DiGraph()
+    for (white, black), (won, drawn, lost) in counts.items():
+        if won or drawn or lost:
+            met.add_edge(white, black)
+        took.add_edges_from([(white, black)] if won or drawn else [])
+        took.add_edges_from([(black, white)] if lost or drawn else [])
+    assert {frozenset(pool) for pool in pools(counts)} == {frozenset(part) for part in nx.connected_components(met)}
+    parts = nx.strongly_connected_components(took)
+    assert {frozenset(group) for group in groups(counts)} == {frozenset(part) for part in parts}

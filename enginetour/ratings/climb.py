@@ -48,6 +48,13 @@ class Problem:
         """The same with the draw parameter held."""
         return replace(self, free=self.free[self.free <= len(self.pairs.names)])
 
+    def folded(self, at: Vector) -> Problem:
+        """The same with one row for both colours: where White has no advantage and enough pairs met in both to gain."""
+        count = len(self.pairs.names)
+        if at[-2] or count in self.free or len(self.pairs.white) <= count * (count - 1) / 2:
+            return self
+        return replace(self, pairs=self.pairs.folded)
+
     def gaps(self, at: Vector) -> Vector:
         """White's gap in each row."""
         return np.asarray(at[self.pairs.white] - at[self.pairs.black] + at[-2])
@@ -79,8 +86,12 @@ class Problem:
     def uphill(self, at: Vector, step: Vector, here: float) -> tuple[Vector, float]:
         """The step from height `here`, limited and halved until it leads uphill but for rounding; the new height."""
         bent = max(
-            np.abs(self.gaps(step)).max(initial=0.0), abs(step[-1]), np.abs(step).max() * bool(self.belief.draws)
+            float(np.ptp(step[:-2]) + abs(step[-2])), abs(step[-1]), np.abs(step).max() * bool(self.belief.draws)
         )
+        if bent > STEP_LIMIT:  # engines so far apart need not have met
+            bent = max(
+                np.abs(self.gaps(step)).max(initial=0.0), abs(step[-1]), np.abs(step).max() * bool(self.belief.draws)
+            )
         step = step * (STEP_LIMIT / max(float(bent), STEP_LIMIT))
         while not (there := self.height(at + step)) >= here - UPHILL * (1 + abs(here)):
             step = step / 2

@@ -37,18 +37,33 @@ class Curvature:
         """Dense, of all unknowns. A free level gets c 11^T/N, c the mean diagonal: solutions then have mean 0."""
         pairs, count = self.pairs, len(self.pairs.names)
         matrix = np.zeros((count + 2, count + 2))
-        matrix[pairs.white, pairs.black] = -self.rows
-        matrix[pairs.black, pairs.white] -= self.rows
-        matrix[np.arange(count), np.arange(count)] = pairs.per_engine(self.rows, self.rows) + self.stiff
-        if self.lifted is not None:
-            matrix[:count, :count] -= np.outer(self.lifted, self.lifted / self.lifted.sum())
+        matrix[:count, :count] = self._of_ratings()
         matrix[count, :count] = matrix[:count, count] = pairs.per_engine(self.rows, -self.rows)
         matrix[count + 1, :count] = matrix[:count, count + 1] = pairs.per_engine(self.cross, -self.cross)
         matrix[count, count] = self.rows.sum()
         matrix[count, count + 1] = matrix[count + 1, count] = self.cross.sum()
         matrix[count + 1, count + 1] = self.draw
+        return matrix
+
+    def of_free(self) -> Vector:
+        """Dense, of the free unknowns alone."""
+        count, free = len(self.pairs.names), self.free
+        if not len(free) or free[-1] >= count:
+            return self.matrix()[np.ix_(free, free)]
+        matrix = self._of_ratings()
+        return matrix if len(free) == count else matrix[np.ix_(free, free)]
+
+    def _of_ratings(self) -> Vector:
+        """The ratings' block."""
+        pairs, count = self.pairs, len(self.pairs.names)
+        matrix = np.zeros((count, count))
+        matrix.ravel()[pairs.white * count + pairs.black] = -self.rows
+        matrix += matrix.T
+        matrix[np.arange(count), np.arange(count)] = self.stiff - matrix.sum(axis=1)
+        if self.lifted is not None:
+            matrix -= np.outer(self.lifted, self.lifted / self.lifted.sum())
         if self.level_free:
-            matrix[:count, :count] += (float(np.trace(matrix[:count, :count])) / count or 1.0) / count
+            matrix += (float(np.trace(matrix)) / count or 1.0) / count
         return matrix
 
     def times(self, step: Vector) -> Vector:
@@ -68,8 +83,7 @@ class Curvature:
     def inverse(self) -> Vector:
         """Dense; zero in the rows and columns of what is held."""
         inverse = np.zeros((len(self.stiff) + 2, len(self.stiff) + 2))
-        free = np.ix_(self.free, self.free)
-        inverse[free] = np.linalg.inv(self.matrix()[free])
+        inverse[np.ix_(self.free, self.free)] = np.linalg.inv(self.of_free())
         return inverse
 
     def solve(self, right: Vector, *, dense: bool = False) -> Vector:
@@ -96,7 +110,7 @@ class Curvature:
 
     def _dense(self, right: Vector) -> Vector:
         step = np.zeros(len(right))
-        step[self.free] = np.linalg.solve(self.matrix()[np.ix_(self.free, self.free)], right[self.free])
+        step[self.free] = np.linalg.solve(self.of_free(), right[self.free])
         return step
 
     def _project(self, vector: Vector) -> Vector:

@@ -8,7 +8,7 @@ R_w + adv - R_b; the models say what follows from it. Points of davidson and rao
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isfinite, log
 from typing import Literal
@@ -74,9 +74,14 @@ class Fit:
         return self.problem.model.point(float(self.at[-1]))
 
     @cached_property
+    def lean(self) -> Problem:
+        """The problem in the fewest rows: colours are told apart only where an advantage or opening pairs need it."""
+        return self.problem if self.dependence is not None else self.problem.folded(self.at)
+
+    @cached_property
     def curvature(self) -> Curvature:
-        """At the maximum."""
-        return self.problem.slopes(self.at)[1]
+        """At the maximum, of the rows of `lean`."""
+        return self.lean.slopes(self.at)[1]
 
     def by_name(self) -> dict[str, float]:
         """The ratings in points."""
@@ -131,7 +136,9 @@ def fit(
         raise Undetermined(
             "White's advantage does not show apart from the strengths", step="give the advantage as a number"
         )
-    problem, at, residual, steps = summit(problem, by_scores(problem, at) if start is None else at)
+    climbed = problem.folded(at)
+    climbed, at, residual, steps = summit(climbed, by_scores(climbed, at) if start is None else at)
+    problem = replace(climbed, pairs=counted)
     ratings = at[:count] * unit
     ratings[fixed] = list(held.values())  # to the last bit, whatever the unit did to them
     return Fit(

@@ -45,10 +45,8 @@ def variety(pairs: Pairs) -> tuple[Index, Vector]:
     Source: Ordo's manual, columns 13 and 14. 0 without games.
     """
     count = len(pairs.names)
-    low, high = np.minimum(pairs.white, pairs.black), np.maximum(pairs.white, pairs.black)
-    met, row = np.unique(low * count + high, return_inverse=True)
-    games = np.bincount(row, pairs.games, len(met))
-    one, other = np.divmod(met, max(1, count))
+    folded = pairs.folded
+    one, other, games = folded.white, folded.black, folded.games
     surprise = np.zeros(count)
     for end in (one, other):
         share = games / pairs.played[end]

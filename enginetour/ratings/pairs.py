@@ -17,6 +17,8 @@ Counts = Mapping[tuple[str, str], tuple[int, int, int]]
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+ROOM = 3  # places a key: up to there a count for every place is quicker than sorting (measured)
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -87,20 +89,15 @@ class Pairs:
         results[2 - white_half_points][row] += 1
         return Pairs(self.names, whites, blacks, *results)
 
+    @cached_property
     def folded(self) -> Pairs:
         """One row for both colours of a pair, from the side of the name that sorts first."""
-        turned = self.white > self.black
-        keys = np.where(turned, self.black, self.white) * len(self.names) + np.where(turned, self.white, self.black)
-        met, place = np.unique(keys, return_inverse=True)
-        columns = (
-            (self.wins, self.losses),
-            (self.draws, self.draws),
-            (self.losses, self.wins),
-        )
-        wins, draws, losses = (
-            np.bincount(place, np.where(turned, black, white), len(met)).astype(np.float64) for white, black in columns
-        )
-        return Pairs(self.names, met // len(self.names), met % len(self.names), wins, draws, losses)
+        turned, count = self.white > self.black, len(self.names)
+        keys = np.minimum(self.white, self.black) * count + np.maximum(self.white, self.black)
+        wins, losses = np.where(turned, self.losses, self.wins), np.where(turned, self.wins, self.losses)
+        met, (wins, draws, losses) = summed(keys, count * count, wins, self.draws, losses)
+        white, black = np.divmod(met, max(1, count))
+        return Pairs(self.names, white, black, wins, draws, losses)
 
     def within(self, names: Collection[str]) -> Pairs:
         """Only these engines, and their games among themselves."""
@@ -119,6 +116,15 @@ class Pairs:
             self.draws[rows],
             self.losses[rows],
         )
+
+
+def summed(keys: Index, size: int, *columns: Vector) -> tuple[Index, list[Vector]]:
+    """The distinct keys, sorted, all below `size`, and the sum of each column over the rows of a key."""
+    if size <= ROOM * len(keys):
+        met = np.flatnonzero(np.bincount(keys, minlength=size))
+        return met, [np.bincount(keys, column, size)[met].astype(np.float64) for column in columns]
+    met, row = np.unique(keys, return_inverse=True)
+    return met, [np.bincount(row, column, len(met)).astype(np.float64) for column in columns]
 
 
 def pairs_of(counts: Counts | Pairs, names: Collection[str] = ()) -> Pairs:

@@ -61,7 +61,7 @@ def follow(fit: Fit) -> Followed:
     colours_matter = fit.advantage_fitted or fit.advantage != 0
     if len(fit.names) > DENSE_ENGINES:
         return Followed(fit, None, None)
-    return Followed(fit, fit.curvature.inverse(), None if colours_matter else fit.pairs.folded())
+    return Followed(fit, fit.curvature.inverse(), None if colours_matter else fit.pairs.folded)
 
 
 def _folded_with_game(folded: Pairs, white: str, black: str, white_half_points: int) -> Pairs:

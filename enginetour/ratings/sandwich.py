@@ -42,7 +42,7 @@ def middle_of(fit: Fit) -> Middle | None:
         return None
     rows = fit.curvature.rows
     if fit.model == "logistic":
-        rows = fit.problem.pairs.games * moments(fit, fit.problem.gaps(fit.at))[1]
+        rows = fit.lean.pairs.games * moments(fit, fit.lean.gaps(fit.at))[1]
     if depends is None:
         return Middle(replace(fit.curvature, rows=rows, level_free=False), 0.0)
     games = fit.problem.pairs.games
@@ -81,7 +81,7 @@ def moments(fit: Fit, gap: Vector) -> tuple[Vector, Vector]:
 def draw_rate(fit: Fit) -> float:
     """Between equals without White's advantage."""
     if fit.model == "logistic":
-        return draw_rate_of_equals(fit.problem.pairs, chance(fit.problem.gaps(fit.at)))
+        return draw_rate_of_equals(fit.lean.pairs, chance(fit.lean.gaps(fit.at)))
     draw = float(fit.at[-1])
     return float(np.exp(draw) / (2 + np.exp(draw)) if fit.model == "davidson" else np.tanh(draw / 2))
 
@@ -97,8 +97,9 @@ def expected_draws(share: Vector, draw_rate: float) -> Vector:
 
 
 def draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
-    """The rate at which the expected number of draws is the one counted; bisection with secants (Illinois).
+    """The rate at which the expected number of draws is the one counted, by secants in a bracket.
 
+    An end that stays is weighed down as by Anderson and Bjorck 1973.
     At most that of nothing but draws, a win and a loss imagined: else ratings would be certain.
     """
     games, target = float(pairs.games.sum()), float(pairs.draws.sum())
@@ -117,10 +118,15 @@ def draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
         if abs(found) <= 1e-12 * games:
             return rate
         if found > 0:
-            high, above, below, side = rate, found, below / 2 if side > 0 else below, 1
+            high, above, below, side = rate, found, below * _less(found / above) if side > 0 else below, 1
         else:
-            low, below, above, side = rate, found, above / 2 if side < 0 else above, -1
+            low, below, above, side = rate, found, above * _less(found / below) if side < 0 else above, -1
     return (low + high) / 2
+
+
+def _less(fall: float) -> float:
+    """What an end of the bracket that stays is weighed down by, when the other one fell to this share."""
+    return 1 - fall if fall < 1 else 0.5
 
 
 def _fitted(fit: Fit, paired: Vector) -> float:
@@ -128,7 +134,7 @@ def _fitted(fit: Fit, paired: Vector) -> float:
 
     Reckoned by the share all paired games have together, which is exact when all are; a prior takes its own share.
     """
-    bent, rated = fit.curvature, fit.problem.free[fit.problem.free < len(fit.names)]
+    bent, rated = fit.problem.slopes(fit.at)[1], fit.problem.free[fit.problem.free < len(fit.names)]
     own = bent.pairs.per_engine(bent.rows, bent.rows)[rated]
     known = float((own / (own + bent.stiff[rated])).sum()) - fit.level_free
     return known * float(bent.rows @ (paired / bent.pairs.games)) / float(bent.rows.sum())
