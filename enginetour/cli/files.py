@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from enginetour.cli.common import chosen, open_store, tournament_options
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from enginetour.interop.played import Played
+    from enginetour.model import Outcome
+    from enginetour.store.log import TournamentLog
+
 
 @click.command()
-@click.argument("kind", type=click.Choice(["pgn", "csv", "json"]))
+@click.argument("kind", type=click.Choice(["pgn", "csv", "json", "trf", "tde"]))
 @tournament_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to replace; default: standard output.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File to replace, for tde a folder; default: standard output.",
+)
 def export(kind: str, db: Path | None, name: str | None, edition: int | None, output: Path | None) -> None:
     """Games and results of a tournament as PGN, CSV or JSON.
+
+    Tournaments in rounds also as TRF (FIDE) or TDE files (AGA).
 
     Example: enginetour export pgn -t autumn-bubble -o games.pgn
     """
@@ -25,7 +40,14 @@ def export(kind: str, db: Path | None, name: str | None, edition: int | None, ou
 
     with open_store(db) as store:
         log = chosen(store, name, edition)
-        if kind == "pgn":
+        if kind == "tde":
+            _export_tde(log, output)
+            return
+        if kind == "trf":
+            from enginetour.interop.played import report
+
+            chunks: Iterable[str] = [report(_played(log)).text()]
+        elif kind == "pgn":
             chunks = games_text(log)
         elif kind == "csv":
             chunks = [games_sheet(log.title, log.games()).csv()]
@@ -41,3 +63,36 @@ def export(kind: str, db: Path | None, name: str | None, edition: int | None, ou
             return
         for chunk in chunks:
             click.echo(chunk, nl=False)
+
+
+def _played(log: TournamentLog) -> Played:
+    """The tournament with its games by round and pair; UsageRefused unless it is one in rounds."""
+    from enginetour import tournament
+    from enginetour.errors import UsageRefused
+    from enginetour.formats.rounds import Rounds
+    from enginetour.interop.played import played
+
+    format_, state = tournament.fold(log)
+    if not isinstance(format_, Rounds):
+        step = "export pgn, csv or json"
+        raise UsageRefused(f"a {log.system} is not paired in rounds", place=log.title, step=step)
+    games: dict[tuple[int, frozenset[str]], list[tuple[str, Outcome]]] = {}
+    for line in log.games(counting=True):
+        games.setdefault((line.round, frozenset((line.white, line.black))), []).append((line.white, line.outcome))
+    return played(log.name, log.system, format_, state, games)
+
+
+def _export_tde(log: TournamentLog, folder: Path | None) -> None:
+    from enginetour.errors import UsageRefused
+    from enginetour.exports import replace_file
+    from enginetour.interop.played import register
+
+    if folder is None or not folder.is_dir():
+        raise UsageRefused("several files: name a folder that is there", place="-o", step="export tde -o FOLDER")
+    texts = register(_played(log))
+    for name in texts:
+        if (folder / name).exists():
+            raise UsageRefused("there is a file already", place=str(folder / name), step="choose another folder")
+    for name, text in texts.items():
+        replace_file(folder / name, [text])
+        click.echo(f"{folder / name} written", err=True)

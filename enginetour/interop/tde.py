@@ -132,7 +132,7 @@ def _points(rating: re.Match[str]) -> float | None:
     decimal = float(rating["decimal"])
     if -1 < decimal < 1:
         return None
-    return GRADE * (decimal - 1 if decimal > 0 else decimal + 1)
+    return round(GRADE * (decimal - 1 if decimal > 0 else decimal + 1), 2)
 
 
 def written_rating(points: float) -> str:

@@ -1,0 +1,150 @@
+"""Our own tournaments in rounds as other programs' files: a report of FIDE, a register and rounds of the AGA.
+
+A report has a column for each game: a round of matches of two games stands there as two rounds against one opponent,
+and a bye in it as two byes, so points are those of games and colours are those played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from enginetour.errors import InputRefused
+from enginetour.field import BLACK, WHITE, Field, Kind, Turn
+from enginetour.formats.rounds import Rounds
+from enginetour.formats.rounds_state import RoundsState
+from enginetour.interop.tde import GRADE, KOMI, UNPLAYED, written_rating
+from enginetour.interop.trf import MOST_ENTRIES, Cell, Entry, Line, Report
+from enginetour.model import Outcome
+
+UNPLAYED_LETTERS = {Kind.BYE: "U", Kind.HALF_BYE: "H", Kind.FULL_BYE: "F", Kind.ABSENT: "Z"}
+WORTH = {"1": 2, "=": 1, "0": 0, "+": 2, "-": 0, "U": 2, "H": 1, "F": 2, "Z": 0, " ": 0}  # half points
+TYPES = {"dutch": "FIDE_DUTCH_2025", "swiss": "FIDE_DUTCH_2025"}  # TRF26, 192
+Games = Mapping[tuple[int, frozenset[str]], Sequence[tuple[str, Outcome]]]
+"""(round, the two names) -> name of White and outcome of each game that counts, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A tournament as far as it is played; `games_each` of one pairing, `ranks` by name."""
+
+    name: str
+    system: str
+    field: Field
+    games: Games
+    games_each: int = 1
+    ranks: Mapping[str, int | None] | None = None
+    forbid_family: bool = False
+    baku: bool = False
+
+
+def played(name: str, system: str, format_: Rounds, state: RoundsState, games: Games) -> Played:
+    """All rounds that were paired, the running one as far as it is played."""
+    field, each = state.field, format_.options.games_per_pairing
+    if state.running:
+        row = state.row(bye=format_.system.bye_points(field), both_colours=each > 1, by_match=False)
+        field = replace(field, history=(*field.history, row))
+    ranks = {line.name: line.rank for line in format_.standings(state)}
+    forbid = bool(getattr(format_.options, "forbid_family", False))
+    baku = getattr(format_.options, "acceleration", "") == "baku"
+    return Played(name, system, field, games, each, ranks, forbid, baku)
+
+
+def report(one: Played) -> Report:
+    """As TRF26. InputRefused for more entrants than four columns can number."""
+    members = one.field.members
+    if len(members) > MOST_ENTRIES:
+        raise InputRefused(f"{len(members)} entrants, a TRF has room for {MOST_ENTRIES}", place=one.name)
+    lines = [
+        f"012 {one.name}",
+        f"062 {len(members)}",
+        f"092 {one.system}",
+        f"142 {one.field.rounds * one.games_each:3d}",
+    ]
+    if one.system in TYPES and one.games_each == 1:
+        lines.append(f"192 {TYPES[one.system]}{'_BAKU' * one.baku}")
+    if one.forbid_family:
+        lines += _families(one)
+    entries = []
+    for place, member in enumerate(members):
+        cells = tuple(cell for number in range(len(one.field.history)) for cell in _cells(one, place, number))
+        entries.append(
+            Entry(
+                number=place + 1,
+                name=" ".join(member.name.split()),
+                rating=None if member.rating is None else min(9999, max(0, round(member.rating))) or None,
+                federation=member.origin.upper() if len(member.origin) == 3 and member.origin.isalpha() else "",
+                points=sum(WORTH[cell.result] for cell in cells),
+                rank=(one.ranks or {}).get(member.name),
+                cells=cells,
+            )
+        )
+    return Report((*map(Line, lines), *entries), one.name)
+
+
+def _families(one: Played) -> list[str]:
+    kin: dict[str, list[int]] = {}
+    for place, member in enumerate(one.field.members):
+        if member.family:
+            kin.setdefault(member.family, []).append(place + 1)
+    last = one.field.rounds * one.games_each
+    pairs = [pair for numbers in kin.values() for pair in combinations(numbers, 2)]
+    return [f"260 001 {last:03d} {first:4d} {second:4d}" for first, second in pairs]
+
+
+def _cells(one: Played, place: int, number: int) -> list[Cell]:
+    """As many as a match has games, more where a match went on; the round counts from 0."""
+    turn = one.field.history[number][place]
+    wide = max([one.games_each, *(len(found) for (at, _), found in one.games.items() if at == number + 1)])
+    if turn.opponent is None:
+        return [Cell(result=UNPLAYED_LETTERS[turn.kind])] * one.games_each + [Cell()] * (wide - one.games_each)
+    name, other = (one.field.members[at].name for at in (place, turn.opponent))
+    cells = []
+    for white, outcome in one.games.get((number + 1, frozenset((name, other))), ()):
+        half = outcome.half_points(white=white == name)
+        cells.append(Cell(turn.opponent + 1, "w" if white == name else "b", "0=1"[half]))
+    while len(cells) < one.games_each:
+        cells.append(Cell(turn.opponent + 1, _colour(turn, len(cells)), _left(turn)))
+    return cells + [Cell()] * (wide - len(cells))
+
+
+def _colour(turn: Turn, game: int) -> str:
+    """Of a game that was not played; with both colours in a match the report cannot know it before."""
+    return {WHITE: "w", BLACK: "b"}.get(turn.colour, "-") if game == 0 else "-"
+
+
+def _left(turn: Turn) -> str:
+    """The result of a game not played: called off, or still to come."""
+    if turn.kind is Kind.FORFEIT or turn.games:
+        return "+" if turn.points > 0 else "-"
+    return " "
+
+
+def register(one: Played) -> dict[str, str]:
+    """register.tde and a file for each round; InputRefused for matches of several games and missing ratings."""
+    if one.games_each > 1:
+        raise InputRefused(
+            f"matches of {one.games_each} games: a round of a TDE has one", place=one.name, step="export trf"
+        )
+    ids = [f"ET{place + 1}" for place in range(len(one.field.members))]
+    lines = []
+    for place, member in enumerate(one.field.members):
+        if member.rating is None:
+            step = "give it a rating in its engine file, or export trf"
+            raise InputRefused(f"{member.name} has no rating: a register needs one ({GRADE} points a grade)", step=step)
+        missed = [n for n, row in enumerate(one.field.history, 1) if row[place].kind is Kind.ABSENT]
+        club = f" CLUB={'_'.join(member.family.split())}" if member.family else ""
+        name = " ".join(member.name.replace("#", " ").split())
+        drops = "".join(f" DROP{number}" for number in missed)
+        lines.append(f"{ids[place]} {name} {written_rating(member.rating)}{club}{' #' + drops if drops else ''}")
+    texts = {"register.tde": "".join(f"{line}\n" for line in lines)}
+    for number, row in enumerate(one.field.history, 1):
+        rows = [f"# round {number}"]
+        for place, turn in enumerate(row):
+            if turn.colour == WHITE and turn.opponent is not None:
+                decided = turn.points + row[turn.opponent].points > 0
+                result = "bdw"[turn.points] if decided else UNPLAYED
+                rows.append(f"{ids[place]} {ids[turn.opponent]} {result} {max(0, turn.handicap)} {KOMI}")
+        texts[f"{number}.tde"] = "".join(f"{line}\n" for line in rows)
+    return texts
