@@ -19,6 +19,7 @@ from enginetour.tomlplace import near, read_toml, refusal, toml_place
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 Name = Annotated[str, Field(min_length=1, max_length=100)]
+Divisor = Annotated[float, Field(gt=1, le=1000)]
 ORDERS = ("file", "rating", "standings")
 
 
@@ -56,7 +57,10 @@ class TournamentSection(BaseModel):
 
 
 class PlaySection(BaseModel):
-    """``[play]``: time control, slots, openings and the rules by which the referee ends a game."""
+    """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
+
+    `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
+    """
 
     model_config = _STRICT
     tc: str = "10+0.1"
@@ -68,8 +72,21 @@ class PlaySection(BaseModel):
     repetition: Annotated[int, Field(ge=3, le=5)] = 3
     fifty: Annotated[int, Field(ge=50, le=75)] = 50
     grace: Annotated[float, Field(ge=0, le=86_400)] = 60.0
+    odds: tuple[Divisor, ...] | None = None
     openings: OpeningSettings = OpeningSettings()
     _tc = field_validator("tc")(_control)
+
+    @field_validator("odds", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("odds")
+    @classmethod
+    def _growing(cls, table: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        if table is not None and (not table or list(table) != sorted(table)):
+            raise ValueError(f"divisors of time for 1, 2, ... bands, never falling, as [2, 4, 8]; found {[*table]}")
+        return table
 
     @field_validator("openings", mode="before")
     @classmethod

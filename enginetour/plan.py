@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from enginetour import config as configuration
-from enginetour import identity, openings
+from enginetour import identity, odds, openings
 from enginetour.config import Config, EntrantSection
 from enginetour.errors import EngineRefused, InputRefused, MachineFailure, TourError, UsageRefused
 from enginetour.formats.base import Format
@@ -56,11 +56,13 @@ class Plan:
     rules: Rules
 
     def task(self, sides: Mapping[str, Side], pairing: Pairing, replay: int) -> GameTask:
-        """The game of a pairing, with its opening."""
+        """The game of a pairing, with its opening and its odds."""
+        seats = sides[pairing.white], sides[pairing.black]
+        white, black = odds.at_odds(*seats, pairing.handicap, self.config.play.odds)
         return GameTask(
             pairing=pairing,
-            white=sides[pairing.white],
-            black=sides[pairing.black],
+            white=white,
+            black=black,
             opening=self.suite.pick(pairing),
             rules=self.rules,
             replay=replay,
@@ -79,7 +81,23 @@ class Plan:
             fixed = tc.movetime_ms is not None
             margin = max(MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms) if fixed else CLOCK_MARGIN_MS
         refuse_limits(spec, tc, self.config.at("play", "tc"))
+        self._refuse_odds(spec, tc)
         return Side(spec, tc, margin)
+
+    def _refuse_odds(self, spec: EngineSpec, tc: TimeControl) -> None:
+        """InputRefused when an engine could not give what the format may ask of it, or a table nobody asks for."""
+        handicap, place = getattr(self.config.format_options, "handicap", None), self.config.at("format", "handicap")
+        table = self.config.play.odds
+        if handicap is None:
+            if table is not None:
+                step = "add handicap = {} under [format], or leave odds out"
+                raise InputRefused("odds without a handicap", place=self.config.at("play", "odds"), step=step)
+            return
+        if not odds.is_divisible(tc):
+            step = "give it a clock, a movetime or nodes, or leave handicap out"
+            raise InputRefused(f"{spec.name} plays by {tc}, which odds cannot shorten", place=place, step=step)
+        for bands in range(1, handicap.ceiling + 1):
+            refuse_limits(spec, odds.divided(tc, odds.divisor(bands, table)), place)
 
 
 def registry_of(workspace: Path) -> Registry:
@@ -109,13 +127,14 @@ def prepare(path: Path, db: Path | None) -> Plan:
             entrants.append(entrant)
             sides[entrant.name] = plan.side(spec, section)
     _refuse_seeds(config, sides)
-    if len(entrants) >= FEWEST:
-        _refuse_field(config, plan.format, tuple(entrants))
     for name in config.ratings.anchor:
         if name not in sides:
             what = f"anchor {name!r} is no entrant{near(name, sides)}"
             raise InputRefused(what, place=config.at("ratings", "anchor", name))
-    return replace(plan, entrants=tuple(entrants), sides=sides)
+    plan = replace(plan, entrants=tuple(entrants), sides=sides)
+    if len(entrants) >= FEWEST and config.tournament.order in (None, "file"):  # other orders bring ratings along
+        refuse_field(plan)
+    return plan
 
 
 def _suite(config: Config, games: int, folder: Path) -> openings.OpeningSuite:
@@ -243,10 +262,11 @@ def _longest_s(tc: TimeControl) -> float | None:
             return used / 1000
 
 
-def _refuse_field(config: Config, format_: Format[Any], entrants: tuple[Entrant, ...]) -> None:
+def refuse_field(plan: Plan) -> None:
     """A field the format cannot take, with the line of the first entrant beyond two."""
+    config = plan.config
     try:
-        format_.start(entrants)
+        plan.format.start(plan.entrants)
     except InputRefused as error:
         error.place = config.at("entrants", min(FEWEST, len(config.entrants) - 1))
         raise

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from enginetour.field import Field, Member
+from enginetour.formats.handicap import RatingHandicap
 from enginetour.formats.swissgotha import SwissCat, SwissCatOptions, SwissGotha, SwissGothaOptions
 from tests.pastfields import field_of, rated
 
@@ -70,9 +71,8 @@ def test_who_is_exempt_counts_as_of_the_top() -> None:
 
 
 def test_handicaps_inside_categories() -> None:
-    """By McMahon score without a threshold, the stronger with White; the plain Swiss knows none."""
+    """By McMahon score without a threshold, the stronger with White; those of the plain Swiss go by rating."""
     field = field_of(rated(2600, 2100))
     (board,) = by_category(rounds=1, handicap={"ceiling": 9}).pair(field).boards
     assert (board.white, board.handicap) == (0, 4)
-    with pytest.raises(ValidationError, match="handicap"):
-        SwissGothaOptions.model_validate({"handicap": {}})
+    assert isinstance(SwissGothaOptions.model_validate({"handicap": {}}).handicap, RatingHandicap)

@@ -61,7 +61,7 @@ class StartOptions(GothaOptions):
     whole: bool = Setting(
         default=True, description="whether the points of unplayed rounds are rounded down to wins together (EGF)"
     )
-    handicap: Handicap | None = Setting(
+    handicap: Handicap | None = Setting(  # type: ignore[assignment]  # by score, not by rating
         default=None,
         description="bands the stronger gives, by McMahon score; none for engines. A table with correction (1), "
         "ceiling (9) and threshold (none)",
@@ -154,7 +154,7 @@ class FromStarts(Gotha):
         return tuple(grade + wins for grade, wins in zip(starts.bands, gained, strict=True))
 
 
-class McMahonOptions(CriteriaOptions, StartOptions):
+class McMahonOptions(StartOptions, CriteriaOptions):
     """Settings of McMahon by today's criteria; defaults as OpenGotha 3.51 where nothing else is said."""
 
     seeding: Seeding = Setting(default="split-random", description="ideal pairs in a group, in the first rounds")

@@ -11,6 +11,7 @@ from pydantic import Field as Setting
 from enginetour import placement
 from enginetour.field import Board, Field, Member, Paired
 from enginetour.formats.docket import fair
+from enginetour.formats.handicap import BY_RATING, RatingHandicap, without_odds_colours
 from enginetour.model import Placed
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class RoundsOptions(BaseModel):
         description="what a round without a game adds to sums over opponents: own score, own start, nothing, "
         "by FIDE C.07 section 16; preset: the system's own",
     )
+    handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
 
     @field_validator("games_per_pairing")
     @classmethod
@@ -105,6 +107,14 @@ class PairingSystem:
     def pair(self, field: Field) -> Paired:
         """The next round of those present; Unpairable when there is no legal one."""
         raise NotImplementedError
+
+    def paired(self, field: Field) -> Paired:
+        """`pair` with the odds of the settings: colours of games at odds are nobody's, and the stronger has White."""
+        handicap = getattr(self.options, "handicap", None)
+        if handicap is None:
+            return self.pair(field)
+        found = self.pair(without_odds_colours(field))
+        return handicap.seated(field, found) if isinstance(handicap, RatingHandicap) else found
 
     def explain(self, _field: Field, _one: int, _other: int) -> tuple[Reason, ...]:
         """What each criterion finds in a pair of those present, in sum its weight; nothing where a rule decides."""

@@ -13,6 +13,7 @@ from immutables import Map
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from enginetour.formats.docket import Docket, fair, legs, match_games, window
+from enginetour.formats.handicap import BY_RATING, RatingHandicap
 from enginetour.model import (
     Added,
     Entrant,
@@ -41,6 +42,7 @@ class ListOptions(BaseModel):
         default=1, ge=1, description="how often everybody meets everybody it is to meet; 2: a double round robin"
     )
     games_per_pairing: int = Field(default=1, ge=1, description="games of one match in a cycle: 1 or an even number")
+    handicap: RatingHandicap | None = Field(default=None, description=BY_RATING)
 
     @field_validator("games_per_pairing")
     @classmethod
@@ -87,6 +89,7 @@ class ListState:
     cycles: int = 1
     rounds: int = 0
     encounters: int = 0
+    ratings: Map[str, float | None] = field(default_factory=Map)  # that entrants brought
     notes: tuple[Note, ...] = ()
 
     @property
@@ -121,7 +124,10 @@ class PairList:
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"entrant {name} stands there twice")
-        state = self._widened(self._seeded(ListState(names)), self.options.cycles)
+        ratings = Map({entrant.name: entrant.rating for entrant in entrants})
+        if self.options.handicap is not None:
+            self.options.handicap.check(ratings)
+        state = self._widened(self._seeded(ListState(names, ratings=ratings)), self.options.cycles)
         state = self._scheduled(state, self._boards(state, range(state.cycles)))
         text = f"{len(names)} entrants, {state.rounds} rounds, {state.docket.left} games"
         return state.noted("schedule", text, entrants=list(names), rounds=state.rounds, games=state.docket.left)
@@ -152,10 +158,10 @@ class PairList:
                 return self._left(state, name)
             case Added(entrant):
                 seeded = self._newcomer_is_seed(state)
-                return self._joined(state, entrant.name, len(state.names), seeded=seeded)
+                return self._joined(state, entrant, len(state.names), seeded=seeded)
             case Replaced(name, entrant):
                 state = self._left(state, name)
-                return self._joined(state, entrant.name, state.names.index(name), seeded=name in state.seeds)
+                return self._joined(state, entrant, state.names.index(name), seeded=name in state.seeds)
             case Extended(grown):
                 return self._extended(state, dict(grown))
 
@@ -194,12 +200,21 @@ class PairList:
         games, each = self.options.games_per_pairing, legs(self.options.games_per_pairing)
         encounters, rounds = state.encounters, state.rounds
         pairings: list[Pairing] = []
-        for white, black, cycle, number in boards:
+        for board in boards:
+            white, black, cycle, number, given = self._at_odds(state, board)
             earlier = cycle * games // each
-            pairings += match_games(white, black, games=games, encounter=encounters + 1, number=number, earlier=earlier)
+            of_match = {"games": games, "encounter": encounters + 1, "number": number, "earlier": earlier}
+            pairings += match_games(white, black, **of_match, handicap=given)
             encounters += games // each
             rounds = max(rounds, number)
         return replace(state, docket=state.docket.extended(pairings), encounters=encounters, rounds=rounds)
+
+    def _at_odds(self, state: ListState, board: Board) -> tuple[str, str, int, int, int]:
+        """The board and what its White gives: with odds the weaker side has Black."""
+        white, black, cycle, number = board
+        handicap = self.options.handicap
+        given = 0 if handicap is None else handicap.between(state.ratings.get(white), state.ratings.get(black))
+        return (white, black, cycle, number, given) if given >= 0 else (black, white, cycle, number, -given)
 
     def _widened(self, state: ListState, cycles: int) -> ListState:
         """So many cycles, and a window that fits them."""
@@ -228,7 +243,8 @@ class PairList:
         state = replace(state, docket=docket, gone=(*state.gone, name))
         return state.noted("withdraw", text, engine=name, called_off=len(called_off))
 
-    def _joined(self, state: ListState, name: str, at: int, *, seeded: bool) -> ListState:
+    def _joined(self, state: ListState, entrant: Entrant, at: int, *, seeded: bool) -> ListState:
+        name = entrant.name
         if name in state.names:
             raise ValueError(f"{name} is in this tournament already")
         opponents = state.opponents(seeded=seeded, seeds_meet=self.seeds_meet)
@@ -238,7 +254,8 @@ class PairList:
             for seat, other in enumerate(opponents):
                 pair = (name, other) if seat % 2 == 0 else (other, name)
                 boards.append((*self._turned(*pair, cycle), cycle, first + cycle * len(opponents) + seat))
-        state = replace(state, names=(*state.names[:at], name, *state.names[at:]))
+        names, ratings = (*state.names[:at], name, *state.names[at:]), state.ratings.set(name, entrant.rating)
+        state = replace(state, names=names, ratings=ratings)
         if seeded:
             state = replace(state, seeds=state.seeds | {name})
         before = state.docket.left

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from enginetour.field import Board, Field, Member, Paired, Turn, Unpairable
 from enginetour.formats.docket import fair, legs, match_games, window
+from enginetour.formats.handicap import RatingHandicap
 from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
 from enginetour.formats.rounds_state import NOBODY, RoundsState
 from enginetour.model import (
@@ -47,6 +48,9 @@ class Rounds:
                 raise ValueError(f"entrant {name} stands there twice")
         members = tuple(map(_member, entrants))
         self.system.check(members)
+        handicap = getattr(self.options, "handicap", None)
+        if isinstance(handicap, RatingHandicap):
+            handicap.check({entrant.name: entrant.rating for entrant in entrants})
         present = tuple(range(len(members)))
         state = RoundsState(Field(members, (), present, self.system.rounds(members), self.win, self.seed))
         for warning in self.system.warnings():
@@ -133,7 +137,7 @@ class Rounds:
     def _paired(self, state: RoundsState) -> RoundsState:
         number = state.field.number
         try:
-            paired = self.system.pair(state.field)
+            paired = self.system.paired(state.field)
         except Unpairable as error:
             text = f"round {number} cannot be paired: {error}"
             return replace(state, over=True, paired=NOBODY, games=()).noted("stuck", text, round=number)
@@ -154,12 +158,16 @@ class Rounds:
         names = [member.name for member in state.field.members]
         pairs = [[names[board.white], names[board.black]] for board in paired.boards]
         byes = [names[place] for place in paired.byes]
-        text = f"round {number}: " + ", ".join(f"{white} - {black}" for white, black in pairs)
+        odds = [board.handicap for board in paired.boards]
+        fields: dict[str, object] = {"odds": odds} if any(odds) else {}
+        texts = [
+            f"{' - '.join(pair)}{f' (odds {given})' * bool(given)}" for pair, given in zip(pairs, odds, strict=True)
+        ]
+        text = f"round {number}: " + ", ".join(texts)
         text += f"; bye {', '.join(byes)}" if byes else ""
         text += "".join(f"; {remark}" for remark in paired.remarks)
-        return state.noted(
-            "round", text, round=number, pairs=pairs, byes=byes, guarantee=paired.guarantee, remarks=[*paired.remarks]
-        )
+        fields |= {"guarantee": paired.guarantee, "remarks": [*paired.remarks]}
+        return state.noted("round", text, round=number, pairs=pairs, byes=byes, **fields)
 
     def _games(self, state: RoundsState, board: Board, games: int, encounter: int, earlier: int) -> Iterator[Pairing]:
         names = state.field.members
@@ -170,6 +178,7 @@ class Rounds:
             encounter=encounter,
             number=state.field.number,
             earlier=earlier,
+            handicap=board.handicap,
         )
 
     def _further(self, state: RoundsState) -> RoundsState:

@@ -100,7 +100,7 @@ class SwissCatOptions(CriteriaOptions):
     exempt_band: Band | None = Setting(
         default=None, description="band and wins from which on everybody does, too; Gotha: 0 (1 dan)"
     )
-    handicap: Handicap | None = Setting(
+    handicap: Handicap | None = Setting(  # type: ignore[assignment]  # by score, not by rating
         default=None,
         description="bands the stronger gives, by McMahon score; none for engines. A table with correction (1), "
         "ceiling (9) and threshold (none)",
