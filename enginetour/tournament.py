@@ -20,10 +20,10 @@ from enginetour.model import Entrant, Extended, Note, Pairing
 from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, probe_all, refuse_few, refuse_unfit
 from enginetour.scheduler import End, Scheduler, Watcher
+from enginetour.startlist import ordered
 from enginetour.store.database import is_made
-from enginetour.store.editions import edition, places_by_name
 from enginetour.store.filesystem import free_bytes
-from enginetour.store.lists import prior_ratings, refresh
+from enginetour.store.lists import refresh
 from enginetour.store.lock import TournamentLock
 from enginetour.store.log import TournamentLog
 from enginetour.store.slugs import slug_of
@@ -123,7 +123,7 @@ def opened(
                 yield resumed(store)
                 return
             _refuse_unfinished(store, name)
-            plan = _ordered(plan, store, tell)
+            plan = ordered(plan, store, tell, _last_table)
         elif listed_order(plan.config.tournament.order):
             step = "a list orders the next tournament of its database"
             raise InputRefused("there is no list yet", place=plan.config.at("tournament", "order"), step=step)
@@ -255,40 +255,7 @@ def _refuse_unwritable(database: Path) -> None:
         raise StorageFailed("cannot be written", place=str(place), step="check its rights, or choose another --db")
 
 
-def _ordered(plan: Plan, store: Store, tell: Callable[[str], None]) -> Plan:
-    """The starting list in the order asked for: the file's, the known ratings, the last edition's table, or a list."""
-    name, order = plan.config.tournament.name, plan.config.tournament.order
-    if order is None:
-        order = "rating" if store.has(name) else "file"
-    if order == "rating":
-        refresh(store, "elo")
-        known = prior_ratings(store, [entrant.name for entrant in plan.entrants])
-        ranks = {engine: -rating for engine, rating in known.items()}
-    elif order == "standings" and store.has(name):
-        format_, state = fold(store.tournament(name))
-        table = [line.name for line in format_.standings(state) if line.rank is not None]
-        ranks = {engine: float(place) for place, engine in enumerate(table)}
-    elif listed := listed_order(order):
-        plan, ranks = _by_list(plan, store, *listed)
-        tell(f"starting list: {plan.config.tournament.order}")
-    else:
-        return plan
-    # Engines without a rank stand behind, new ones at the bottom, both in the order of the file.
-    entrants = sorted(plan.entrants, key=lambda entrant: ranks.get(entrant.name, float("inf")))
-    newcomers = store.has(name) or listed_order(order) is not None
-    marked = tuple(replace(e, new=e.new or (newcomers and e.name not in ranks)) for e in entrants)
-    return replace(plan, entrants=marked)
-
-
-def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, dict[str, float]]:
-    """The plan with the edition it takes written into its configuration, and each engine's place in it."""
-    tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
-    try:
-        made = edition(store, name, number)
-    except UsageRefused as refused:
-        raise InputRefused(refused.what, place=place, step=refused.step) from None
-    ranks = places_by_name(store, made)
-    if not any(entrant.name in ranks for entrant in plan.entrants):
-        raise InputRefused(f"no entrant is in edition {made.number} of the list {name!r}", place=place)
-    taken = tournament.model_copy(update={"order": f"list:{name}#{made.number}"})
-    return replace(plan, config=plan.config.model_copy(update={"tournament": taken})), ranks
+def _last_table(store: Store, name: str) -> list[str]:
+    """Who stood where at the end of the newest edition, best first."""
+    format_, state = fold(store.tournament(name))
+    return [line.name for line in format_.standings(state) if line.rank is not None]

@@ -162,13 +162,13 @@ def renamed(made: Edition, known: Mapping[str, tuple[int, ...]]) -> dict[str, st
     return found
 
 
-def places_by_name(store: Store, made: Edition) -> dict[str, float]:
-    """Each engine's place in an edition by its plain name; of several versions the newest counts."""
+def lines_by_name(store: Store, made: Edition) -> dict[str, Line]:
+    """Each engine's line in an edition by its plain name; of several versions the newest counts."""
     with store.database.reading() as connection:
         plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-    place_of = {line.name: float(line.ordinal) for line in made.lines}
+    line_of = {line.name: line for line in made.lines}
     rated = sorted((version, name) for name, versions in made.versions.items() for version in versions)
-    return {plain[version]: place_of[name] for version, name in rated if name in place_of} | place_of
+    return {plain[version]: line_of[name] for version, name in rated if name in line_of} | line_of
 
 
 def _compared(made: Edition, before: Edition) -> Edition:

@@ -10,11 +10,11 @@ import pytest
 from enginetour.errors import InputRefused
 from enginetour.model import Outcome
 from enginetour.plan import Plan, prepare
+from enginetour.startlist import ordered
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import publish
 from enginetour.store.revisions import define
 from enginetour.store.tournaments import Store
-from enginetour.tournament import _ordered
 from tests.listing_games import record
 from tests.storing import draft, spec
 from tests.touring import config, tour
@@ -38,9 +38,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def plan(folder: Path, order: str) -> Plan:
+def nothing(_store: Store, _name: str) -> list[str]:
+    """The table of the last edition is not asked for here."""
+    raise AssertionError
+
+
+def plan(folder: Path, order: str, system: str = "roundrobin", settings: str = "cycles = 1") -> Plan:
     """Four engines in the order of their numbers, one of them new to the list."""
-    path = config(folder, ("wren1", "wren4", "wren2", "wren3"), "roundrobin", "cycles = 1")
+    path = config(folder, ("wren1", "wren4", "wren2", "wren3"), system, settings)
     path.write_text(path.read_text().replace("seed = 4", f'seed = 4\norder = "{order}"'))
     return prepare(path, None)
 
@@ -48,15 +53,15 @@ def plan(folder: Path, order: str) -> Plan:
 def test_newest_edition(store: Store, tmp_path: Path) -> None:
     """The places are those of the newest edition, who is not in it stands behind as new, and the edition is kept."""
     said: list[str] = []
-    ordered = _ordered(plan(tmp_path, "list:wrens"), store, said.append)
-    assert [(entrant.name, entrant.new) for entrant in ordered.entrants] == [
+    found = ordered(plan(tmp_path, "list:wrens"), store, said.append, nothing)
+    assert [(entrant.name, entrant.new) for entrant in found.entrants] == [
         ("Wren 3", False),
         ("Wren 2", False),
         ("Wren 1", False),
         ("Wren 4", True),
     ]
     assert said == ["starting list: list:wrens#1"]
-    assert ordered.config.as_stored()["tournament"]["order"] == "list:wrens#1"
+    assert found.config.as_stored()["tournament"]["order"] == "list:wrens#1"
 
 
 def test_edition_by_number(store: Store, tmp_path: Path) -> None:
@@ -69,11 +74,22 @@ def test_edition_by_number(store: Store, tmp_path: Path) -> None:
     publish(store, "wrens")
 
     def names(order: str) -> list[str]:
-        return [entrant.name for entrant in _ordered(plan(tmp_path, order), store, print).entrants]
+        return [entrant.name for entrant in ordered(plan(tmp_path, order), store, print, nothing).entrants]
 
     assert names("list:wrens#1") == ["Wren 3", "Wren 2", "Wren 1", "Wren 4"]
     assert names("list:wrens")[0] == "Wren 1"
     assert names("list:wrens") == names("list:wrens#2")
+
+
+def test_an_edition_brings_ratings_along(store: Store, tmp_path: Path) -> None:
+    """A system in rounds that needs ratings takes the edition's; whom it does not know is named."""
+    with pytest.raises(InputRefused, match="Wren 4"):
+        ordered(plan(tmp_path, "list:wrens", "accelrat", "rounds = 2"), store, print, nothing)
+    with pytest.raises(InputRefused, match="Wren 1, Wren 4"):
+        plan(tmp_path, "file", "accelrat", "rounds = 2")
+    record(store.tournament("spring"), "Wren 1", "Wren 2")
+    found = ordered(plan(tmp_path, "list:wrens", "swiss", "rounds = 2"), store, print, nothing)
+    assert [entrant.rating is not None for entrant in found.entrants] == [True, True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +109,7 @@ def test_a_list_that_is_not_there(store: Store, tmp_path: Path, order: str, told
     define(store, "strangers", ListDefinition(tournaments=("summer",)))
     publish(store, "strangers")
     with pytest.raises(InputRefused) as refused:
-        _ordered(plan(tmp_path, order), store, print)
+        ordered(plan(tmp_path, order), store, print, nothing)
     assert told in str(refused.value)
 
 

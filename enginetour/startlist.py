@@ -1,0 +1,71 @@
+"""The starting list of a new tournament: in the order of the file, of ratings, of the last table, or of an edition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from enginetour.config import listed_order
+from enginetour.errors import InputRefused, UsageRefused
+from enginetour.formats.base import SYSTEMS
+from enginetour.plan import Plan, refuse_field
+from enginetour.store.editions import edition, lines_by_name
+from enginetour.store.lists import prior_ratings, refresh
+from enginetour.store.tournaments import Store
+
+Table = Callable[[Store, str], list[str]]
+Ranks = dict[str, tuple[float, float | None]]  # place, and rating where the order knows one
+
+
+def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: Table) -> Plan:
+    """The plan with its entrants in the order asked for.
+
+    Systems in rounds get the ratings the order knows for entrants that bring none. InputRefused for a field that
+    cannot be paired.
+    """
+    name, order = plan.config.tournament.name, plan.config.tournament.order
+    if order is None:
+        order = "rating" if store.has(name) else "file"
+    ranks: Ranks
+    if order == "rating":
+        refresh(store, "elo")
+        known = prior_ratings(store, [entrant.name for entrant in plan.entrants])
+        ranks = {engine: (-rating, rating) for engine, rating in known.items()}
+    elif order == "standings" and store.has(name):
+        ranks = {engine: (place, None) for place, engine in enumerate(last_table(store, name))}
+    elif listed := listed_order(order):
+        plan, ranks = _by_list(plan, store, *listed)
+        tell(f"starting list: {plan.config.tournament.order}")
+    else:
+        ranks = {}
+    if ranks or order != "file":
+        # Engines without a rank stand behind, new ones at the bottom, both in the order of the file.
+        last = (float("inf"), None)
+        entrants = sorted(plan.entrants, key=lambda entrant: ranks.get(entrant.name, last)[0])
+        newcomers = store.has(name) or listed_order(order) is not None
+        in_rounds = SYSTEMS[plan.config.system].rounds  # elsewhere a rating would only enter the incremental systems
+        marked = tuple(
+            replace(
+                entrant,
+                new=entrant.new or (newcomers and entrant.name not in ranks),
+                rating=ranks.get(entrant.name, last)[1] if in_rounds and entrant.rating is None else entrant.rating,
+            )
+            for entrant in entrants
+        )
+        plan = replace(plan, entrants=marked)
+    refuse_field(plan)
+    return plan
+
+
+def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, Ranks]:
+    """The plan with the edition it takes written into its configuration, and each engine's place in it."""
+    tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
+    try:
+        made = edition(store, name, number)
+    except UsageRefused as refused:
+        raise InputRefused(refused.what, place=place, step=refused.step) from None
+    ranks: Ranks = {engine: (line.ordinal, line.rating) for engine, line in lines_by_name(store, made).items()}
+    if not any(entrant.name in ranks for entrant in plan.entrants):
+        raise InputRefused(f"no entrant is in edition {made.number} of the list {name!r}", place=place)
+    taken = tournament.model_copy(update={"order": f"list:{name}#{made.number}"})
+    return replace(plan, config=plan.config.model_copy(update={"tournament": taken})), ranks
