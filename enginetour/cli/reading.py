@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from enginetour.cli.common import chosen, open_store, output_options, say_json, show, tournament_options, width
 from enginetour.errors import UsageRefused
+
+if TYPE_CHECKING:
+    from enginetour.formats.base import Format
+    from enginetour.reports.sheet import Sheet
+    from enginetour.store.log import TournamentLog
 
 
 @click.command()
@@ -62,7 +68,10 @@ def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str,
 @click.command()
 @tournament_options
 @output_options
-def standings(db: Path | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool) -> None:
+@click.option("--pairing-report", is_flag=True, help="How the rounds were paired instead of the table.")
+def standings(
+    db: Path | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool, pairing_report: bool
+) -> None:
     """The table, with tie-breaks where the format has them.
 
     Example: enginetour standings -t autumn-bubble --csv
@@ -73,9 +82,27 @@ def standings(db: Path | None, name: str | None, edition: int | None, as_json: b
     with open_store(db) as store:
         log = chosen(store, name, edition)
         format_, state = tournament.fold(log)
+        if pairing_report:
+            sheet = _pairing_report(log, format_, state)
+            show(sheet, as_json=as_json, as_csv=as_csv, value={"rounds": [dict(row) for row in sheet.rows]})
+            return
         sheet = text.standings(f"standings · {log.title}", format_.standings(state))
         value = {"table": [dict(row) for row in sheet.rows], "finished": not format_.offers(state)}
         show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+
+
+def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> Sheet:
+    from enginetour.formats.rounds import Rounds
+    from enginetour.interop.played import so_far
+    from enginetour.ratings.pairingerror import pairing_figures
+    from enginetour.reports.pairingreport import pairing_report
+
+    if not isinstance(format_, Rounds):
+        step = "enginetour standings, or ladder for a bubble"
+        raise UsageRefused(f"a {log.system} is not paired in rounds", place=log.title, step=step)
+    field = so_far(format_, state, by_match=format_.options.scoring == "match")
+    lead = [start * field.win for start in format_.system.terms(field).starts]
+    return pairing_report(f"pairing report · {log.title}", pairing_figures(field, lead), format_.notes(state))
 
 
 @click.command()

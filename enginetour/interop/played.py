@@ -39,16 +39,28 @@ class Played:
     baku: bool = False
 
 
+def so_far(format_: Rounds, state: RoundsState, *, by_match: bool = False) -> Field:
+    """All rounds that were paired, the running one as far as it is played; `by_match` points of matches."""
+    if not state.running:
+        return state.field
+    both = format_.options.games_per_pairing > 1
+    row = state.row(bye=format_.system.bye_points(state.field), both_colours=both, by_match=by_match)
+    return replace(state.field, history=(*state.field.history, row))
+
+
 def played(name: str, system: str, format_: Rounds, state: RoundsState, games: Games) -> Played:
-    """All rounds that were paired, the running one as far as it is played."""
-    field, each = state.field, format_.options.games_per_pairing
-    if state.running:
-        row = state.row(bye=format_.system.bye_points(field), both_colours=each > 1, by_match=False)
-        field = replace(field, history=(*field.history, row))
-    ranks = {line.name: line.rank for line in format_.standings(state)}
-    forbid = bool(getattr(format_.options, "forbid_family", False))
-    baku = getattr(format_.options, "acceleration", "") == "baku"
-    return Played(name, system, field, games, each, ranks, forbid, baku)
+    """What is to be written of a tournament now."""
+    options = format_.options
+    return Played(
+        name,
+        system,
+        so_far(format_, state),
+        games,
+        options.games_per_pairing,
+        {line.name: line.rank for line in format_.standings(state)},
+        bool(getattr(options, "forbid_family", False)),
+        getattr(options, "acceleration", "") == "baku",
+    )
 
 
 def report(one: Played) -> Report:
