@@ -85,7 +85,7 @@ class PlaySection(BaseModel):
     @classmethod
     def _growing(cls, table: tuple[float, ...] | None) -> tuple[float, ...] | None:
         if table is not None and (not table or list(table) != sorted(table)):
-            raise ValueError(f"divisors of time for 1, 2, ... bands, never falling, as [2, 4, 8]; found {[*table]}")
+            raise ValueError("divisors of time for 1, 2, ... bands, never falling, as [2, 4, 8]")
         return table
 
     @field_validator("openings", mode="before")

@@ -77,6 +77,9 @@ def _row(line: GameLine) -> dict[str, object]:
         "termination": line.termination,
         "cause": line.cause,
         "plies": line.plies,
+        "handicap": line.handicap,
+        "white_tc": line.white_tc,
+        "black_tc": line.black_tc,
         "started": moment(line.started),
         "ended": moment(line.ended),
         "incident": bool(line.incidents),
@@ -98,11 +101,21 @@ def games_sheet(title: str, lines: list[GameLine]) -> Sheet:
         Column("black", "black", left=True, flexible=True),
         Column("result", "result"),
         Column("plies", "plies"),
+        *([Column("handicap", "odds", left=True)] if any(line.handicap for line in lines) else []),
         Column("cause", "how", left=True, flexible=True),
         Column("incident", "", left=True),
     )
-    shown = tuple({"incident": "!" if line.incidents else "", "cause": _how(line)} for line in lines)
+    shown = tuple(
+        {"incident": "!" if line.incidents else "", "cause": _how(line), "handicap": _odds(line)} for line in lines
+    )
     return Sheet(title, columns, tuple(game_rows(lines)), shown)
+
+
+def _odds(line: GameLine) -> str:
+    """Who gives how many bands, and both controls: ``White 2: 1.38+0.013 v 10+0.1``."""
+    if not line.handicap:
+        return ""
+    return f"{'White' if line.handicap > 0 else 'Black'} {abs(line.handicap)}: {line.white_tc} v {line.black_tc}"
 
 
 def _how(line: GameLine) -> str:

@@ -108,6 +108,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     ),
     (("--tc",), {"multiple": True, "metavar": "GLOB", "help": "Only games at such controls; repeat."}),
     (("--hardware",), {"multiple": True, "metavar": "GLOB", "help": "Only games on such processors; repeat."}),
+    (("--odds/--even", "odds"), {"default": None, "help": "Count games at time odds, too; default even ones only."}),
     (("--min-games",), {"type": click.IntRange(min=0), "help": "Leave out engines with fewer games."}),
     (
         ("--best-of-family/--whole-families", "best_of_family"),

@@ -86,7 +86,7 @@ def standings(
             sheet = _pairing_report(log, format_, state)
             show(sheet, as_json=as_json, as_csv=as_csv, value={"rounds": [dict(row) for row in sheet.rows]})
             return
-        sheet = text.standings(f"standings · {log.title}", format_.standings(state))
+        sheet = text.standings(f"standings · {log.title}", format_.standings(state), log.odds_by_entrant())
         value = {"table": [dict(row) for row in sheet.rows], "finished": not format_.offers(state)}
         show(sheet, as_json=as_json, as_csv=as_csv, value=value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from enginetour.standings import Scored, table
 from enginetour.standings import cross as tallies
 from enginetour.standings import crosstable as cross
 from enginetour.store.lists import ratings_of
+from enginetour.store.oddsgames import scores_told
 from enginetour.store.pairscores import openings_of_tournament
 from enginetour.tournament import fold, format_of
 
@@ -64,7 +66,7 @@ def story(log: TournamentLog, *, most: int | None = None) -> str:
     format_, state = fold(log)
     placed = format_.standings(state)
     if log.system != "bubble":
-        told = render(text.standings(f"standings · {log.title}", placed), width())
+        told = render(text.standings(f"standings · {log.title}", placed, log.odds_by_entrant()), width())
         if found := sprt.under_test(format_, state):
             told += "\n" + render(sprt.story(f"test · {log.title}", *found), width())
         return told
@@ -88,7 +90,9 @@ def tournament_list(log: TournamentLog, anchor: Mapping[str, float]) -> RatingLi
     counts = log.pair_counts()
     rated = {name for pair in counts for name in pair}
     anchors = {name: rating for name, rating in anchor.items() if name in rated}
-    return rating_list(counts, anchors=anchors, names=names, openings=openings_of_tournament(log))
+    found = rating_list(counts, anchors=anchors, names=names, openings=openings_of_tournament(log))
+    apart = log.scores_at_odds()
+    return replace(found, caption=(*found.caption, scores_told(apart))) if apart else found
 
 
 def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet, tuple[Placed, ...]]:

@@ -85,6 +85,8 @@ def _tags(game: Game, number: int, event: str, site: str) -> Iterator[str]:
         tags["TimeControl"] = game.white_tc or "?"
     else:
         tags |= {"WhiteTimeControl": game.white_tc, "BlackTimeControl": game.black_tc}
+    if pairing.handicap:
+        tags["Handicap"] = f"{'White' if pairing.handicap > 0 else 'Black'} gives {abs(pairing.handicap)}"
     tags |= {
         "PlyCount": str(game.plies),
         "Termination": termination_words(game.termination),

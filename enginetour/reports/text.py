@@ -33,11 +33,15 @@ def in_words(line: Placed) -> dict[str, str]:
     return found
 
 
-def standings(title: str, placed: Sequence[Placed]) -> Sheet:
-    """The table of a format, with the tie-breaks it has and the status where there is one."""
+def standings(title: str, placed: Sequence[Placed], odds: Mapping[str, int] | None = None) -> Sheet:
+    """The table of a format, with the tie-breaks it has and the status where there is one.
+
+    `odds` is how many games of an entrant were at time odds, told where there are any.
+    """
     codes = list(dict.fromkeys(code for line in placed for code, _ in line.tiebreaks))
     columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True), Column("points", "points")]
     columns.append(Column("games", "games"))
+    columns += [Column("odds", "odds")] if odds else []
     texts = [in_words(line) for line in placed]
     status = max((len(line.status) for line in placed), default=0)
     broad = [2 + max(len(cell) for cell in (code, *(text.get(code, "") for text in texts))) for code in codes]
@@ -51,6 +55,7 @@ def standings(title: str, placed: Sequence[Placed]) -> Sheet:
             "name": line.name,
             "points": line.half_points / 2,
             "games": line.games,
+            **({"odds": odds.get(line.name, 0)} if odds else {}),
             **tiebreaks(line),
             "status": line.status,
         }

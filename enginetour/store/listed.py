@@ -21,6 +21,7 @@ from enginetour.store.cuts import cut_of, is_whole, tournaments_of
 from enginetour.store.definition import ListDefinition, prior_of
 from enginetour.store.lists import system_named
 from enginetour.store.moments import Moment
+from enginetour.store.oddsgames import scores_at_odds, scores_told
 from enginetour.store.pairscores import PairCounts, openings_of
 from enginetour.store.queries import EVEN
 from enginetour.store.ratedgames import brought, for_events
@@ -51,6 +52,11 @@ def list_of(store: Store, selection: Selection, *, errors_for: Collection[str] |
         found = likelihood_list(selection, selection.pairs, errors_for=errors_for, openings=openings)
     else:
         found = _folded(store, selection)
+    if selection.left_out.get("odds"):
+        with store.database.reading() as connection:
+            wanted = GAMES.c.tournament.in_(tournaments_of(connection, selection.definition))
+            apart = scores_at_odds(connection, wanted, selection.moment.standing())
+        found = replace(found, caption=(*found.caption, scores_told(apart)))
     return _best_of_families(found, selection) if selection.definition.best_of_family else found
 
 

@@ -40,6 +40,7 @@ _PAIRING = tuple(GAMES.c[field.name] for field in fields(Pairing))
 EVEN = GAMES.c.handicap == 0
 ODDS = GAMES.c.handicap != literal_column("0")  # as the index `games_odds` has it, or it would not be used
 STRUCK = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided")
+STANDING = and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
 _INCIDENTS_OF = select(func.count()).where(INCIDENTS.c.game == GAMES.c.id).scalar_subquery()
 
 

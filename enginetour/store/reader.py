@@ -12,8 +12,9 @@ from enginetour.errors import UsageRefused
 from enginetour.model import Entrant, Event, GameKey, Incident, Note
 from enginetour.store import queries, records
 from enginetour.store.database import Database
-from enginetour.store.queries import GameLine, Stored
-from enginetour.store.tables import ENTRANTS, EVENTS
+from enginetour.store.oddsgames import odds_by_entrant, scores_at_odds
+from enginetour.store.queries import STANDING, GameLine, Stored
+from enginetour.store.tables import ENTRANTS, EVENTS, GAMES
 from enginetour.task import EngineSpec
 
 NEXT_POSITION = select(func.coalesce(func.max(EVENTS.c.position), 0) + 1).where(EVENTS.c.tournament == bindparam("t"))
@@ -110,6 +111,16 @@ class TournamentReader:
     def counts_are_kept(self) -> bool:
         """The pair counts are what the games give when they are counted again."""
         return queries.versions_counts(self.database, self.id) == queries.recounted(self.database, self.id)
+
+    def odds_by_entrant(self) -> dict[str, int]:
+        """How many of an entrant's games that count were at odds, for those that have any."""
+        with self.database.reading() as connection:
+            return odds_by_entrant(connection, self.id)
+
+    def scores_at_odds(self) -> dict[int, tuple[int, int]]:
+        """By bands given: the games at odds that count, and the half points of those that gave them."""
+        with self.database.reading() as connection:
+            return scores_at_odds(connection, GAMES.c.tournament == self.id, STANDING)
 
     def incidents(self) -> list[tuple[int, Incident]]:
         """What a tester must see, with the numbers of the games."""
