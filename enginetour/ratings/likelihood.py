@@ -122,7 +122,7 @@ def fit(
     draw_fitted = chosen.draws and draw == "fit" and drawn > 0
     fixed = np.searchsorted(pairs.names, list(held)) if held else np.zeros(0, dtype=np.intp)
     extra = [count] * fitted + [count + 1] * draw_fitted
-    free = np.append(np.setdiff1d(np.arange(count), fixed), extra).astype(np.intp)
+    free = np.append(np.delete(np.arange(count), fixed), extra).astype(np.intp)
     level_free = not held and not belief.draws and (belief.floating or not belief.weights.any())
     problem = Problem(counted, chosen, belief, free, level_free, draw_fitted and drawn == games)
     rate = games / (games + 2) if drawn == games else drawn / games  # as ONE_EACH has it
