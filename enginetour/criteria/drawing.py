@@ -21,8 +21,12 @@ def last_meetings(field: Field, lineup: Lineup, *, forfeits: bool) -> Ints:
     for number, row in enumerate(field.history, 1):
         for member, at in numbers.items():
             turn = row[member]
-            if turn.opponent in numbers and (turn.met or forfeits):
+            if forfeits and turn.opponent in numbers:
                 rounds[at, numbers[turn.opponent]] = number
+    for member, at in numbers.items():
+        for opponent, number in field.meetings[member].items():  # a field may keep some apart by a meeting of its own
+            if opponent in numbers:
+                rounds[at, numbers[opponent]] = max(number, rounds[at, numbers[opponent]])
     return rounds
 
 
