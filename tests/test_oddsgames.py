@@ -1,0 +1,104 @@
+"""Games at time odds in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from enginetour.model import GameFinished, GameVoided, Outcome
+from enginetour.store.definition import ListDefinition
+from enginetour.store.listed import listed
+from enginetour.store.lists import ratings_of, refresh
+from enginetour.store.log import TournamentLog
+from enginetour.store.meetings import meetings
+from enginetour.store.oddsgames import scores_told
+from enginetour.store.pairscores import openings_of_tournament
+from enginetour.store.selected import selected
+from enginetour.store.tournaments import Store
+from tests.storing import draft, game
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "t.db") as opened:
+        yield opened
+
+
+def played(log: TournamentLog, handicap: int, outcome: Outcome, meeting: int, leg: int = 1) -> None:
+    """Fruit and Toga, Fruit with White on leg 1."""
+    names = ("Fruit", "Toga") if leg == 1 else ("Toga", "Fruit")
+    made = game(*names, outcome, meeting=meeting, leg=leg)
+    log.record_game(replace(made, pairing=replace(made.pairing, handicap=handicap)))
+
+
+@pytest.fixture
+def log(store: Store) -> TournamentLog:
+    """An even game, a pair at 3 bands that Fruit gives, one at 1 band, and a void game."""
+    made = store.create_tournament(draft())
+    played(made, 0, Outcome.WHITE, 1)
+    played(made, 3, Outcome.DRAW, 2)
+    played(made, -3, Outcome.WHITE, 2, leg=2)
+    played(made, 1, Outcome.WHITE, 3)
+    played(made, 1, Outcome.VOID, 4)
+    return made
+
+
+def test_events_and_games_keep_it(log: TournamentLog) -> None:
+    """A handicap comes back from the log, with its sign."""
+    found = [event.pairing.handicap for event in log.events() if isinstance(event, GameFinished)]
+    assert found == [stored.game.pairing.handicap for stored in log.full_games()] == [0, 3, -3, 1, 1]
+    assert [line.handicap for line in log.games()] == found
+
+
+def test_even_counts(log: TournamentLog) -> None:
+    """The kept counts are those of even games, and stay so when a game at odds is struck out."""
+    assert log.pair_counts() == {("Fruit", "Toga"): (1, 0, 0)}
+    log.record_event(GameVoided(replace(game(meeting=2).pairing, handicap=3), Outcome.DRAW))
+    assert log.pair_counts() == {("Fruit", "Toga"): (1, 0, 0)}
+    assert log.counts_are_kept()
+
+
+def test_ratings_are_of_even_games(store: Store, log: TournamentLog) -> None:
+    """Incremental systems, tests of matches and opening pairs know no game at odds."""
+    refresh(store, "elo")
+    assert {games for _, games in ratings_of(store, "elo").values()} == {1}
+    assert len(meetings(store, "Fruit", "Toga").games) == 1
+    assert openings_of_tournament(log) == {}
+
+
+@pytest.mark.parametrize("as_of", [None, "game 5"])
+def test_lists(store: Store, log: TournamentLog, as_of: str | None) -> None:
+    """A list leaves them out and tells so, unless it is defined with odds; then and now alike."""
+    even, whole = (selected(store, ListDefinition(odds=odds), as_of) for odds in (False, True))
+    assert (even.games, dict(even.left_out)) == (1, {"odds": 3})
+    assert (whole.games, dict(whole.left_out)) == (4, {})
+    apart = "games at odds, apart from the list: 3; the giver scored 1 of 1 at 1 band, 0.5 of 2 at 3 bands"
+    assert apart in listed(store, ListDefinition(), as_of).caption
+    assert apart not in listed(store, ListDefinition(odds=True), as_of).caption
+
+
+def test_other_tournaments(store: Store, log: TournamentLog) -> None:
+    """Those of a tournament that is not wanted fall to that part of the filter, whichever way the games are counted."""
+    log.record_event(GameVoided(replace(game(meeting=3).pairing, handicap=1), Outcome.WHITE))
+    for as_of in (None, "game 5"):
+        found = selected(store, ListDefinition(not_tournaments=("autumn",)), as_of)
+        assert dict(found.left_out) == {"tournament": 3 if as_of is None else 4}
+
+
+def test_entrants_and_givers(log: TournamentLog) -> None:
+    """Games at odds by entrant, and what the givers scored by bands."""
+    assert log.odds_by_entrant() == {"Fruit": 3, "Toga": 3}
+    assert log.scores_at_odds() == {1: (1, 2), 3: (2, 1)}
+    assert scores_told({2: (1500, 1001)}).endswith("1,500; the giver scored 500.5 of 1,500 at 2 bands")
+
+
+def test_the_index_is_used(store: Store, log: TournamentLog) -> None:
+    """How many games were at odds costs no scan of all games."""
+    with store.database.reading() as connection:
+        plan = connection.exec_driver_sql(
+            "EXPLAIN QUERY PLAN SELECT tournament, count(*) FROM games WHERE handicap != 0 GROUP BY tournament"
+        ).fetchall()
+    assert any("games_odds" in str(row) for row in plan)
