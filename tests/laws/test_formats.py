@@ -165,8 +165,10 @@ def tournament(system: str, seed: int) -> tuple[Format[Any], tuple[Entrant, ...]
         )
         for number in range(count)
     )
-    options = options_model(system).model_validate(settings_of(system, dice, count))
-    return make_format(system, options), entrants, dice
+    model, given_settings = options_model(system), settings_of(system, dice, count)
+    if "handicap" in model.model_fields and dice.random() < 0.3:
+        given_settings["handicap"] = {"correction": dice.randint(0, 1), "ceiling": dice.randint(1, 4)}
+    return make_format(system, model.model_validate(given_settings)), entrants, dice
 
 
 def outcome_of(pairing: Pairing, seed: int) -> Outcome:
