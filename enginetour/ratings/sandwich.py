@@ -47,7 +47,10 @@ def middle_of(fit: Fit) -> Middle | None:
         return Middle(replace(fit.curvature, rows=rows, level_free=False), 0.0)
     games = fit.problem.pairs.games
     own = float(rows @ (depends.paired / games)) * max(0.0, 2 - 2 * depends.ratio)
-    return Middle(replace(fit.curvature, rows=rows * depends.widened(games), level_free=False), own)
+    wide = depends.widened(games)
+    # What results say of the gap scatters by the ratio, what they say of draws does not: between the two its root.
+    cross = fit.curvature.cross * np.sqrt(wide)
+    return Middle(replace(fit.curvature, rows=rows * wide, cross=cross, level_free=False), own)
 
 
 def surprise_of(fit: Fit, openings: OpeningPairs) -> Surprise:
