@@ -96,8 +96,12 @@ class Plan:
         if not odds.is_divisible(tc):
             step = "give it a clock, a movetime or nodes, or leave handicap out"
             raise InputRefused(f"{spec.name} plays by {tc}, which odds cannot shorten", place=place, step=step)
-        for bands in range(1, handicap.ceiling + 1):
-            refuse_limits(spec, odds.divided(tc, odds.divisor(bands, table)), place)
+        try:
+            for bands in range(1, handicap.ceiling + 1):
+                refuse_limits(spec, odds.divided(tc, odds.divisor(bands, table)), place)
+        except InputRefused as error:
+            error.step = 'give it a clock such as "10+0.1", or leave handicap out'
+            raise
 
 
 def registry_of(workspace: Path) -> Registry:

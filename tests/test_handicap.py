@@ -107,6 +107,18 @@ def test_the_other_leg_gives_the_same() -> None:
     assert one.encounter == other.encounter
 
 
+@pytest.mark.parametrize("system", sorted(BY_SCORE))
+def test_mcmahon_scores(system: str) -> None:
+    """Five bands apart at the start, less the one that is not given, are four in the game."""
+    settings = (
+        {"rounds": 1, "categories": 1}
+        if system == "swiss-cat"
+        else {"rounds": 1, "groups": "bands", "bar": 99, "floor": 0}
+    )
+    (game,) = games_of(system, entrants(2000.0, 2500.0), **settings)
+    assert (game.white, game.handicap) == ("E2", 4)
+
+
 def test_whoever_joins() -> None:
     """A newcomer plays at the odds of its rating, and even games without one."""
     newcomers = Entrant("N", rating=2400.0), Entrant("U")

@@ -15,6 +15,7 @@ from tests.touring import config, read, tour
 
 RATED = "".join(f'\n[[entrants]]\nengine = "wren{n}"\nrating = {rating}' for n, rating in ((1, 1000), (2, 1290)))
 
+OLD = '\n[[entrants]]\nname = "Old"\ncommand = ["true"]\nprotocol = "cecp"\nrating = 1500'
 WHOLE, GIVEN = "60,depth=1", "22.289,depth=1"
 
 
@@ -94,6 +95,7 @@ def test_a_game_at_odds_is_played_so(tmp_path: Path) -> None:
     ("settings", "more", "tc", "told"),
     [
         ("handicap = {}", "", "depth=3", "Wren 1 plays by depth=3, which odds cannot shorten"),
+        ("handicap = {}", OLD, "movetime=1", 'found movetime=0.371; give it a clock such as "10+0.1", or leave'),
         ("handicap = {}", "", '9"\nodds = [4, 2]\n#"', "never falling"),
         ("handicap = {}", "", '9"\nodds = []\n#"', "never falling"),
         ("handicap = {}", "", '9"\nodds = [1]\n#"', "greater than 1"),
