@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "replace": ("Change", "changing", "replace", "put another engine in the place of one"),
     "void": ("Change", "changing", "void", "strike out a game"),
     "export": ("Change", "files", "export", "games and results as pgn, csv or json"),
+    "db": ("Keep", "database", "db", "check the database, copy it, bring it up to date"),
 }
 
 

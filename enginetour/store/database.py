@@ -28,7 +28,7 @@ PATIENCE_S = 60.0  # for a finished game: another command that holds the file lo
 OPEN_TIMEOUT_S = 5.0  # two runs may create one database at the same moment; the same patience
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
+def connected(path: Path, mode: str) -> sqlite3.Connection:
     """A bare connection; `mode` is the query of SQLite's file URI."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}",
@@ -73,7 +73,7 @@ def _check_header(path: Path) -> None:
         raise StoreRefused("is a database of another program", place=str(path), step="name another file with --db")
 
 
-def _check_ours(path: Path) -> int:
+def version_of(path: Path) -> int:
     """All refusals, without a byte written, and the schema's version; 0 where that is to be seen after a roll-back.
 
     Side files appear only beside a log that is there already.
@@ -85,7 +85,7 @@ def _check_ours(path: Path) -> int:
         return 0  # killed while it was created: SQLite rolls back when we write, then the schema is looked at
     mode = "mode=ro" if _holds_bytes(_beside(path, "-wal")) else "mode=ro&immutable=1"
     with told(path):
-        connection = _connect(path, mode)
+        connection = connected(path, mode)
         try:
             return schema.check(connection, path)
         finally:
@@ -100,7 +100,7 @@ class Database:
         self.readonly = readonly
         self.warnings = warnings
         self.engine: Engine = create_engine(
-            "sqlite://", creator=lambda: _connect(path, mode), poolclass=QueuePool, pool_size=2, max_overflow=8
+            "sqlite://", creator=lambda: connected(path, mode), poolclass=QueuePool, pool_size=2, max_overflow=8
         )
         event.listen(self.engine, "handle_error", self._translate)
         self._file: tuple[int, int] | None = None  # device and inode of what we hold open
@@ -121,14 +121,14 @@ class Database:
             if unborn and not create:
                 raise StoreRefused("holds no tournament yet", place=str(path), step="enginetour run fills it")
             if not unborn:
-                version = _check_ours(path)
+                version = version_of(path)
         except OSError as error:
             step = "check the rights of its folder"
             raise StorageFailed(f"cannot be used ({error.strerror})", place=str(path), step=step) from error
         if readonly and not unborn and 0 < version < SCHEMA_VERSION:
             cls.open(path, create=False).close()  # an older one is brought up to date first
         if readonly:
-            return cls(path, _reading_mode(path), readonly=True, warnings=warnings)
+            return cls(path, reading_mode(path), readonly=True, warnings=warnings)
         database = cls(path, "mode=rwc" if create else "mode=rw", readonly=False, warnings=warnings)
         try:
             database._make_ready(create=create)
@@ -247,11 +247,11 @@ def _journal_mode(connection: sqlite3.Connection, path: Path) -> str:
         raise translated(error, path) or error from error
 
 
-def _reading_mode(path: Path) -> str:
+def reading_mode(path: Path) -> str:
     """Read-only; without any side file where the folder does not let us make one and nobody writes."""
     try:
         with told(path):
-            connection = _connect(path, "mode=ro")
+            connection = connected(path, "mode=ro")
             try:
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             finally:

@@ -1,0 +1,138 @@
+"""`enginetour db`: check, backup, upgrade."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from enginetour.cli.common import database_option, say_json
+from enginetour.errors import StoreRefused
+
+
+@click.group()
+def db() -> None:
+    """The database: check it, copy it while a tournament runs, upgrade it.
+
+    Example: enginetour db check
+    """
+
+
+@db.command()
+@database_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(db: Path | None, as_json: bool) -> int:
+    """Go over everything that is kept; one line a finding, exit 5 if any.
+
+    Pages and references; the order of every log; every game read back; pair
+    counts counted again; every log replayed to the decisions it was written
+    with; imports against their games; published editions computed again. A
+    tournament may run meanwhile. Writes nothing.
+
+    Example: enginetour db check --json
+    """
+    from enginetour.inspection import inspect
+    from enginetour.reports.sheet import safe
+    from enginetour.store.tournaments import Store
+
+    database = _there(db)
+    _refuse_older(database)
+    with Store.open(database, create=False, readonly=True) as store:
+        found = inspect(store)
+    if as_json:
+        say_json({"database": str(database), **found.to_json()})
+        return StoreRefused.exit_code if found.findings else 0
+    for finding in found.findings:
+        click.echo(safe(f"{finding.place}: {finding.what}"))
+    for finding in found.unreplayed:
+        click.echo(safe(f"{finding.place}: not replayed, {finding.what}"), err=True)
+    parts = (
+        (found.tournaments, "tournament"),
+        (found.games, "game"),
+        (found.imports, "import"),
+        (found.editions, "edition"),
+    )
+    told = ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in parts)
+    if not found.findings:
+        click.echo(f"sound: {database}; {told}")
+        return 0
+    count = len(found.findings)
+    step = "put a backup in its place, or go on knowing this"
+    raise StoreRefused(f"{count} finding{'s' * (count != 1)} in {told}", place=str(database), step=step)
+
+
+@db.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@database_option
+@click.option("--replace", is_flag=True, help="Put the copy in the place of an older one.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def backup(file: Path, db: Path | None, replace: bool, as_json: bool) -> None:
+    """Copy the database to FILE, also while a tournament runs.
+
+    The copy is one state of the whole, checked page by page and row by row,
+    and bears its name only when all of that is well.
+
+    Example: enginetour db backup /mnt/disk/enginetour.db --replace
+    """
+    from dataclasses import asdict
+
+    from enginetour.store.backup import back_up
+
+    made = back_up(_there(db), file, replace=replace)
+    if as_json:
+        say_json({**asdict(made), "path": str(made.path)})
+    else:
+        click.echo(f"{made.path} written and verified: {made.rows:,} rows, {made.bytes:,} bytes, schema {made.schema}")
+
+
+@db.command()
+@database_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def upgrade(db: Path | None, as_json: bool) -> None:
+    """Bring an older database up to this version; a backup is made first.
+
+    Every command does the same when it opens one: versions only add tables
+    and columns, so no migration tool (alembic) is needed and no row changes.
+    This one keeps the database as it was beside it, as NAME.schema-N.
+
+    Example: enginetour db upgrade
+    """
+    from enginetour.store.backup import back_up
+    from enginetour.store.database import Database, version_of
+    from enginetour.store.tables import SCHEMA_VERSION
+
+    database = Path(os.path.realpath(_there(db)))
+    before = version_of(database)
+    kept: Path | None = None
+    if 0 < before < SCHEMA_VERSION:
+        kept = back_up(database, database.with_name(f"{database.name}.schema-{before}")).path
+    Database.open(database, create=False).close()
+    if as_json:
+        say_json({"database": str(database), "from": before, "to": SCHEMA_VERSION, "backup": kept and str(kept)})
+    elif kept is None:
+        click.echo(f"{database}: schema {SCHEMA_VERSION}, nothing to upgrade")
+    else:
+        click.echo(f"{database}: schema {before} upgraded to {SCHEMA_VERSION}; as it was: {kept}")
+
+
+def _there(db: Path | None) -> Path:
+    """The database asked for; StoreRefused where there is none."""
+    from enginetour.workspace import database_of
+
+    database = database_of(Path.cwd(), db)
+    if not database.exists():
+        raise StoreRefused("there is no database yet", place=str(database), step="enginetour run makes one")
+    return database
+
+
+def _refuse_older(database: Path) -> None:
+    """A check writes nothing, so it does not upgrade either."""
+    from enginetour.store.database import version_of
+    from enginetour.store.tables import SCHEMA_VERSION
+
+    version = version_of(database)
+    if 0 < version < SCHEMA_VERSION:
+        raise StoreRefused(
+            f"has schema {version}, this is {SCHEMA_VERSION}", place=str(database), step="enginetour db upgrade"
+        )

@@ -1,0 +1,143 @@
+"""A copy of a database while a tournament writes to it: whole, verified, and under its name only then.
+
+By SQLite's online backup in one step: in WAL mode it holds nobody up, and copies one state (SQLite, "Online Backup").
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from enginetour.errors import StorageFailed, StoreRefused, UsageRefused
+from enginetour.store import schema
+from enginetour.store.database import connected, reading_mode, version_of
+from enginetour.store.sqlite_errors import StoreBusy, told, translated
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A finished copy; `rows` counts those of all tables, in the copy as in the database."""
+
+    path: Path
+    bytes: int
+    rows: int
+    schema: int
+
+
+def back_up(source: Path, target: Path, *, replace: bool = False) -> Backup:
+    """Copy `source` to `target` and verify the copy; nothing bears the name `target` before all is well.
+
+    UsageRefused for a target that is there (with `replace`: that is no database of ours, or is in use), StoreRefused
+    for a source that is not ours or damaged, StorageFailed where the copy cannot be written.
+    """
+    source, target = Path(os.path.realpath(source)), Path(os.path.realpath(target))
+    if not source.exists():
+        raise StoreRefused("there is no database yet", place=str(source), step="enginetour run makes one")
+    version_of(source)
+    _refuse_target(source, target, replace=replace)
+    with _beside(target) as new:
+        rows = _copied(source, new)
+        if _verified(new) != rows:
+            raise StorageFailed("the copy is not what was written", place=str(target), step="see to the disk")
+        _refuse_target(source, target, replace=replace)  # it may have come since
+        new.replace(target)
+        found = Backup(target, target.stat().st_size, sum(rows.values()), version_of(target))
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return found
+
+
+def _refuse_target(source: Path, target: Path, *, replace: bool) -> None:
+    if not target.parent.is_dir():
+        raise UsageRefused("no such folder", place=str(target.parent), step="make it, or name another file")
+    if not target.exists():
+        for left in (target.with_name(target.name + suffix) for suffix in ("-wal", "-journal")):
+            if left.exists() and left.stat().st_size:
+                what = "is the log of a database that had this name, and would become the copy's"
+                raise UsageRefused(what, place=str(left), step="name another file")
+        return
+    if target.samefile(source):
+        raise UsageRefused("is the database itself", place=str(target), step="name another file")
+    if not replace:
+        step = "name another file, or say --replace"
+        raise UsageRefused("there is a file already", place=str(target), step=step)
+    try:
+        version_of(target)
+    except StoreRefused as error:
+        raise UsageRefused(f"not replaced: it {error.what}", place=str(target), step="name another file") from None
+    _refuse_used(target)
+
+
+def _refuse_used(target: Path) -> None:
+    """Leaving WAL mode needs the file to itself (SQLite, "Write-Ahead Logging"), and takes its side files along."""
+    with told(target), closing(connected(target, "mode=rw")) as alone:
+        alone.execute("PRAGMA busy_timeout=0")
+        try:
+            alone.execute("PRAGMA journal_mode=DELETE")
+        except sqlite3.OperationalError as error:
+            if not isinstance(translated(error, target), StoreBusy):
+                raise
+            raise UsageRefused("is a database in use", place=str(target), step="name another file") from None
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """An empty file of our own to be renamed; its name is always the same, so a kill leaves one at most."""
+    new = target.with_name(f".{target.name}.new")
+    try:
+        mark = os.open(new, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        step = "check the rights of its folder"
+        raise StorageFailed(f"cannot be made ({error.strerror})", place=str(new), step=step) from error
+    try:
+        try:
+            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreRefused("another backup is being written", place=str(target), step="wait for its end") from None
+        os.truncate(mark, 0)
+        try:
+            yield new
+        finally:
+            new.unlink(missing_ok=True)
+            new.with_name(new.name + "-journal").unlink(missing_ok=True)
+    finally:
+        os.close(mark)
+
+
+def _copied(source: Path, new: Path) -> dict[str, int]:
+    """Copy the pages; the rows of every table in the state that was copied."""
+    with told(source), closing(connected(source, reading_mode(source))) as reader:
+        reader.execute("BEGIN")
+        rows = _rows(reader)  # the state that is counted is the one that is copied
+        with told(new), closing(sqlite3.connect(new, isolation_level=None)) as writer:
+            reader.backup(writer)
+    with new.open("rb") as file:
+        os.fsync(file.fileno())
+    return rows
+
+
+def _verified(new: Path) -> dict[str, int]:
+    """The rows of every table of a copy whose pages, rows, references and schema are well; StoreRefused otherwise."""
+    with told(new), closing(connected(new, "mode=ro&immutable=1")) as reader:
+        schema.check(reader, new)
+        found = reader.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        lost = reader.execute("PRAGMA foreign_key_check").fetchone()
+        if found != "ok" or lost is not None:
+            what = (
+                f"the copy is damaged as the database is ({found if lost is None else f'{lost[0]} refers to nothing'})"
+            )
+            raise StoreRefused(what, place=str(new), step="enginetour db check tells more")
+        return _rows(reader)
+
+
+def _rows(reader: sqlite3.Connection) -> dict[str, int]:
+    names = [name for (name,) in reader.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()]
+    return {name: reader.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}  # noqa: S608

@@ -1,0 +1,106 @@
+"""A copy of a database while others write to it."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from enginetour.errors import StoreRefused, TourError, UsageRefused
+from enginetour.model import Outcome
+from enginetour.store import backup
+from enginetour.store.backup import back_up
+from enginetour.store.tournaments import Store
+from tests.storing import game, open_log
+
+
+def test_one_state_while_somebody_writes(tmp_path: Path) -> None:
+    """The copy holds what was committed before it, and no part of a transaction that is open."""
+    store, log = open_log(tmp_path / "t.db")
+    with store:
+        log.record_game(game())
+        with store.database.writing() as connection:
+            connection.exec_driver_sql("DELETE FROM notes")
+            connection.exec_driver_sql("UPDATE games SET outcome = '0-1'")
+            made = back_up(tmp_path / "t.db", tmp_path / "copy.db")
+    assert made.bytes == (tmp_path / "copy.db").stat().st_size
+    with Store.open(tmp_path / "copy.db", create=False) as copy:
+        assert [line.outcome for line in copy.tournament("autumn").games()] == [Outcome.WHITE]
+
+
+def test_replaced_on_request_only(tmp_path: Path) -> None:
+    """An older copy gives way only when told to, and then to a newer state."""
+    store, log = open_log(tmp_path / "t.db")
+    with store:
+        back_up(tmp_path / "t.db", tmp_path / "copy.db")
+        log.record_game(game())
+        with pytest.raises(UsageRefused, match="--replace"):
+            back_up(tmp_path / "t.db", tmp_path / "copy.db")
+        Store.open(tmp_path / "copy.db", create=False, readonly=True).close()  # leaves side files behind
+        back_up(tmp_path / "t.db", tmp_path / "copy.db", replace=True)
+    with Store.open(tmp_path / "copy.db", create=False) as copy:
+        assert len(copy.tournament("autumn").games()) == 1
+
+
+def test_what_is_never_replaced(tmp_path: Path) -> None:
+    """The database itself, also by a link; a file of somebody else; a database somebody has open."""
+    store, _ = open_log(tmp_path / "t.db")
+    other, _ = open_log(tmp_path / "other.db")
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "link.db").symlink_to(tmp_path / "t.db")
+    with store, other:
+        for name, words in (("t", "itself"), ("link", "itself"), ("other", "in use")):
+            with pytest.raises(UsageRefused, match=words):
+                back_up(tmp_path / "t.db", tmp_path / f"{name}.db", replace=True)
+        with pytest.raises(UsageRefused, match="no SQLite database"):
+            back_up(tmp_path / "t.db", tmp_path / "notes.txt", replace=True)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_log_of_another_database_is_not_adopted(tmp_path: Path) -> None:
+    """SQLite would take the old log for that of the copy."""
+    open_log(tmp_path / "t.db")[0].close()
+    (tmp_path / "copy.db-wal").write_bytes(b"pages of another")
+    with pytest.raises(UsageRefused, match="log of a database"):
+        back_up(tmp_path / "t.db", tmp_path / "copy.db")
+
+
+@pytest.mark.parametrize("fault", ["damaged", "full", "lost row"])
+def test_nothing_bears_the_name_before_all_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    """A copy that cannot be finished or verified leaves no file, whatever is wrong."""
+    path, target = tmp_path / "t.db", tmp_path / "copies" / "copy.db"
+    target.parent.mkdir()
+    store, log = open_log(path)
+    with store:
+        for number in range(1, 30):
+            log.record_game(game(meeting=number))
+    if fault == "damaged":
+        whole = bytearray(path.read_bytes())
+        whole[8 * 4096 : 9 * 4096] = b"\x55" * 4096
+        path.write_bytes(bytes(whole))
+    elif fault == "full":
+        real = sqlite3.connect
+
+        def small(*place: object, **kept: object) -> sqlite3.Connection:
+            made: sqlite3.Connection = real(*place, **kept)  # type: ignore[call-overload]
+            made.execute("PRAGMA max_page_count=2")
+            return made
+
+        monkeypatch.setattr(sqlite3, "connect", small)
+        monkeypatch.setattr(backup, "connected", lambda path, mode: real(f"{path.as_uri()}?{mode}", uri=True))
+    else:
+        monkeypatch.setattr(backup, "_verified", lambda _: {})
+    with pytest.raises(TourError):
+        back_up(path, target)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_refusals(tmp_path: Path) -> None:
+    """No database, no folder: one line, and nothing made."""
+    with pytest.raises(StoreRefused, match="no database yet"):
+        back_up(tmp_path / "t.db", tmp_path / "copy.db")
+    open_log(tmp_path / "t.db")[0].close()
+    with pytest.raises(UsageRefused, match="no such folder"):
+        back_up(tmp_path / "t.db", tmp_path / "none" / "copy.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.db"]
