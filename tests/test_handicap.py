@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn
@@ -66,6 +66,7 @@ def entrants(*ratings: float | None) -> tuple[Entrant, ...]:
 
 
 @pytest.mark.parametrize("system", GIVING)
+@settings(max_examples=20)
 @given(ratings=st.lists(st.integers(1000, 3000), min_size=4, max_size=7), games=st.sampled_from([1, 2]))
 def test_every_system(system: str, ratings: list[int], games: int) -> None:
     """By rating the odds are those of the pair in every game; whoever gives has White in the first of a match."""
