@@ -87,9 +87,9 @@ def read(folder: Path, *words: str) -> Any:
 
 
 @contextmanager
-def running(folder: Path, path: Path, **more: Any) -> Iterator[subprocess.Popen[str]]:
+def running(folder: Path, path: Path, *options: str, **more: Any) -> Iterator[subprocess.Popen[str]]:
     """`enginetour run` in a process of its own, seen up to its first finished game; killed if the test fails."""
-    command = [sys.executable, "-u", "-m", "enginetour", "run", str(path)]
+    command = [sys.executable, "-u", "-m", "enginetour", "run", str(path), *options]
     more.setdefault("stderr", subprocess.DEVNULL)
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, text=True, preexec_fn=default_signals, **more

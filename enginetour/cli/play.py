@@ -18,7 +18,7 @@ from enginetour.errors import UsageRefused
 @click.option("--slots", type=click.IntRange(min=1), help="Games at once; default: the configuration's.")
 @click.option("--force", is_flag=True, help="Allow more slots than processors.")
 @click.option("--max-games", type=click.IntRange(min=1), help="Stop after N more games.")
-@click.option("--stop-at", metavar="HH:MM", help="Start no game after this local time.")
+@click.option("--stop-at", metavar="TIME", help="Start no game after this local time: HH:MM, or ISO.")
 @click.option("--fail-on", type=click.Choice(["incidents"]), help="Exit 6 if there were any.")
 @click.option("--accept-change", is_flag=True, help="Go on although an engine's binary or options changed.")
 @click.option("--plain", is_flag=True, help="One line a game, no live table.")
@@ -38,12 +38,15 @@ def run(
 
     Ctrl-C once lets the running games end, twice drops them. Nothing that was
     announced is lost; games in the air are played again from their start.
+    At the time of --stop-at the running games end as they do; exit 8 if there
+    is more to play.
 
-    Example: enginetour run configs/quickstart.toml
+    Example: enginetour run configs/quickstart.toml --stop-at 07:00
     """
     from enginetour.cli.session import Run
+    from enginetour.cli.stopat import stop_time
 
-    until = _seconds_until(stop_at) if stop_at else None
+    until = stop_time(stop_at) if stop_at is not None else None
     session = Run(config, db, new=new, accept_change=accept_change, live=is_live_terminal() and not plain)
     return session.go(slots=slots, force=force, most_games=max_games, until=until, strict=fail_on is not None)
 
@@ -69,16 +72,3 @@ def demo(folder: Path | None) -> int:
         raise UsageRefused("the demo's database cannot be written", place=str(database), step="choose --dir")
     done = Run(config, database, new=database.exists(), accept_change=True, live=is_live_terminal(), resume_new=True)
     return done.go()
-
-
-def _seconds_until(words: str) -> float:
-    """From now to the next HH:MM of the local clock."""
-    from datetime import datetime, timedelta
-
-    try:
-        wanted = datetime.strptime(words, "%H:%M").astimezone()
-    except ValueError:
-        raise UsageRefused(f"--stop-at takes HH:MM, found {words!r}") from None
-    now = datetime.now().astimezone()
-    then = now.replace(hour=wanted.hour, minute=wanted.minute, second=0, microsecond=0)
-    return ((then if then > now else then + timedelta(days=1)) - now).total_seconds()

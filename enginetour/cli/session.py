@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -17,14 +16,15 @@ from enginetour import tournament
 from enginetour.changes import Desk
 from enginetour.cli import tell
 from enginetour.cli.screen import Lines, LiveTable
+from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.control import ControlServer, socket_path
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
 from enginetour.plan import prepare
-from enginetour.reports.progress import of_games
-from enginetour.scheduler import End, Scheduler
+from enginetour.reports.progress import clock_words, of_games
+from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.store.slugs import slug_of
 
 ENOUGH_CODE = 8
@@ -65,7 +65,7 @@ class Run:
         until: float | None = None,
         strict: bool = False,
     ) -> int:
-        """Play until the end or a stop, start no game after `until` seconds; the exit code, `strict` on incidents."""
+        """Play to the end, a stop, or `until` in UTC seconds; the exit code, `strict` on incidents."""
         self.until = until
         count = slots or self.plan.config.play.slots
         cores = len(os.sched_getaffinity(0))
@@ -126,17 +126,13 @@ class Run:
         self.voice.screen = screen
         exports = Exports(pgn, self.voice)
         exports.start()
-        watcher = Watching(picture, exports, self.voice)
+        watcher = Watching(picture, exports, self.voice, *self._beside(picture))
 
         def ready(scheduler: Scheduler, desk: Desk) -> Sequence[AbstractContextManager[Any]]:
             self._on_signal = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
             if self.signals:
                 self._on_signal()
             inbox = Inbox(scheduler, desk, self.plan.config.play.grace, watcher)
-            if self.until is not None:
-                timer = threading.Timer(self.until, lambda: scheduler.inbox.put(lambda: scheduler.stop(now=False)))
-                timer.daemon = True
-                timer.start()
             return [ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)]
 
         try:
@@ -148,6 +144,14 @@ class Run:
             tournament.rate(session.store, session.plan.config.ratings)
             self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
         return self._code(end, session)
+
+    def _beside(self, picture: Picture) -> Sequence[Watcher]:
+        """Who else is told of everything."""
+        if self.until is None:
+            return ()
+        picture.stop_at = self.until
+        self.voice.say(f"no game begins from {clock_words(self.until)} on")
+        return (StopAt(self.until, self.voice),)
 
     def _code(self, end: End, session: tournament.Session) -> int:
         if end is End.FINISHED:

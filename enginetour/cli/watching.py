@@ -83,10 +83,10 @@ class Exports(Watcher):
 
 
 class Watching(Both):
-    """Picture first, then exports, then the screen."""
+    """Picture first, then exports, then the screen, then whoever else there is."""
 
-    def __init__(self, picture: Picture, exports: Exports, screen: Voice) -> None:
-        super().__init__(exports, screen)
+    def __init__(self, picture: Picture, exports: Exports, screen: Voice, *others: Watcher) -> None:
+        super().__init__(exports, screen, *others)
         self.picture = picture
         self.exports = exports
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 from enginetour.model import Pairing, Placed
@@ -52,6 +53,7 @@ class Progress:
     incidents: dict[str, int] = field(default_factory=dict)
     live: dict[int, dict[str, Any]] = field(default_factory=dict)  # slot -> the game on it
     test: tuple[tuple[str, str], MatchTest] | None = None  # of a match under one
+    stop_at: float | None = None  # UTC seconds from which no game begins, where that was asked for
 
     def take(self, running: Running) -> None:
         """Look at a running tournament."""
@@ -86,6 +88,8 @@ def headline(picture: Progress) -> str:
         parts.append(f"slots {picture.busy}/{picture.slots}")
     if picture.estimate is not None and picture.remaining[1]:
         parts.append(f"ends {_clock(picture.estimate)} ({_between(picture)})")
+    if picture.stop_at is not None:
+        parts.append(f"stops {clock_words(picture.stop_at)}")
     return " · ".join(parts)
 
 
@@ -163,6 +167,8 @@ def status_words(found: Mapping[str, Any]) -> str:
     if found["eta"] is not None and most:
         first, last = (duration(seconds) for seconds in found["eta_range"] or (found["eta"],) * 2)
         parts.append(f"about {duration(found['eta'])}" + (f" ({first} to {last})" if first != last else ""))
+    if found.get("stop_at"):
+        parts.append(f"stops {clock_words(datetime.fromisoformat(found['stop_at']).timestamp())}")
     parts.append(f"{found['incidents']} incident{'s' * (found['incidents'] != 1)}")
     line = safe(" · ".join(parts))
     return f"{line}\n{_now(found['playing'])}" if found["playing"] else line
@@ -189,4 +195,9 @@ def _for_white(game: Mapping[str, Any]) -> str:
 
 
 def _clock(seconds: float) -> str:
-    return time.strftime("%a %H:%M", time.localtime(time.time() + seconds))
+    return clock_words(time.time() + seconds)
+
+
+def clock_words(at: float) -> str:
+    """UTC seconds as the clock on the wall shows them: ``Sun 04:10``."""
+    return time.strftime("%a %H:%M", time.localtime(at))
