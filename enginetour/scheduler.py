@@ -99,7 +99,7 @@ class Scheduler:
         self.stopping: str = ""  # "" | finish | now
         self.setbacks = Setbacks(self.clock, self.watcher.trouble)
         self._held_until: float | None = None
-        self._cramped = False
+        self.cramped = False  # no game begins until the disk has room
 
     def run(self) -> End:
         """Play until nothing is left to play, a stop, or `most_games`."""
@@ -187,11 +187,11 @@ class Scheduler:
         needed = MIN_FREE + GAME_BYTES * (len(self.flying) + 1)
         free = self.free_bytes()
         if free >= needed:
-            self._cramped = False
+            self.cramped = False
             return False
         self.setbacks.pause(LOOK_S)
-        if not self._cramped:
-            self._cramped = True
+        if not self.cramped:
+            self.cramped = True
             room = f"{free / MIN_FREE:.1f} MiB free, {needed / MIN_FREE:.1f} needed"
             self.watcher.trouble(f"no new games until the disk has room again: {room}")
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import click
 
-from enginetour import tournament
+from enginetour import __version__, tournament
 from enginetour.changes import Desk
 from enginetour.cli import tell
 from enginetour.cli.screen import Lines, LiveTable
@@ -22,6 +23,8 @@ from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.control import ControlServer, socket_path
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
+from enginetour.happenings import Happenings
+from enginetour.journal import Journal
 from enginetour.plan import prepare
 from enginetour.reports.progress import clock_words, of_games
 from enginetour.scheduler import End, Scheduler, Watcher
@@ -126,7 +129,9 @@ class Run:
         self.voice.screen = screen
         exports = Exports(pgn, self.voice)
         exports.start()
-        watcher = Watching(picture, exports, self.voice, *self._beside(picture))
+        idle = session.resumed and not picture.remaining[1]  # nothing will happen that anybody waits for
+        told = Happenings(log.title, () if idle else (Journal(pgn.path.with_suffix(".log.jsonl"), self.voice.trouble),))
+        watcher = Watching(picture, exports, self.voice, told, *self._beside(picture))
 
         def ready(scheduler: Scheduler, desk: Desk) -> Sequence[AbstractContextManager[Any]]:
             self._on_signal = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
@@ -135,15 +140,44 @@ class Run:
             inbox = Inbox(scheduler, desk, self.plan.config.play.grace, watcher)
             return [ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)]
 
+        start = {"games_done": picture.done, "remaining": picture.remaining, "resumed": session.resumed}
+        told.tell("started", self._far(picture), **start, pid=os.getpid(), version=__version__)
         try:
             end = tournament.play(session, watcher, slots=slots, most_games=most_games, ready=ready)
+        except BaseException as error:
+            self._tell_end(told, picture, f"{type(error).__name__}: {error}")
+            raise
         finally:
             if isinstance(screen, LiveTable):
                 self.voice.try_to(screen.close)
+        self._tell_end(told, picture, "" if end is End.FINISHED else self._why(end))
         if not self._is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
             tournament.rate(session.store, session.plan.config.ratings)
             self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
         return self._code(end, session)
+
+    def _tell_end(self, told: Happenings, picture: Picture, cause: str) -> None:
+        """The last event; without a cause all was played."""
+        done = {"games_done": picture.done}
+        if cause:
+            words = f"stopped, {self._far(picture)}: {cause}"
+            told.tell("stopped", words, **done, remaining=picture.remaining, cause=cause)
+        else:
+            told.tell("finished", f"finished after {picture.done} games", **done)
+
+    def _why(self, end: End) -> str:
+        """What ended a run before its tournament."""
+        if end is End.BLOCKED:
+            return "only pairings that cannot be played are left"
+        if self.signals:
+            return signal.Signals(self.signals[-1]).name
+        if end is End.ENOUGH:
+            return "--max-games"
+        return "--stop-at" if self.until is not None and time.time() >= self.until else "asked through its socket"
+
+    @staticmethod
+    def _far(picture: Picture) -> str:
+        return of_games(picture.done, picture.remaining)
 
     def _beside(self, picture: Picture) -> Sequence[Watcher]:
         """Who else is told of everything."""

@@ -1,0 +1,93 @@
+"""A run as a row of events for whoever is not at the screen: the journal, notifications.
+
+event      fields beside `at` (UTC), `event`, `tournament` and `text`
+started    games_done, remaining, resumed, pid, version
+game       number, white, black, result, termination, cause, plies, seconds, decisions
+incident   game, engine, category, cause; a warning instead where it cost nobody a point
+suspended  engine, cause
+paused     cause; resumed when games begin again
+disk-low   cause
+trouble    cause: whatever else the user should read now
+finished   games_done
+stopped    games_done, remaining, cause
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from enginetour.model import Game, Note
+from enginetour.scheduler import Scheduler, Watcher
+
+Sink = Callable[[Mapping[str, object]], None]
+
+
+class Happenings(Watcher):
+    """Tells every sink what becomes of one run; what the scheduler does not say is seen by looking at it."""
+
+    def __init__(self, tournament: str, sinks: Sequence[Sink], clock: Callable[[], float] = time.time) -> None:
+        self.tournament = tournament
+        self.sinks = sinks
+        self.clock = clock
+        self._suspended: set[str] = set()
+        self._cramped = self._paused = False
+        self._said = ""  # the last trouble: the reason of a pause that begins with it
+
+    def tell(self, kind: str, text: str, **fields: object) -> None:
+        """One event to all."""
+        at = datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        event = {"at": at, "event": kind, "tournament": self.tournament, **fields, "text": text}
+        for sink in self.sinks:
+            sink(event)
+
+    def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        """The game, then what was wrong in it."""
+        pairing = game.pairing
+        names = f"{pairing.white} - {pairing.black}"
+        self.tell(
+            "game",
+            f"game {number}, {names}: {game.outcome} ({game.cause})",
+            number=number,
+            white=pairing.white,
+            black=pairing.black,
+            result=str(game.outcome),
+            termination=str(game.termination),
+            cause=game.cause,
+            plies=game.plies,
+            seconds=round(game.ended - game.started, 3),
+            decisions=[note.text for note in notes],
+        )
+        for incident in game.incidents:
+            self.tell(
+                "warning" if incident.is_warning else "incident",
+                f"game {number}, {names}: {incident.engine}, {incident.category}: {incident.cause}",
+                game=number,
+                engine=incident.engine,
+                category=incident.category,
+                cause=incident.cause,
+            )
+
+    def trouble(self, text: str) -> None:
+        """Whatever it is."""
+        self._said = text
+        self.tell("trouble", text, cause=text)
+
+    def progress(self, scheduler: Scheduler) -> None:
+        """Engines set aside and pauses, by what has changed since the last look."""
+        suspended = scheduler.setbacks.suspended
+        for engine in sorted(suspended.keys() - self._suspended):
+            self.tell(
+                "suspended", f"{engine} is suspended: {suspended[engine]}", engine=engine, cause=suspended[engine]
+            )
+        self._suspended = set(suspended)
+        cramped, paused = scheduler.cramped, scheduler.setbacks.is_pausing()
+        waits, waited = cramped or paused, self._cramped or self._paused
+        if cramped and not self._cramped:
+            self.tell("disk-low", self._said, cause=self._said)
+        elif waits and not waited:
+            self.tell("paused", self._said, cause=self._said)
+        elif waited and not waits:
+            self.tell("resumed", "games begin again")
+        self._cramped, self._paused = cramped, paused
