@@ -131,7 +131,7 @@ def _asked(store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of
     inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
     selection = selected(store, definition.model_copy(update=inside), as_of)
     if definition.system == "ml" and not definition.anchors and definition.average is None:
-        there = {name: rating for name, rating in anchor.items() if name in selection.names}
+        there = {name: rating for name, rating in anchor.items() if selection.meant.get(name)}
         selection = replace(selection, definition=selection.definition.model_copy(update={"anchors": there}))
     return list_of(store, selection)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from math import log10
 
@@ -86,7 +86,10 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> Career
     selection = selected(store, base)
     shown = {name for name, own in selection.versions.items() if versions & set(own)}
     if len(shown) > 1:
-        selection = selected(store, base.model_copy(update={"by": "name", "anchors": {}}))
+        selection = selected(store, base.model_copy(update={"by": "name"}))
+        # One version's anchor does not hold for all of them.
+        anchors = {anchor: rating for anchor, rating in base.anchors.items() if anchor in selection.names}
+        selection = replace(selection, definition=selection.definition.model_copy(update={"anchors": anchors}))
         shown = {name for name, own in selection.versions.items() if versions & set(own)}
     if not shown:
         where = "yet" if list_name is None else f"in the list {list_name!r}"

@@ -81,15 +81,11 @@ def likelihood_list(
 ) -> RatingList:
     """Any counts on the terms of a selection's definition."""
     terms = selection.definition
-    for anchor in terms.anchors:
-        if anchor not in pairs.names:
-            what = f"{anchor!r} has no games in this list{near(anchor, pairs.names[:50])}"
-            raise UsageRefused(what, place="anchor", step="name an engine that has")
     found = rating_list(
         pairs,
         model=terms.model,
         prior=prior_of(terms.prior),
-        anchors=terms.anchors,
+        anchors=_anchors(selection, pairs),
         advantage=terms.advantage,
         scale=terms.scale,
         mean=terms.average,
@@ -98,6 +94,23 @@ def likelihood_list(
         skipped=sum(selection.left_out.values()),
     )
     return replace(found, caption=(*found.caption, *told(selection)))
+
+
+def _anchors(selection: Selection, pairs: Pairs) -> dict[str, float]:
+    """Anchors under the names of the list; UsageRefused for one that has no games, or is not one engine of it."""
+    fixed: dict[str, float] = {}
+    for anchor, rating in selection.definition.anchors.items():
+        meant = (anchor,) if anchor in pairs.names else selection.meant.get(anchor, ())
+        if len(meant) > 1:
+            what = f"{anchor!r} has several versions in this list: {', '.join(meant)}"
+            raise UsageRefused(what, place="anchor", step="name one of them, or add them up: --by name")
+        if not meant or meant[0] not in pairs.names:
+            what = f"{anchor!r} has no games in this list{near(anchor, pairs.names[:50])}"
+            raise UsageRefused(what, place="anchor", step="name an engine that has")
+        if meant[0] in fixed:
+            raise UsageRefused(f"{meant[0]!r} is fixed twice, the second time as {anchor!r}", place="anchor")
+        fixed[meant[0]] = rating
+    return fixed
 
 
 def told(selection: Selection) -> tuple[str, ...]:

@@ -35,13 +35,15 @@ class Named:
 
     names: Mapping[int, str]  # of a version
     families: Mapping[str, str]  # of a name; its plain name where none is known
+    meant: Mapping[str, set[str]]  # by whatever a version is called: plain, marked as now, or in the list
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
     """What a definition takes of the store at a moment. `left_out`: games by the filter that did not want them.
 
-    `few` are engines with too few games; `versions` tells which rows of the store each name stands for.
+    `few` are engines with too few games; `versions` tells which rows of the store each name stands for, `meant` which
+    names of the list people may mean by a plain name, or by one with a mark that came later.
     """
 
     definition: ListDefinition
@@ -51,6 +53,7 @@ class Selection:
     few: tuple[str, ...]
     versions: Mapping[str, tuple[int, ...]]
     families: Mapping[str, str]
+    meant: Mapping[str, tuple[str, ...]]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,12 +96,13 @@ def selected(
         tuple(sorted(set(pairs.names) - set(enough.names))),
         {name: tuple(versions[name]) for name in enough.names},
         {name: named.families[name] for name in enough.names},
+        {word: tuple(sorted(names.intersection(enough.names))) for word, names in named.meant.items()},
     )
 
 
 def named_versions(connection: Connection, definition: ListDefinition, moment: Moment | None) -> Named:
     """Which versions are wanted and under which names, as they were told apart at a moment, or now for None."""
-    shown = rated_names(connection)
+    shown = marked = rated_names(connection)
     rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id)).fetchall()
     if moment is not None:
         # A version that came later must not rename those of then.
@@ -109,18 +113,21 @@ def named_versions(connection: Connection, definition: ListDefinition, moment: M
         shown = {row.id: row.name if several[row.name] < 2 else shown[row.id] for row in rows}
     names: dict[int, str] = {}
     families: dict[str, str] = {}
+    meant: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
-        own = row.name if definition.by == "name" else shown[row.id]
+        own, now = (row.name, row.name) if definition.by == "name" else (shown[row.id], marked[row.id])
         aliases = definition.aliases
-        name = aliases.get(own) or aliases.get(row.name) or own
-        called = (name, own, row.name)
+        name = aliases.get(own) or aliases.get(now) or aliases.get(row.name) or own
+        called = (name, own, now, row.name)
         if definition.engines and not any(any_fits(word, definition.engines) for word in called):
             continue
         if any(any_fits(word, definition.not_engines) for word in called):
             continue
         names[row.id] = name
         families[name] = row.family or families.get(name) or row.name  # of the newest version that tells one
-    return Named(names, families)
+        for word in called:
+            meant[word].add(name)
+    return Named(names, families, meant)
 
 
 def _played(connection: Connection, moment: Moment) -> set[int]:
