@@ -46,11 +46,11 @@ def band(rating: float, base: float = 0.0, width: float = 100.0) -> int:
 
 
 def founders(field: Field) -> tuple[int, ...]:
-    """Who was there in round 1: limits follow from them alone, so nobody's start moves when somebody joins."""
+    """Who was to be paired in round 1: limits follow from them alone, so nobody's start moves when somebody joins."""
     if not field.history:
         return field.present or tuple(range(len(field.members)))
     first = field.history[0]
-    there = tuple(member for member, turn in enumerate(first) if turn.kind is not Kind.ABSENT)
+    there = tuple(member for member, turn in enumerate(first) if turn.paired or turn.kind is Kind.BYE)
     return there or tuple(range(len(first)))
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from enginetour import field as fields
 from enginetour.field import BLACK, Board, Kind, Member, Turn
 from enginetour.formats.docket import fair
+from enginetour.formats.leave import Asked
 from enginetour.formats.pairing_system import PairingSystem
 
 
@@ -24,6 +25,9 @@ class KnockoutOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
     scoring: ClassVar[str] = "games"
     placement: ClassVar[tuple[str, ...]] = ()
+    unplayed: ClassVar[Literal["preset"]] = "preset"
+    absent: ClassVar[Asked] = {}
+    half_bye: ClassVar[Asked] = {}
 
     games_per_pairing: int = Field(default=2, ge=1, description="games of one match: 1 or an even number")
     seeding: Literal["fold", "lottery"] = Field(

@@ -12,6 +12,7 @@ from enginetour import placement
 from enginetour.field import Board, Field, Member, Paired
 from enginetour.formats.docket import fair
 from enginetour.formats.handicap import BY_RATING, RatingHandicap, without_odds_colours
+from enginetour.formats.leave import Asked
 from enginetour.model import Placed
 
 if TYPE_CHECKING:
@@ -59,6 +60,12 @@ class RoundsOptions(BaseModel):
         "by FIDE C.07 section 16; preset: the system's own",
     )
     handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
+    absent: Asked = Setting(
+        default={}, description='rounds that entrants miss, by name: { "Wren 3" = [1, 2] }; they are not paired then'
+    )
+    half_bye: Asked = Setting(
+        default={}, description="the same with half of what a match is worth: byes asked for (FIDE C.04, H in a TRF)"
+    )
 
     @field_validator("games_per_pairing")
     @classmethod

@@ -6,12 +6,13 @@ ended. Whoever withdraws is absent from the next round on; its unplayed games of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from enginetour.field import Board, Field, Member, Paired, Turn, Unpairable
 from enginetour.formats.docket import fair, legs, match_games, window
 from enginetour.formats.handicap import RatingHandicap
+from enginetour.formats.leave import FEWEST, Leave
 from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
 from enginetour.formats.rounds_state import NOBODY, RoundsState
 from enginetour.model import (
@@ -36,6 +37,7 @@ class Rounds:
     def __init__(self, system: PairingSystem, seed: int = 1) -> None:
         self.system = system
         self.options: RoundsOptions = system.options
+        self.leave = Leave(self.options.absent, self.options.half_bye)
         self.version = system.version
         self.seed = seed
         self.win = 2 * (self.options.games_per_pairing if self.options.scoring == "games" else 1)
@@ -51,8 +53,9 @@ class Rounds:
         handicap = getattr(self.options, "handicap", None)
         if isinstance(handicap, RatingHandicap):
             handicap.check({entrant.name: entrant.rating for entrant in entrants})
-        present = tuple(range(len(members)))
-        state = RoundsState(Field(members, (), present, self.system.rounds(members), self.win, self.seed))
+        rounds = self.system.rounds(members)
+        self.leave.check(names, rounds)
+        state = RoundsState(Field(members, (), tuple(range(len(members))), rounds, self.win, self.seed))
         for warning in self.system.warnings():
             state = state.noted("warning", warning)
         return self._settled(state)
@@ -91,9 +94,26 @@ class Rounds:
         if not left or not state.running:
             return left, left
         there = replace(state.field, present=state.present)
-        fewest, most = self.system.boards_ahead(there, state.field.rounds - state.field.number)
+        fewest, most = self._boards_ahead(there)
         open_boards = len(state.paired.boards)
         return left + fewest * each, left + most * each + self.system.games_ahead(open_boards + most)
+
+    def _boards_ahead(self, field: Field) -> tuple[int, int]:
+        """After the running round; with leave each round by those who are there."""
+        left = field.rounds - field.number
+        if not self.leave:
+            return self.system.boards_ahead(field, left)
+        fewest = most = 0
+        for number in range(field.number + 1, field.rounds + 1):
+            passed = ((Turn(),) * len(field.members),) * (number - field.number - 1)
+            there = self._there(field.members, field.present, number)
+            bounds = self.system.boards_ahead(replace(field, history=(*field.history, *passed), present=there), 1)
+            fewest, most = fewest + bounds[0], most + bounds[1]
+        return fewest, most
+
+    def _there(self, members: Sequence[Member], present: Iterable[int], number: int) -> tuple[int, ...]:
+        """Those without leave in that round."""
+        return tuple(place for place in present if not self.leave.takes(members[place].name, number))
 
     def likely(self, state: RoundsState) -> int:
         """The middle of the bounds."""
@@ -118,13 +138,15 @@ class Rounds:
         while not state.docket.left and not state.over:
             if state.running:
                 state = self._further(state)
-            there = state.present
-            if state.docket.left or state.field.number + state.running > state.field.rounds or len(there) < 2:
+            number = state.field.number + state.running
+            if state.docket.left or number > state.field.rounds or len(state.present) < FEWEST:
                 return self._ended(state)
             if state.running:
                 history = (*state.field.history, self._row(state))
                 state = replace(state, field=replace(state.field, history=history), running=False)
-            state = self._paired(replace(state, field=replace(state.field, present=there)))
+            there = self._there(state.field.members, state.present, number)
+            half = tuple(m for m in state.present if self.leave.halves(state.field.members[m].name, number))
+            state = self._paired(replace(state, field=replace(state.field, present=there), half=half))
         return state
 
     def _ended(self, state: RoundsState) -> RoundsState:
@@ -135,13 +157,14 @@ class Rounds:
         return _told_end(state, self.system.pair(replace(state.field, history=history, present=state.present)))
 
     def _paired(self, state: RoundsState) -> RoundsState:
-        number = state.field.number
+        number, there = state.field.number, state.field.present
+        alone = len(there) < FEWEST  # the others are on leave
         try:
-            paired = self.system.paired(state.field)
+            paired = Paired((), there) if alone else self.system.paired(state.field)
         except Unpairable as error:
             text = f"round {number} cannot be paired: {error}"
             return replace(state, over=True, paired=NOBODY, games=()).noted("stuck", text, round=number)
-        if not paired.boards:
+        if not paired.boards and not alone:
             return _told_end(replace(state, over=True, paired=NOBODY, games=()), paired)
         each = self.options.games_per_pairing
         games: list[tuple[Pairing, ...]] = []
@@ -160,12 +183,18 @@ class Rounds:
         byes = [names[place] for place in paired.byes]
         odds = [board.handicap for board in paired.boards]
         fields: dict[str, object] = {"odds": odds} if any(odds) else {}
+        half = [names[place] for place in state.half]
+        absent = [names[place] for place in state.present if place not in {*there, *state.half}]
+        fields |= {key: who for key, who in (("half_byes", half), ("absent", absent)) if who}
         texts = [
             f"{' - '.join(pair)}{f' (odds {given})' * bool(given)}" for pair, given in zip(pairs, odds, strict=True)
         ]
-        text = f"round {number}: " + ", ".join(texts)
-        text += f"; bye {', '.join(byes)}" if byes else ""
-        text += "".join(f"; {remark}" for remark in paired.remarks)
+        asides = [
+            f"{word} {', '.join(who)}"
+            for word, who in (("bye", byes), ("half-point bye", half), ("absent", absent))
+            if who
+        ]
+        text = f"round {number}: " + "; ".join([", ".join(texts) or "nobody meets", *asides, *paired.remarks])
         fields |= {"guarantee": paired.guarantee, "remarks": [*paired.remarks]}
         return state.noted("round", text, round=number, pairs=pairs, byes=byes, **fields)
 

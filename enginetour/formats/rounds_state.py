@@ -20,6 +20,7 @@ class RoundsState:
 
     field: Field
     gone: frozenset[int] = frozenset()
+    half: tuple[int, ...] = ()  # with a half-point bye in this round
     paired: Paired = NOBODY
     games: tuple[tuple[Pairing, ...], ...] = ()  # of each board
     docket: Docket = made(default_factory=Docket)
@@ -70,6 +71,8 @@ class RoundsState:
         row = [Turn() for _ in self.field.members]
         for place in self.paired.byes:
             row[place] = Turn(Kind.BYE, points=bye)
+        for place in self.half:
+            row[place] = Turn(Kind.HALF_BYE, points=self.field.win // 2)
         colours = (NEITHER, NEITHER) if both_colours else (WHITE, BLACK)
         for number, board in enumerate(self.paired.boards):
             white, black, played = self.result(number)

@@ -15,6 +15,8 @@ from enginetour.formats.pairing_system import PairingSystem
 from enginetour.interop.foreign import Foreign
 from enginetour.tomlplace import near, refusal
 
+OWN_ROUNDS = ("absent", "half_bye")  # name rounds to come, of which only one is paired here
+
 
 def settings(words: Iterable[str]) -> dict[str, object]:
     """``key=value`` each, the value as in a configuration or a bare word. UsageRefused for anything else."""
@@ -49,6 +51,10 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
     InputRefused: the field is none it can pair.
     """
     rounds_system(name)
+    for key in OWN_ROUNDS:
+        if key in given:
+            what, step = f"{key} plans the rounds of a tournament of ours", "--absent names who is away in this round"
+            raise UsageRefused(what, place="--set", step=step)
     model: Any = options_model(name)
     fields = model.model_fields
     told = [

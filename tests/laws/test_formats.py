@@ -168,6 +168,10 @@ def tournament(system: str, seed: int) -> tuple[Format[Any], tuple[Entrant, ...]
     model, given_settings = options_model(system), settings_of(system, dice, count)
     if "handicap" in model.model_fields and dice.random() < 0.3:
         given_settings["handicap"] = {"correction": dice.randint(0, 1), "ceiling": dice.randint(1, 4)}
+    if "absent" in model.model_fields and count > 4 and dice.random() < 0.3:
+        rounds = given_settings["rounds"]
+        given_settings["absent"] = {"E1": [dice.randint(1, rounds)]}  # type: ignore[arg-type]
+        given_settings["half_bye"] = {"E2": [dice.randint(1, rounds)]}  # type: ignore[arg-type]
     return make_format(system, model.model_validate(given_settings)), entrants, dice
 
 
