@@ -67,7 +67,7 @@ def toml_place(text: str, keys: Iterable[str | int]) -> int:
 
 def near(word: str, known: Iterable[str]) -> str:
     """``, did you mean 'x'?`` when something known is close, else ``; known: ...``."""
-    names = sorted(known)
+    names = sorted(set(known))
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
     if close:
         return f", did you mean {close[0]!r}?"

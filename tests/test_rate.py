@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour.cli import cli, rate
+from enginetour.cli import cli, gamefiles
 from enginetour.errors import InputRefused, UsageRefused
 
 WORDS = {"w": "1-0", "d": "1/2-1/2", "l": "0-1", "*": "*"}
@@ -234,16 +234,16 @@ def test_a_bar_needs_a_terminal_and_a_big_file(
 ) -> None:
     """Neither a pipe nor a small file gets one."""
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(rate, "BIG", 1)
-    with rate._bar((games,)) as told:
+    monkeypatch.setattr(gamefiles, "BIG", 1)
+    with gamefiles.reading_bar((games,)) as told:
         told(10)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with rate._bar((games,)) as told:
+    with gamefiles.reading_bar((games,)) as told:
         told(games.stat().st_size)
     assert "reading" in capsys.readouterr().err
-    monkeypatch.setattr(rate, "BIG", 10**9)
-    with rate._bar((games,)) as told:
+    monkeypatch.setattr(gamefiles, "BIG", 10**9)
+    with gamefiles.reading_bar((games,)) as told:
         told(10)
     assert capsys.readouterr().err == ""
 

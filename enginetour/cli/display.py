@@ -191,6 +191,13 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     return keys
 
 
+def _confidence(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """Click lets nan pass through every range."""
+    if value != value:
+        raise click.BadParameter("nan is not in the range 50<=x<=99.99", ctx, param)
+    return value
+
+
 _OPTIONS = (
     click.option("--columns", callback=_columns, metavar="A,B,C", help="Columns in this order, by their keys; or all."),
     click.option(
@@ -215,6 +222,7 @@ _OPTIONS = (
     click.option(
         "--confidence",
         type=click.FloatRange(50, 99.99),
+        callback=_confidence,
         default=95.0,
         show_default=True,
         metavar="PERCENT",

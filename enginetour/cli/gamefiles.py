@@ -63,6 +63,7 @@ def left_out_told(left: LeftOut) -> str:
         "broken": left.broken,
         "of an engine against itself": left.alone,
         "of engines that are not wanted": left.unwanted,
+        "of engines with too few": left.few,
     }
     words += [f"{count:,} {reason}" for reason, count in reasons.items() if count]
     return ", ".join(words)

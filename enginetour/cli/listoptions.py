@@ -24,19 +24,28 @@ SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")
 MODELS = ("logistic", "davidson", "raokupper")
 TERMS = ("system", "settings", "model", "prior", "advantage", "anchors", "average", "scale", "by")
 _TAKEN_BACK = ""
+LARGEST = 1_000_000  # points; no list spans a hundredth of it, and a double still tells a 1e-10th of one
+SMALLEST_SCALE = 1  # points at ten to one
+
+
+def number(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
+    """A number of a size that ratings have, nothing, or ``fit`` where that is possible."""
+    if value is None or (value == "fit" and "fit" in str(param.metavar)):
+        return value
+    try:
+        found = float(value)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise click.BadParameter(f"{value!r} is no finite number; write {param.metavar}", ctx, param)
+    least = SMALLEST_SCALE if param.name == "scale" else -LARGEST
+    if not least <= found <= LARGEST:
+        raise click.BadParameter(f"{value} is not between {least} and {LARGEST}", ctx, param)
+    return found
 
 
 def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
-    """A finite number, nothing, or ``fit`` where that is possible."""
-    if value is None or value == _TAKEN_BACK or (value == "fit" and "fit" in str(param.metavar)):
-        return value
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise click.BadParameter(f"{value!r} is no finite number; write {param.metavar}", ctx, param)
-    return number
+    return value if value == _TAKEN_BACK else number(ctx, param, value)
 
 
 def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date | str | None:
@@ -61,9 +70,10 @@ def _table(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     )
 
 
-def _ratings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
+def ratings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
+    """Names with numbers; one pair of nothing where an empty value takes them back."""
     pairs = _table(ctx, param, values)
-    return tuple((name, name and _number(ctx, param, text)) for name, text in pairs)
+    return tuple((name, name and number(ctx, param, text)) for name, text in pairs)
 
 
 _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
@@ -80,7 +90,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--advantage",), {"metavar": "ELO|fit", "callback": _number, "help": "White's advantage; default 0."}),
     (
         ("--anchor", "anchors"),
-        {"multiple": True, "metavar": "NAME=RATING", "callback": _ratings, "help": "Fix an engine's rating; repeat."},
+        {"multiple": True, "metavar": "NAME=RATING", "callback": ratings, "help": "Fix an engine's rating; repeat."},
     ),
     (
         ("--average",),

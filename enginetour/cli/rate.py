@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,30 +10,17 @@ import click
 
 from enginetour.cli.common import output_options, width
 from enginetour.cli.display import Display, asked_errors, display_options, present
+from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken
+from enginetour.cli.listoptions import number, ratings
 from enginetour.errors import InputRefused, UsageRefused
-from enginetour.reports.sheet import PLAIN_WIDTH, safe
+from enginetour.reports.sheet import PLAIN_WIDTH
 
 if TYPE_CHECKING:
     from enginetour.interop.selection import LeftOut
     from enginetour.interop.tally import Tally
     from enginetour.ratings.likelihood import ModelName
 
-BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
-BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
 FEW_NAMED = 10  # engines in a note
-
-
-def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
-    """A finite number; also ``fit`` where that is said to be possible."""
-    if value is None or (value == "fit" and "fit" in str(param.metavar)):
-        return value
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise click.BadParameter(f"{value!r} is no finite number", ctx, param)
-    return number
 
 
 @click.command()
@@ -53,11 +35,18 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
     show_default=True,
     help="Draws as half a win (Ordo), by Davidson, or BayesElo's.",
 )
-@click.option("--anchor", "anchors", multiple=True, metavar="NAME=ELO", help="Fix an engine's rating; repeat.")
-@click.option("--average", metavar="ELO", callback=_number, help="Average of each pool; default 0, or by the anchors.")
-@click.option("--advantage", default="0", metavar="ELO|fit", callback=_number, help="White's advantage; default 0.")
 @click.option(
-    "--scale", default="400", metavar="POINTS", callback=_number, help="Points at ten to one; Ordo's are 403.514."
+    "--anchor",
+    "anchors",
+    multiple=True,
+    metavar="NAME=ELO",
+    callback=ratings,
+    help="Fix an engine's rating; repeat.",
+)
+@click.option("--average", metavar="ELO", callback=number, help="Average of each pool; default 0, or by the anchors.")
+@click.option("--advantage", default="0", metavar="ELO|fit", callback=number, help="White's advantage; default 0.")
+@click.option(
+    "--scale", default="400", metavar="POINTS", callback=number, help="Points at ten to one; Ordo's are 403.514."
 )
 @click.option(
     "--prior",
@@ -78,7 +67,7 @@ def rate(
     display: Display,
     output: Path | None,
     model: ModelName,
-    anchors: tuple[str, ...],
+    anchors: tuple[tuple[str, float], ...],
     scale: float,
     average: float | None,
     advantage: float | Literal["fit"],
@@ -99,26 +88,26 @@ def rate(
     if output is not None:
         as_json, as_csv = as_json or output.suffix == ".json", as_csv or output.suffix == ".csv"
     display.check(as_json=as_json, as_csv=as_csv)
-    fixed = dict(_anchor(words) for words in anchors)
+    fixed = {name: rating for name, rating in anchors if name}
     if fixed and average is not None:
         raise click.UsageError("--anchor gives the level already; leave out --average")
-    if scale <= 0:
-        raise click.UsageError("--scale is above 0")
+    if output is not None and output.is_dir():
+        raise UsageRefused(f"{output} is a folder", place="--output", step="name a file in it")
     if output is not None and any(_same(output, path) for path in files):
         raise UsageRefused(f"{output} is one of the games' files", place="--output", step="choose another name")
     from enginetour.interop.aliases import read_aliases
     from enginetour.interop.pgnscan import scan
 
     known = read_aliases(aliases) if aliases else {}
-    with _bar(files) as progress:
+    with reading_bar(files) as progress:
         tally = scan(files, progress)
-    _tell_broken(tally)
+    tell_broken(tally)
     from enginetour.interop.selection import select
     from enginetour.ratings.listing import rating_list
 
     pairs, left = select(tally, aliases=known, include=include, exclude=exclude, min_games=min_games)
     if not len(pairs.games):
-        raise InputRefused(f"no game to rate; left out: {_told(left)}", place=", ".join(map(str, files)))
+        raise InputRefused(f"no game to rate; left out: {left_out_told(left)}", place=", ".join(map(str, files)))
     _refuse_strangers(fixed, pairs.names)
     found = rating_list(
         pairs,
@@ -151,46 +140,12 @@ def _notes(tally: Tally, left: LeftOut) -> list[str]:
     """What was left out or read in another way."""
     notes = []
     if left.games:
-        notes.append(f"games left out: {_told(left)}")
+        notes.append(f"games left out: {left_out_told(left)}")
     if left.engines:
         notes.append(f"too few games: {', '.join(left.engines[:FEW_NAMED])}{', ...' * (len(left.engines) > FEW_NAMED)}")
     if tally.latin:
         notes.append(f"{tally.latin} names are not UTF-8 and were read as Latin-1")
     return notes
-
-
-def _told(left: LeftOut) -> str:
-    """The games left out, by reason."""
-    words = [f"{count:,} with result {result or 'blank'}" for result, count in left.others.items()]
-    reasons = {
-        "broken": left.broken,
-        "of an engine against itself": left.alone,
-        "of engines that are not wanted": left.unwanted,
-        "of engines with too few": left.few,
-    }
-    words += [f"{count:,} {reason}" for reason, count in reasons.items() if count]
-    return ", ".join(words)
-
-
-def _tell_broken(tally: Tally) -> None:
-    """Where the games are that could not be counted, on stderr."""
-    for place, why in tally.broken[:BROKEN_SHOWN]:
-        click.echo(safe(f"{place}: {why}"), err=True)
-    if tally.broken_games > BROKEN_SHOWN:
-        click.echo(
-            f"... and {tally.broken_games - BROKEN_SHOWN:,} more broken games; --json has their places", err=True
-        )
-
-
-@contextmanager
-def _bar(files: tuple[Path, ...]) -> Iterator[Callable[[int], object]]:
-    """A bar on stderr, on a terminal and for big files only: nothing to see is better than a flash."""
-    size = sum(path.stat().st_size for path in files if path.is_file())
-    if size < BIG or not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield lambda _: None
-        return
-    with click.progressbar(length=size, label="reading", file=sys.stderr) as bar:
-        yield bar.update
 
 
 def _refuse_strangers(fixed: dict[str, float], names: tuple[str, ...]) -> None:
@@ -202,16 +157,6 @@ def _refuse_strangers(fixed: dict[str, float], names: tuple[str, ...]) -> None:
             raise UsageRefused(
                 f"{name!r} has no games here{f', did you mean {close[0]!r}?' if close else ''}", place="--anchor"
             )
-
-
-def _anchor(words: str) -> tuple[str, float]:
-    name, equals, rating = words.rpartition("=")
-    try:
-        if not equals or not name or not math.isfinite(float(rating)):
-            raise ValueError
-        return name.strip(), float(rating)
-    except ValueError:
-        raise click.UsageError(f"--anchor takes NAME=ELO, found {words!r}") from None
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
-from enginetour.errors import UsageRefused
+from enginetour.interop.naming import Naming
 from enginetour.interop.tally import Tally
 from enginetour.ratings.pairs import Pairs
 
@@ -40,21 +39,9 @@ def select(
 
     An engine with fewer than `min_games` games goes with all of them, until every engine left has that many.
     """
-    wanted, unwanted = tuple(include), tuple(exclude)
-    answered: set[str] = set()
-
-    def called(name: str) -> str | None:
-        name = (aliases or {}).get(name, name)
-        fits = [pattern for pattern in (*wanted, *unwanted) if fnmatchcase(name, pattern)]
-        answered.update(fits)
-        if wanted and not any(pattern in wanted for pattern in fits):
-            return None
-        return None if any(pattern in unwanted for pattern in fits) else name
-
-    pairs, alone, others = tally.pairs(called)
-    for pattern in (*wanted, *unwanted):
-        if pattern not in answered:
-            raise UsageRefused(f"no engine is called like {pattern!r}", step="patterns are as in a shell: 'Fruit*'")
+    naming = Naming(aliases, include, exclude)
+    pairs, alone, others = tally.pairs(naming)
+    naming.refuse_unanswered()
     enough = at_least(pairs, min_games)
     few = tuple(sorted(set(pairs.names) - set(enough.names)))
     return enough, LeftOut(

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, select, true, tuple_
 
 from enginetour.store.definition import ListDefinition
-from enginetour.store.moments import Moment
+from enginetour.store.moments import DAY, Moment
 from enginetour.store.queries import EVEN
 from enginetour.store.tables import GAMES, IMPORTED_GAMES, TOURNAMENTS
 from enginetour.store.timeclasses import time_class
@@ -144,7 +144,7 @@ def _days(definition: ListDefinition) -> tuple[ColumnElement[Any], ColumnElement
         ended.append(GAMES.c.ended >= _seconds(definition.since))
         dated.append(IMPORTED_GAMES.c.day >= _number(definition.since))
     if definition.until:
-        ended.append(GAMES.c.ended < _seconds(definition.until + timedelta(days=1)))
+        ended.append(GAMES.c.ended < _seconds(definition.until) + DAY)
         dated += [IMPORTED_GAMES.c.day <= _number(definition.until), IMPORTED_GAMES.c.day > 0]
     if not ended:
         return literal(1), literal(1)

@@ -22,6 +22,7 @@ PRIORS: dict[str, type[GaussianPrior | PhantomDraws | VirtualDraws]] = {
     "draws": PhantomDraws,
     "virtual": VirtualDraws,
 }
+LARGEST_PRIOR = 1_000_000  # points or draws; its inverse is the smallest, and fits end for all between (tried)
 _ML_ONLY = ("model", "prior", "advantage", "anchors", "average", "scale")
 
 
@@ -126,8 +127,9 @@ def prior_of(words: str) -> Literal["auto", "none"] | Prior:
         size = float(number)
     except ValueError:
         size = math.nan
-    if kind not in PRIORS or not 0 < size < math.inf:
-        raise ValueError(f"write auto, none, gaussian=SD, draws=W or virtual=P, numbers above 0; found {words!r}")
+    if kind not in PRIORS or not 1 / LARGEST_PRIOR <= size <= LARGEST_PRIOR:
+        allowed = f"numbers between {1 / LARGEST_PRIOR:f} and {LARGEST_PRIOR:,}"
+        raise ValueError(f"write auto, none, gaussian=SD, draws=W or virtual=P, {allowed}; found {words!r}")
     return PRIORS[kind](size)
 
 

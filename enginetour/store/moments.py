@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
 
@@ -13,6 +13,7 @@ from enginetour.model import Outcome
 from enginetour.store.records import LARGEST_NUMBER
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 
+DAY = 86_400  # seconds, UTC
 _GAME = re.compile(r"game\s+(\d{1,19})")
 _FORMS = "a day 2026-11-01, a time 2026-11-01T22:30 (UTC), or 'game N' with the id of an edition's last game"
 
@@ -74,4 +75,4 @@ def _time(words: str) -> float:
         raise UsageRefused(f"{words!r} is no moment; write {_FORMS}", place="--as-of") from None
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
     whole_day = len(words) <= len("2026-11-01") and found.time() == time()
-    return (found + timedelta(days=1)).timestamp() - 1e-6 if whole_day else found.timestamp()
+    return found.timestamp() + (DAY - 1e-6 if whole_day else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
 from tests.storing import draft
+from tests.touring import tour
 
 
 @pytest.fixture
@@ -62,3 +64,36 @@ def test_versions_added_up_keep_the_level_of_the_list(store: Store) -> None:
     """An engine of several versions was told at the pool's average 0, whatever the list is anchored at."""
     define(store, "main", ListDefinition(anchors={"Toga": 2700.0}, aliases={"Toga [f2]": "Toga", "Toga [f1]": "Toga"}))
     assert career(store, "Fruit", list_name="main").rating == pytest.approx(2700.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--average", "1e308"), "is not between -1000000 and 1000000"),
+        (("--scale", "1e-300"), "is not between 1 and 1000000"),
+        (("--anchor", "Toga=-1e7"), "is not between"),
+        (("--prior", "gaussian=1e-300"), "numbers between 0.000001 and 1,000,000"),
+        (("--prior", "virtual=1e300"), "numbers between"),
+        (("--confidence", "nan"), "nan is not in the range"),
+    ],
+)
+def test_numbers_that_no_rating_has_are_refused(tmp_path: Path, words: tuple[str, str], told: str) -> None:
+    """They overflowed, or the fit never ended."""
+    with Store.open(tmp_path / "results" / "enginetour.db") as opened:
+        record(opened.create_tournament(draft()), "Fruit", "Toga")
+    done = tour(tmp_path, "ratings", "--all", *words, expect=2)
+    assert told in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_last_day_of_the_calendar(store: Store) -> None:
+    """No day follows it: our own failure where everything is meant."""
+    everything = ratings(store)
+    assert ratings(store, "9999-12-31") == everything
+    assert ratings(store, until=date(9999, 12, 31)) == everything
+
+
+def test_a_list_is_not_written_over_a_folder(tmp_path: Path) -> None:
+    """A name like ``.`` has no part that could be renamed to: it was our own failure."""
+    (tmp_path / "g.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n')
+    assert "--output: . is a folder" in tour(tmp_path, "rate", "g.pgn", "-o", ".", expect=2).stderr
