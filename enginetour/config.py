@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from enginetour.errors import InputRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
+from enginetour.notices import NotifySection
 from enginetour.openings import OpeningSettings
 from enginetour.ratings.egf2021 import Egf2021Settings
 from enginetour.ratings.elo import EloSettings
@@ -184,6 +185,7 @@ class Config(BaseModel):
     format: dict[str, Any]
     play: PlaySection = PlaySection()
     ratings: RatingsSection = RatingsSection()
+    notify: NotifySection = NotifySection()
     entrants: Annotated[tuple[EntrantSection, ...], Field(min_length=1)]
     path: Path
     text: str
@@ -241,7 +243,7 @@ def load(path: Path) -> Config:
     for key in ("path", "text", "format_options"):
         if key in table:
             raise InputRefused(
-                f"unknown key {key!r}; known: tournament, format, play, ratings, entrants",
+                f"unknown key {key!r}; known: tournament, format, play, ratings, notify, entrants",
                 place=_at(path, text, (key,)),
             )
     _refuse_bare(path, text, table)

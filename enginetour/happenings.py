@@ -24,6 +24,12 @@ from enginetour.scheduler import Scheduler, Watcher
 Sink = Callable[[Mapping[str, object]], None]
 
 
+def event_of(kind: str, tournament: str, at: float, fields: Mapping[str, object], text: str) -> Mapping[str, object]:
+    """An event as every sink has it; `at` in UTC seconds."""
+    stamp = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return {"at": stamp, "event": kind, "tournament": tournament, **fields, "text": f"{tournament}: {text}"}
+
+
 class Happenings(Watcher):
     """Tells every sink what becomes of one run; what the scheduler does not say is seen by looking at it."""
 
@@ -37,8 +43,7 @@ class Happenings(Watcher):
 
     def tell(self, kind: str, text: str, **fields: object) -> None:
         """One event to all."""
-        at = datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        event = {"at": at, "event": kind, "tournament": self.tournament, **fields, "text": text}
+        event = event_of(kind, self.tournament, self.clock(), fields, text)
         for sink in self.sinks:
             sink(event)
 

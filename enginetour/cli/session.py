@@ -7,7 +7,7 @@ import shlex
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,9 @@ from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.control import ControlServer, socket_path
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
-from enginetour.happenings import Happenings
+from enginetour.happenings import Happenings, Sink
 from enginetour.journal import Journal
+from enginetour.notify import Notifier
 from enginetour.plan import prepare
 from enginetour.reports.progress import clock_words, of_games
 from enginetour.scheduler import End, Scheduler, Watcher
@@ -57,6 +58,7 @@ class Run:
         self.signals: list[int] = []
         self.until: float | None = None
         self.voice = Voice()
+        self.farewell = ExitStack()  # what may take a while after everything has been told
         self._on_signal: Callable[[], None] = lambda: None  # replaced by one that wakes the loop
 
     def go(
@@ -75,7 +77,7 @@ class Run:
         if count > cores and not force:
             step = "lower slots, or say --force"
             raise UsageRefused(f"{count} slots on {cores} processors would steal time from the engines", step=step)
-        with self._handlers():
+        with self._handlers(), self.farewell:
             try:
                 code, wrong = self._run(count, most_games)
             except _StoppedEarly:
@@ -130,7 +132,7 @@ class Run:
         exports = Exports(pgn, self.voice)
         exports.start()
         idle = session.resumed and not picture.remaining[1]  # nothing will happen that anybody waits for
-        told = Happenings(log.title, () if idle else (Journal(pgn.path.with_suffix(".log.jsonl"), self.voice.trouble),))
+        told = Happenings(log.title, () if idle else self._sinks(pgn.path.with_suffix(".log.jsonl")))
         watcher = Watching(picture, exports, self.voice, told, *self._beside(picture))
 
         def ready(scheduler: Scheduler, desk: Desk) -> Sequence[AbstractContextManager[Any]]:
@@ -144,17 +146,26 @@ class Run:
         told.tell("started", self._far(picture), **start, pid=os.getpid(), version=__version__)
         try:
             end = tournament.play(session, watcher, slots=slots, most_games=most_games, ready=ready)
+            self._tell_end(told, picture, "" if end is End.FINISHED else self._why(end))
         except BaseException as error:
             self._tell_end(told, picture, f"{type(error).__name__}: {error}")
             raise
         finally:
             if isinstance(screen, LiveTable):
                 self.voice.try_to(screen.close)
-        self._tell_end(told, picture, "" if end is End.FINISHED else self._why(end))
         if not self._is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
             tournament.rate(session.store, session.plan.config.ratings)
             self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
         return self._code(end, session)
+
+    def _sinks(self, path: Path) -> Sequence[Sink]:
+        """Who is told of the events of the run."""
+        journal, settings = Journal(path, self.voice.trouble), self.plan.config.notify
+        if not settings.channels():
+            return (journal,)
+        notifier = Notifier(settings, self.path.resolve().parent, self.voice.trouble)
+        self.farewell.callback(notifier.close, self._is_hard)
+        return (journal, notifier)
 
     def _tell_end(self, told: Happenings, picture: Picture, cause: str) -> None:
         """The last event; without a cause all was played."""
@@ -163,7 +174,7 @@ class Run:
             words = f"stopped, {self._far(picture)}: {cause}"
             told.tell("stopped", words, **done, remaining=picture.remaining, cause=cause)
         else:
-            told.tell("finished", f"finished after {picture.done} games", **done)
+            told.tell("finished", f"finished after {picture.done} game{'s' * (picture.done != 1)}", **done)
 
     def _why(self, end: End) -> str:
         """What ended a run before its tournament."""

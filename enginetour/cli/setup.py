@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from enginetour.cli.common import say_json, show
-from enginetour.errors import UsageRefused
+from enginetour.errors import InputRefused, UsageRefused
+
+if TYPE_CHECKING:
+    from enginetour.plan import Plan
 
 
 @click.command()
@@ -84,6 +89,10 @@ def _starter(name: str, system: str, tc: str, engines: tuple[str, ...], games: i
         "# start_value = 1500  # of engines that bring no rating; without it GoR starts them at 100, its floor",
         "# inherit = true  # a new version starts from the rating of its predecessor",
         "",
+        "# [notify]  # when it has finished or stopped, at incidents, suspended engines and a full disk",
+        '# command = ["./tell-me"]  # the event as JSON on stdin, and in ENGINETOUR_EVENT, ENGINETOUR_TEXT, ...',
+        '# webhook = "https://example.org/hook"  # the same JSON by POST',
+        "",
         "# The old ranking, best first; a bubble starts at the lower end.",
     ]
     for engine in engines:
@@ -145,7 +154,8 @@ def systems(name: str | None, as_json: bool) -> None:
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--db", type=click.Path(path_type=Path), envvar="ENGINETOUR_DB", help="The database.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check(config: Path, db: Path | None, as_json: bool) -> int:
+@click.option("--notify", is_flag=True, help="Send a test notification each way of [notify].")
+def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
     """Validate CONFIG, start every engine once, tell the plan. Writes nothing.
 
     Example: enginetour check configs/debian-bubble.toml
@@ -155,6 +165,8 @@ def check(config: Path, db: Path | None, as_json: bool) -> int:
 
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)
+    if notify:
+        _try_notify(plan)
     found = plans.probe_all(plan.sides)
     sheet = text.probes(found)
     told = plans.foretold(plan)
@@ -173,3 +185,21 @@ def check(config: Path, db: Path | None, as_json: bool) -> int:
         click.echo(f"openings: {told['openings']} from {plan.suite.source}")
         click.echo(f"fit to run: enginetour run {config}")
     return 0
+
+
+def _try_notify(plan: Plan) -> None:
+    """One event each way, told on stderr; InputRefused for the first that was not delivered."""
+    from enginetour.happenings import event_of
+    from enginetour.notify import NotifyFailed, channels
+
+    settings, name = plan.config.notify, plan.config.tournament.name
+    if not settings.channels():
+        step = 'add [notify] with command = ["..."] or webhook = "https://..."'
+        raise UsageRefused("there is nobody to notify", place=plan.config.at("notify"), step=step)
+    event = event_of("test", name, time.time(), {}, "notifications arrive")
+    for channel, send in channels(settings, plan.config.path.resolve().parent).items():
+        try:
+            send(event)
+        except NotifyFailed as error:
+            raise InputRefused(f"not delivered: {error}", place=plan.config.at("notify", channel)) from None
+        click.echo(f"notify {channel}: delivered", err=True)
