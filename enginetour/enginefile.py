@@ -69,7 +69,7 @@ class EngineFile(BaseModel):
     author: _Line = ""
     family: _Line = ""
     origin: _Line = ""
-    rating: float | None = None
+    rating: Annotated[float, Field(ge=-100_000, le=100_000)] | None = None  # as in a configuration
     package: Annotated[str, Field(pattern=r"^[a-z0-9.+ -]*$")] = ""  # for `apt install`, the next step
     options: dict[_Word, _Line | int | float | bool] = {}
     limits: Annotated[frozenset[Limit], Field(strict=False, min_length=1)] | None = None

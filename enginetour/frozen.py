@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from enginetour.config import PlaySection
 from enginetour.errors import InputRefused
 from enginetour.plan import Plan, probe_all, refuse_unfit
 from enginetour.store.log import TournamentLog
@@ -24,10 +25,14 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
     """Numbers of the format that are larger in the file than now; InputRefused for every other difference."""
     stored, written = log.config, plan.config.frozen_part()
     grown: dict[str, int] = {}
+    defaults = {
+        "format": type(plan.config.format_options).model_construct().model_dump(mode="json"),
+        "play": PlaySection().model_dump(mode="json"),
+    }
     for section in ("tournament", "format", "play"):
         now = stored[section] | (log.grown if section == "format" else {})
         for key, value in written[section].items():
-            before = now.get(key)
+            before = now[key] if key in now else defaults[section].get(key)  # an older enginetour did not have it
             if before == value:
                 continue
             if section != "format" or type(value) is not int or type(before) is not int or value < before:

@@ -150,6 +150,11 @@ class Note:
     text: str
     fields: tuple[tuple[str, object], ...] = ()
 
+    @property
+    def is_warning(self) -> bool:
+        """To be told before the first game."""
+        return self.kind == "warning"
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:

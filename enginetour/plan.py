@@ -232,7 +232,11 @@ def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
 
 
 def foretold(plan: Plan) -> dict[str, Any]:
-    """JSON-ready: games to come at most, at least and likely, and an upper bound of the hours for them."""
+    """JSON-ready: games to come at most, at least and likely, an upper bound of the hours for them, and warnings.
+
+    InputRefused for a field that cannot be paired.
+    """
+    refuse_field(plan)
     state = plan.format.start(plan.entrants)
     fewest, most = plan.format.remaining(state)
     longest = [_longest_s(side.tc) for side in plan.sides.values()]
@@ -245,6 +249,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "likely": plan.format.likely(state),
         "longest_hours": hours,
         "openings": len(plan.suite.openings),
+        "warnings": [note.text for note in plan.format.notes(state) if note.is_warning],
         "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
     }
 
@@ -270,7 +275,9 @@ def refuse_field(plan: Plan) -> None:
     """A field the format cannot take, with the line of the first entrant beyond two."""
     config = plan.config
     try:
-        plan.format.start(plan.entrants)
+        state = plan.format.start(plan.entrants)
+        if not plan.format.offers(state):
+            raise ValueError("; ".join(note.text for note in plan.format.notes(state)) or "there is nothing to play")
     except InputRefused as error:
         error.place = config.at("entrants", min(FEWEST, len(config.entrants) - 1))
         raise

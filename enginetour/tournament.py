@@ -18,7 +18,7 @@ from enginetour.formats.base import SYSTEMS, Format, make_format, options_model,
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
 from enginetour.model import Entrant, Extended, Note, Pairing
 from enginetour.places import LocalPlace, end_leftovers
-from enginetour.plan import Plan, probe_all, refuse_few, refuse_unfit
+from enginetour.plan import Plan, probe_all, refuse_few, refuse_field, refuse_unfit
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.startlist import ordered
 from enginetour.store.database import is_made
@@ -123,11 +123,14 @@ def opened(
                 yield resumed(store)
                 return
             _refuse_unfinished(store, name)
+            refuse_few(plan)
             plan = ordered(plan, store, tell, _last_table)
         elif listed_order(plan.config.tournament.order):
             step = "a list orders the next tournament of its database"
             raise InputRefused("there is no list yet", place=plan.config.at("tournament", "order"), step=step)
-        refuse_few(plan)
+        else:
+            refuse_few(plan)
+            refuse_field(plan)  # no database, no ratings from it
         refuse_unfit(probe_all(plan.sides, heed=heed), plan.sides)
         heed()
         if not made:
@@ -136,7 +139,7 @@ def opened(
             if store.has(name):  # another run made it while we were probing, and has stopped
                 yield resumed(store)
                 return
-        yield _create(plan, store)
+        yield _create(plan, store, tell)
 
 
 def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | None, ready: Ready) -> End:
@@ -187,7 +190,7 @@ def rate(store: Store, ratings: RatingsSection) -> None:
             refresh(store, system, given.get(system))
 
 
-def _create(plan: Plan, store: Store) -> Session:
+def _create(plan: Plan, store: Store, tell: Callable[[str], None]) -> Session:
     draft = Draft(
         name=plan.config.tournament.name,
         system=plan.config.system,
@@ -199,6 +202,9 @@ def _create(plan: Plan, store: Store) -> Session:
     )
     notes = plan.format.notes(plan.format.start(plan.entrants))
     log = store.create_tournament(draft, notes)
+    for note in notes:
+        if note.is_warning:
+            tell(f"warning: {note.text}")
     return Session(plan, store, log, dict(plan.sides), resumed=False)
 
 

@@ -44,9 +44,9 @@ class GothaOptions(RoundsOptions):
     """Settings of every system of the Gotha kind."""
 
     base: float = Setting(
-        default=0.0, allow_inf_nan=False, description="rating at which band 0 begins; 2050 makes bands grades of Go"
+        default=0.0, ge=-100_000, le=100_000, description="rating at which band 0 begins; 2050 makes bands grades of Go"
     )
-    width: float = Setting(default=100.0, gt=0, allow_inf_nan=False, description="rating points of a band: one grade")
+    width: float = Setting(default=100.0, ge=1, le=10**6, description="rating points of a band: one grade")
     bye: Literal["gotha", "thesis"] = Setting(
         default="gotha",
         description="who rests in an odd field, fewest byes first. gotha: smallest band + twice the McMahon score; "
