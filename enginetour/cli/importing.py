@@ -12,7 +12,7 @@ import click
 
 from enginetour.cli.common import database_option, open_store, output_options, say_json, show
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
-from enginetour.errors import InputRefused, UsageRefused
+from enginetour.errors import InputRefused
 from enginetour.reports.sheet import safe
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ def import_(
     from enginetour.interop.aliases import read_aliases
     from enginetour.interop.naming import Naming
     from enginetour.interop.pgngames import read_games
+    from enginetour.store.imports import refuse_name
     from enginetour.workspace import database_of
 
     event = _event(files[0]) if name is None else " ".join(name.split())
-    if not event:
-        raise UsageRefused("an event needs a name", place="--name")
+    refuse_name(event)
     naming = Naming(read_aliases(aliases) if aliases else {}, include, exclude)
     database = database_of(Path.cwd(), db)
     events = _titles(database)
@@ -116,10 +116,10 @@ def imports(db: Path | None, as_json: bool, as_csv: bool) -> None:
 
 
 def _event(path: Path) -> str:
-    """The file's name without what tells its kind."""
+    """The file's name without what tells its kind; a path like ``.`` has none and is refused when it is read."""
     while path.suffix.lower() in _ENDINGS:
         path = path.with_suffix("")
-    return " ".join(path.name.split())
+    return " ".join(path.name.split()) or str(path)
 
 
 def _titles(database: Path) -> frozenset[str]:

@@ -122,11 +122,13 @@ def difference(found: Mapping[str, Any], most: int) -> Sheet:
     """What moved between two states, from its JSON: the `most` largest moves, and everything else as notes."""
     rows = tuple(found["moves"])
     later = f"edition {found['after']}" if found["after"] else "now"
-    notes = [f"{found['new_games']} new games"]
+    notes = [f"{found['new_games']} new {'game' if found['new_games'] == 1 else 'games'}"]
     if len(rows) > most:
         notes.append(f"{len(rows) - most} smaller moves are not shown; --most shows more")
     notes += [f"terms: {words}" for words in found["changes"]]
-    notes += [f"new: {one['name']} ({one['games']} games)" for one in found["entered"]]
+    notes += [
+        f"new: {one['name']} ({one['games']} {'game' if one['games'] == 1 else 'games'})" for one in found["entered"]
+    ]
     notes += [f"left: {one['name']}, {one['why']}" for one in found["left"]]
     notes += [
         f"struck out: {game['tournament']} game {game['number']}, {game['white']} - {game['black']} {game['outcome']}"

@@ -89,11 +89,7 @@ class Edition:
 
 def current(store: Store, name: str) -> Edition:
     """The list as it would be published now, with the differences against its newest edition."""
-    revision = revisions_of(store, name)[-1]
-    selection = selected(store, revision.definition)
-    made = edition_of(name, revision.number, selection, list_of(store, selection))
-    newest = _numbers(store, name)[-1:]
-    return _compared(made, edition(store, name, newest[0])) if newest else made
+    return _current(store, name)[0]
 
 
 def edition_of(name: str, revision: int, selection: Selection, found: RatingList) -> Edition:
@@ -116,18 +112,21 @@ def edition_of(name: str, revision: int, selection: Selection, found: RatingList
 
 def publish(store: Store, name: str, *, note: str = "", again: bool = False) -> Edition:
     """Freeze the list as it is now; UsageRefused if it has no engine, or is as it was published last."""
-    made = current(store, name)
-    if not made.lines:
-        raise UsageRefused(f"the list {name!r} rates no engine yet", step=f"enginetour lists show {name!r}")
-    with store.database.writing() as connection:
-        revisions_in(connection, name)
-        newest = connection.execute(select(func.max(EDITIONS.c.number)).where(EDITIONS.c.list == name)).scalar() or 0
-        if newest and not again and _read(connection, name, newest).numbers() == made.numbers():
-            what = f"nothing has changed since edition {newest} of {name!r}"
-            raise UsageRefused(what, step="--again publishes it all the same")
-        made = replace(made, number=newest + 1, note=records.clean(note))
-        _write(connection, made)
-    return made
+    while True:
+        made, newest = _current(store, name)
+        if not made.lines:
+            raise UsageRefused(f"the list {name!r} rates no engine yet", step=f"enginetour lists show {name!r}")
+        with store.database.writing() as connection:
+            number = select(func.max(EDITIONS.c.number)).where(EDITIONS.c.list == name)
+            there = connection.execute(number).scalar() or 0, revisions_in(connection, name)[-1].number
+            if there != (newest, made.revision):
+                continue  # somebody published or defined meanwhile: an edition never goes back behind another
+            if newest and not again and _read(connection, name, newest).numbers() == made.numbers():
+                what = f"nothing has changed since edition {newest} of {name!r}"
+                raise UsageRefused(what, step="--again publishes it all the same")
+            made = replace(made, number=newest + 1, note=records.clean(note))
+            _write(connection, made)
+        return made
 
 
 def editions_of(store: Store, name: str | None = None) -> list[Edition]:
@@ -169,6 +168,15 @@ def lines_by_name(store: Store, made: Edition) -> dict[str, Line]:
     line_of = {line.name: line for line in made.lines}
     rated = sorted((version, name) for name, versions in made.versions.items() for version in versions)
     return {plain[version]: line_of[name] for version, name in rated if name in line_of} | line_of
+
+
+def _current(store: Store, name: str) -> tuple[Edition, int]:
+    """As `current`, with the number of the newest edition; 0 for none."""
+    newest = (_numbers(store, name) or [0])[-1]
+    revision = revisions_of(store, name)[-1]
+    selection = selected(store, revision.definition)
+    made = edition_of(name, revision.number, selection, list_of(store, selection))
+    return _compared(made, edition(store, name, newest)) if newest else made, newest
 
 
 def _compared(made: Edition, before: Edition) -> Edition:

@@ -28,7 +28,7 @@ from enginetour.store.bulk import fill
 from enginetour.store.database import Database
 from enginetour.store.importlog import IMPORT
 from enginetour.store.paircounts import engines_in, kept_counts, packed
-from enginetour.store.slugs import slug_of
+from enginetour.store.slugs import LONGEST_NAME, slug_of
 from enginetour.store.sqlite_errors import told
 from enginetour.store.tables import IMPORTS, TOURNAMENTS
 
@@ -98,6 +98,13 @@ def import_games(
             connection.execute("INSERT INTO imports VALUES (?, ?, ?, ?, ?, ?, ?)", row)
             _add_games(connection, event, games, fresh, keys[white], keys[black])
     return Imported(name, edition, len(fresh), duplicates, len(used), len(new))
+
+
+def refuse_name(name: str) -> None:
+    """UsageRefused for what no tournament can be called either."""
+    if not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
+        what = f"an event's name is 1 to {LONGEST_NAME} printable signs, found {name!r}"
+        raise UsageRefused(what, place="--name", step="give another one with --name")
 
 
 def imports_of(database: Database) -> list[ImportLine]:

@@ -10,11 +10,10 @@ from sqlalchemy import Connection, func, insert, select
 
 from enginetour.errors import StoreRefused, UsageRefused
 from enginetour.store.definition import ListDefinition
+from enginetour.store.slugs import LONGEST_NAME
 from enginetour.store.tables import EDITIONS, LISTS
 from enginetour.store.tournaments import Store
 from enginetour.tomlplace import near
-
-LONGEST_NAME = 64  # as a tournament's
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
+LONGEST_NAME = 64  # signs of a tournament's name, and of a list's: a slug fits into a file's name
 _UNFIT = re.compile(r"[^a-z0-9._-]+")
 _LONGEST = 48  # leaves room below 64 for the digest and the edition
 _EDITION = re.compile(r"\.\d+$")

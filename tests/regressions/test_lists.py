@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enginetour.errors import UsageRefused
+from enginetour.store import editions
 from enginetour.store.careers import career
 from enginetour.store.definition import ListDefinition
-from enginetour.store.listed import listed
+from enginetour.store.editions import publish
+from enginetour.store.listed import list_of, listed
 from enginetour.store.revisions import define
 from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store
@@ -97,3 +100,38 @@ def test_a_list_is_not_written_over_a_folder(tmp_path: Path) -> None:
     """A name like ``.`` has no part that could be renamed to: it was our own failure."""
     (tmp_path / "g.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n')
     assert "--output: . is a folder" in tour(tmp_path, "rate", "g.pgn", "-o", ".", expect=2).stderr
+
+
+def test_an_edition_never_goes_back_behind_another(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two published at once: the slower one wrote its older games as the newer edition."""
+    define(store, "main", ListDefinition())
+    publish(store, "main")
+    reckoned = list_of
+    rivals = iter([("Fruit", "Toga")])
+
+    def slow(*given: Any) -> Any:
+        found = reckoned(*given)
+        for white, black in rivals:
+            record(store.tournament(), white, black)
+            publish(store, "main")
+        return found
+
+    monkeypatch.setattr(editions, "list_of", slow)
+    record(store.tournament(), "Toga", "Fruit")
+    late = publish(store, "main", again=True)
+    assert (late.number, late.games) == (3, 6)
+    assert [one.games for one in editions.editions_of(store, "main")] == [4, 6, 6]
+    assert {line.difference for line in late.lines} == {0.0}
+
+
+@pytest.mark.parametrize(("name", "told"), [("x" * 65, "1 to 64"), ("a\x1b[2J", "printable"), ("", "1 to 64")])
+def test_an_import_has_a_name_as_a_tournament_has(tmp_path: Path, name: str, told: str) -> None:
+    """Any name was taken: tables of half a thousand columns, and signs that steer a terminal."""
+    (tmp_path / "g.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n')
+    assert told in tour(tmp_path, "import", "g.pgn", "--name", name, expect=2).stderr
+    assert not (tmp_path / "results" / "enginetour.db").exists()
+
+
+def test_a_folder_is_no_file_of_games(tmp_path: Path) -> None:
+    """It was taken for an event without a name."""
+    assert ".: cannot read: Is a directory" in tour(tmp_path, "import", ".", expect=3).stderr
