@@ -20,6 +20,7 @@ from enginetour.tomlplace import near, read_toml, refusal, toml_place
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 Name = Annotated[str, Field(min_length=1, max_length=100)]
+Rating = Annotated[float, Field(ge=-100_000, le=100_000)]  # our choice: beyond every scale, and bands stay small
 Divisor = Annotated[float, Field(gt=1, le=1000)]
 ORDERS = ("file", "rating", "standings")
 
@@ -146,7 +147,7 @@ class EntrantSection(BaseModel):
     tc: str | None = None
     margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
     new: bool = False
-    rating: float | None = None
+    rating: Rating | None = None
     family: str = ""
     origin: str = ""
     _name = field_validator("name")(_printable)

@@ -57,6 +57,9 @@ def test_who_comes_late_moves_nobody() -> None:
         ({"float_rule": "fide", "float_up": "top"}, 'float_rule = "position"'),
         ({"family_weight": 0, "families": [["A", "B"]]}, "family_weight"),
         ({"corrections": {"A": 3}}, "less than or equal to 2"),
+        ({"bonus": {"A": 0.25}}, "multiple of 0.5"),
+        ({"bonus": {"A": 1}, "placement": ["NBW"]}, "MMS and STS"),
+        ({"cup_top_group": True}, "STS and SOSTS"),
         ({"score_weight": 10**15}, "less than or equal to"),
     ],
 )
@@ -130,3 +133,41 @@ def test_who_is_exempt_in_the_older_function() -> None:
     assert family == {(0, 1): 10_000 * 10**6, (0, 3): 10_000 * 10**6, (1, 3): 0}
     plain = Gotha2005(Gotha2005Options(rounds=2, bar=30, exempt_above=40, exempt_wins=False))
     assert next(row.worth for row in plain.explain(field, 0, 3) if row.name == "family") == 0
+
+
+def test_a_bonus_counts_in_the_standings_only() -> None:
+    """Points by hand lift a line of the table and move nobody's SOS, group or place among those to be paired."""
+    field = field_of(rated(300, 200, 100, 0), "A1C B=D", total=3)
+    plain, given = system(), system(bonus={"D": 2.5})
+    table = {line.name: dict(line.tiebreaks) for line in given.table(field, field.present)}
+    before = {line.name: dict(line.tiebreaks) for line in plain.table(field, field.present)}
+    assert {name: row["MMS"] - before[name]["MMS"] for name, row in table.items()} == {"A": 0, "B": 0, "C": 0, "D": 5}
+    assert all(row["SOSM"] == before[name]["SOSM"] for name, row in table.items())
+    assert given.table(field, field.present)[0].name == "D"
+    assert given.pair(field) == plain.pair(field)
+
+
+def test_bonus_names_entrants() -> None:
+    """A name that nobody has is told with the nearest one."""
+    with pytest.raises(ValueError, match="bonus names 'Anm', who is no entrant: Ann"):
+        system(rounds=1, bonus={"Anm": 1}).check((Member("Ann", 1.0), Member("Bob", 2.0)))
+
+
+def test_absences_in_the_opponents_sums() -> None:
+    """With absence_in_sos a round missed is half a win more for whoever met the one that missed it."""
+    field = field_of(rated(300, 200, 100, 0), "A1B C1D", "A1C", total=3)
+    sums = {on: dict(system(absence_in_sos=on).table(field, (0,))[0].tiebreaks)["SOSM"] for on in (False, True)}
+    assert sums[True] - sums[False] == 1
+
+
+def test_a_cup_in_the_top_group() -> None:
+    """Who starts at the bar and is unbeaten through the semi-final leads by four wins; others lead by nothing."""
+    field = field_of(rated(2000, 2000, 0, 0), "A1B C1D", "A1C B1D", total=3)
+    limits = {"bar": 20, "floor": 0, "groups": "bands", "placement": ["STS", "MMS"]}
+    table = system(rounds=3, cup_top_group=True, **limits).table(field, field.present)
+    assert {line.name: line.tiebreaks[0][1] - line.tiebreaks[1][1] for line in table} == {
+        "A": 8,
+        "B": 0,
+        "C": 0,
+        "D": 0,
+    }

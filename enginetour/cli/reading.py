@@ -101,7 +101,8 @@ def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> She
         step = "enginetour standings, or ladder for a bubble"
         raise UsageRefused(f"a {log.system} is not paired in rounds", place=log.title, step=step)
     field = so_far(format_, state, by_match=format_.options.scoring == "match")
-    lead = [start * field.win for start in format_.system.terms(field).starts]
+    terms = format_.system.terms(field)
+    lead = () if terms.by_wins else tuple(start * field.win for start in terms.starts)
     return pairing_report(f"pairing report · {log.title}", pairing_figures(field, lead), format_.notes(state))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -169,10 +169,12 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
         _try_notify(plan)
     found = plans.probe_all(plan.sides)
     sheet = text.probes(found)
-    told = plans.foretold(plan)
+    told = _foretold(plan)
     show(sheet, as_json=as_json, as_csv=False, value={"engines": [dict(row) for row in sheet.rows], **told})
     plans.refuse_unfit(found, plan.sides)
-    if not as_json:
+    if not as_json and not told:
+        click.echo(f"games: told by run, which takes the ratings of order = {plan.config.tournament.order}")
+    elif not as_json:
         fewest, most = told["fewest"], told["most"]
         click.echo(f"games: {most}" if fewest == most else f"games: {fewest} to {most}, likely {told['likely']}")
         if told["test"]:
@@ -183,6 +185,9 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
             at_once = f"{slots} at once" if slots > 1 else "one after another"
             click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {plans.LONG_GAME} moves")
         click.echo(f"openings: {told['openings']} from {plan.suite.source}")
+        for warning in told["warnings"]:
+            click.echo(f"warning: {warning}")
+    if not as_json:
         click.echo(f"fit to run: enginetour run {config}")
     return 0
 
@@ -203,3 +208,16 @@ def _try_notify(plan: Plan) -> None:
         except NotifyFailed as error:
             raise InputRefused(f"not delivered: {error}", place=plan.config.at("notify", channel)) from None
         click.echo(f"notify {channel}: delivered", err=True)
+
+
+def _foretold(plan: Plan) -> dict[str, Any]:
+    """As `plan.foretold`; nothing where a database that is there may bring the ratings that lack."""
+    from enginetour import plan as plans
+    from enginetour.store.database import is_made
+
+    try:
+        return plans.foretold(plan)
+    except InputRefused:
+        if plan.config.tournament.order in (None, "file") or not is_made(plan.database):
+            raise
+        return {}

@@ -61,6 +61,9 @@ class GothaOptions(RoundsOptions):
     forfeit_counts_as_met: bool = Setting(
         default=True, description="whether a pair whose game was not played may not be paired again (Gotha: yes)"
     )
+    absence_in_sos: bool = Setting(
+        default=False, description="whether an absence adds half a win to what the opponents' SOS see (Gotha: no)"
+    )
     forbid_family: bool = Setting(
         default=False, description="whether entrants of one family must not meet, as long as a round without it exists"
     )

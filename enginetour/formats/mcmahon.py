@@ -6,7 +6,8 @@ one (`gotha-2005`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
@@ -54,6 +55,14 @@ class StartOptions(GothaOptions):
     corrections: dict[str, Annotated[int, Setting(ge=-1, le=2)]] = Setting(
         default={}, description="points by hand for entrants by name, -1 to 2: a bar group, a super group (Gotha)"
     )
+    bonus: dict[str, Annotated[float, Setting(ge=-1000, le=1000, multiple_of=0.5)]] = Setting(
+        default={}, description="points by hand for entrants by name, halves too: they count in the standings only"
+    )
+    cup_top_group: bool = Setting(
+        default=False,
+        description="whether those at the bar play a cup inside, which leads in STS and SOSTS: two wins for the "
+        "unbeaten through the quarter-final, two more through the semi-final (Gotha)",
+    )
     absence: Absence = Setting(
         default="standings",
         description="where half a win for a missed round counts; pairing-only: and in the opponents' SOS (EPM)",
@@ -73,6 +82,10 @@ class StartOptions(GothaOptions):
             raise ValueError('zero is the band that starts from 0 and needs groups = "bands"; merged groups start at 0')
         if isinstance(self.bar, int) and isinstance(self.floor, int) and self.floor > self.bar:
             raise ValueError(f"floor {self.floor} is above the bar {self.bar}")
+        if self.cup_top_group and not {"STS", "SOSTS"} & set(self.placement):
+            raise ValueError('cup_top_group counts in STS and SOSTS alone: placement = ["STS", "SOSTS"]')
+        if self.bonus and not {"MMS", "STS"} & set(self.placement or ("MMS",)):
+            raise ValueError("bonus counts in MMS and STS alone: placement has neither")
         return self
 
 
@@ -88,10 +101,11 @@ class FromStarts(Gotha):
         super().check(members)
         check_rated(self.name, members)
         names = [member.name for member in members]
-        for name in self.options.corrections:
-            if name not in names:
-                close = get_close_matches(name, names, n=1)
-                raise ValueError(f"corrections names {name!r}, who is no entrant{f': {close[0]}?' if close else ''}")
+        for key, named in (("corrections", self.options.corrections), ("bonus", self.options.bonus)):
+            for name in named:
+                if name not in names:
+                    close = get_close_matches(name, names, n=1)
+                    raise ValueError(f"{key} names {name!r}, who is no entrant{f': {close[0]}?' if close else ''}")
 
     def given(self) -> Handicap | None:
         """As the settings have it."""
@@ -114,8 +128,15 @@ class FromStarts(Gotha):
             unplayed=self.chosen_unplayed(),
             absence=absence,
             whole=self.options.whole,
+            absence_in_sos=self.options.absence_in_sos,
+            cup=frozenset(self._at_bar(starts)) if self.options.cup_top_group else frozenset(),
         )
         return Ground(points, span, starts, points[-1], self._strength(field, starts, points[-1]), terms)
+
+    def terms(self, field: Field) -> Terms:
+        """With the points by hand, which pair nobody."""
+        bonus = tuple(round(2 * self.options.bonus.get(member.name, 0)) for member in field.members)
+        return replace(super().terms(field), bonus=bonus)
 
     def limits(self, field: Field) -> tuple[int, int]:
         """The bands of bar and floor; where they follow from the field, the field of round 1."""
@@ -143,6 +164,10 @@ class FromStarts(Gotha):
         """Whoever came late without one starts from the floor."""
         known = [member.rating for member in field.members if member.rating is not None]
         return [min(known, default=0.0) if member.rating is None else member.rating for member in field.members]
+
+    def _at_bar(self, starts: Starts) -> Iterable[int]:
+        """Whoever starts with the most."""
+        return (member for member, wins in enumerate(starts.wins) if wins >= starts.top)
 
     def _strength(self, field: Field, starts: Starts, points: Sequence[int]) -> tuple[int, ...]:
         """In bands: with merged groups a group is no band, so wins count from the own band."""

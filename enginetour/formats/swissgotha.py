@@ -41,7 +41,14 @@ class ByWins(ByCriteria):
         strength = tuple(points // field.win + zero for points in mms)
         categories = self.categories(field)
         span = Span(step * played, step * played + 1, step, max(categories, default=0) + 1)
-        terms = Terms(starts=starts.wins, bands=starts.bands, categories=categories, unplayed=self.chosen_unplayed())
+        terms = Terms(
+            starts=starts.wins,
+            bands=starts.bands,
+            categories=categories,
+            unplayed=self.chosen_unplayed(),
+            by_wins=True,
+            absence_in_sos=self.options.absence_in_sos,
+        )
         return Ground(field.points, span, starts, mms, strength, terms)
 
     def starts(self, field: Field) -> Starts:

@@ -3,7 +3,7 @@
 code     name                       source           unit            note
 PTS      points                     -                half points     unplayed rounds included; NBW is the same
 NBW      number of wins             Gotha            half points     draws are halves; a bye as it scores
-MMS      McMahon score              Gotha            half points     start + NBW + half a win an absence
+MMS      McMahon score              Gotha            half points     start + NBW + half a win an absence + bonus
 SOS      sum of opponents' scores   EGF              half points     over MMS where there are starts, else over NBW
 SOSW     the same over NBW          Gotha            half points
 SOSM     the same over MMS          Gotha            half points     a handicap given is added
@@ -126,7 +126,7 @@ def _won(ledger: Ledger, *, over_the_board: bool) -> list[int]:
 CODES: dict[str, Code] = {
     "PTS": Code(_all(lambda ledger: ledger.field.scores), 2),
     "NBW": Code(_all(lambda ledger: ledger.field.scores), 2, "wins"),
-    "MMS": Code(_all(lambda ledger: ledger.mms[-1]), 2, "mms"),
+    "MMS": Code(_all(lambda ledger: ledger.told("mms")), 2, "mms"),
     "SOS": Code(_sos(None), 2),
     "SOSW": Code(_sos("wins"), 2, "wins"),
     "SOSM": Code(_sos("mms"), 2, "mms"),
@@ -147,7 +147,7 @@ CODES: dict[str, Code] = {
     "CUSSM": Code(_cuss("mms"), 2, "mms"),
     "EXT": Code(_all(lambda ledger: extended(ledger, won=False)), 2),
     "EXR": Code(_all(lambda ledger: extended(ledger, won=True)), 2),
-    "STS": Code(_all(lambda ledger: ledger.scores("sts")), 2, "mms"),
+    "STS": Code(_all(lambda ledger: ledger.told("sts")), 2, "mms"),
     "SOSTS": Code(_sos("sts"), 2, "mms"),
     "CPS": Code(_all(_cup), 2),
     "DC": Code(encounters.confrontation, tied=True),

@@ -33,7 +33,7 @@ class Ledger:
     @property
     def main(self) -> Account:
         """The score the tournament is about."""
-        return "mms" if self.terms.starts else "wins"
+        return "mms" if self.terms.starts and not self.terms.by_wins else "wins"
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -75,6 +75,11 @@ class Ledger:
                 return self.mms[-1]
             case "sts":
                 return [one + more for one, more in zip(self.mms[-1], self.lead, strict=True)]
+
+    def told(self, account: Account) -> Sequence[int]:
+        """As the standings have it: with the points by hand, which count nowhere else."""
+        bonus = self.terms.bonus or (0,) * len(self.field.members)
+        return [one + more for one, more in zip(self.scores(account), bonus, strict=True)]
 
     def seen(self, account: Account) -> Sequence[int]:
         """Of every member, as its opponents' sums see it: absences may count there alone."""

@@ -24,4 +24,6 @@ class Terms:
     unplayed: Unplayed = "zero"
     absence: Absence = "standings"
     whole: bool = True  # points of byes and absences are rounded down to whole wins together
+    by_wins: bool = False  # the tournament is about wins, McMahon scores run beside them
+    bonus: tuple[int, ...] = ()  # half points by hand, in standings only
     absence_in_sos: bool = False  # each absence adds half a win to what the opponents' SOS see, unrounded

@@ -1,0 +1,85 @@
+"""What once went wrong with settings: those an older program did not know, and those that no machine word holds."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.touring import config, read, tour
+
+FOUR = ("wren1", "wren2", "wren3", "wren4")
+
+
+def test_a_tournament_begun_before_a_setting_existed(tmp_path: Path) -> None:
+    """Its stored configuration lacks the key, and the default in the file was taken for a change: no way to resume."""
+    path = config(tmp_path, FOUR, "dutch", "rounds = 2")
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    with sqlite3.connect(tmp_path / "results" / "enginetour.db") as db:
+        text = "json_remove(config, '$.format.absent', '$.format.initial_colour', '$.play.repetition')"
+        assert db.execute(f"UPDATE tournaments SET config = {text}").rowcount == 1
+    changed = config(tmp_path, FOUR, "dutch", 'rounds = 2\ninitial_colour = "black"')
+    assert "frozen" in tour(tmp_path, "run", str(changed), expect=3).stderr
+    tour(tmp_path, "run", str(config(tmp_path, FOUR, "dutch", "rounds = 2")))
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_ratings_an_order_cannot_bring(tmp_path: Path, command: str) -> None:
+    """Without a database an order by ratings knows none; a system that needs them failed with a trace."""
+    path = config(tmp_path, FOUR, "mcmahon", "rounds = 2")
+    path.write_text(path.read_text().replace("seed = 4", 'seed = 4\norder = "rating"'))
+    done = tour(tmp_path, command, str(path), expect=3)
+    assert "needs the rating" in done.stderr and f"{path}:" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "rating"), [("", "1e300"), ("", "-1e7"), ('width = 1e-9\ngroups = "bands"', "1000")]
+)
+def test_numbers_beyond_all_ratings(tmp_path: Path, settings: str, rating: str) -> None:
+    """Bands of a huge rating or a tiny width fit no machine word: a trace, or all the memory there is."""
+    path = config(tmp_path, FOUR, "mcmahon", f"rounds = 2\n{settings}")
+    path.write_text(path.read_text().replace('"wren1"', f'"wren1"\nrating = {rating}'))
+    done = tour(tmp_path, "check", str(path), expect=3)
+    assert "should be" in done.stderr and f"{path}:" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_contradictory_criteria_are_told(tmp_path: Path, command: str) -> None:
+    """Warnings of a placement that works against itself stood in the notes of the log, where nobody reads."""
+    path = config(tmp_path, FOUR, "swiss-gotha", 'rounds = 2\nplacement = ["NBW", "DC", "SDC"]')
+    assert "warning: placement has both DC and SDC" in tour(tmp_path, command, str(path)).stdout
+    if command == "check":
+        assert "DC and SDC" in json.loads(tour(tmp_path, command, str(path), "--json").stdout)["warnings"][0]
+
+
+def test_a_first_round_that_nobody_can_play(tmp_path: Path) -> None:
+    """One family that may not meet, strictly: check found it fit, and the tournament had no game."""
+    path = config(tmp_path, FOUR, "dutch", "rounds = 2\nforbid_family = true\nstrict = true")
+    path.write_text(path.read_text().replace("[[entrants]]", '[[entrants]]\nfamily = "W"'))
+    done = tour(tmp_path, "check", str(path), expect=3)
+    assert "round 1 cannot be paired" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_an_order_by_ratings_with_a_database(tmp_path: Path) -> None:
+    """Ratings of an earlier tournament pair the next one; check, which writes nothing, says that run knows them."""
+    tour(tmp_path, "run", str(config(tmp_path, FOUR, "roundrobin", "cycles = 1", name="first")))
+    path = config(tmp_path, FOUR, "mcmahon", "rounds = 2")
+    path.write_text(path.read_text().replace("seed = 4", 'seed = 4\norder = "rating"'))
+    assert "games: told by run" in tour(tmp_path, "check", str(path)).stdout
+    tour(tmp_path, "run", str(path))
+
+
+def test_swiss_scores_are_wins(tmp_path: Path) -> None:
+    """SOS and the floats of the report went by McMahon scores in a Swiss, where those only choose who rests."""
+    path = config(tmp_path, FOUR, "swiss-gotha", 'rounds = 1\nplacement = ["NBW", "SOS", "SOSW"]')
+    ratings = iter((1800, 1500, 1200, 900))
+    lines = [
+        f"{line}\nrating = {next(ratings)}" if line.startswith("engine") else line
+        for line in path.read_text().splitlines()
+    ]
+    path.write_text("\n".join(lines))
+    tour(tmp_path, "run", str(path))
+    assert all(line["SOS"] == line["SOSW"] for line in read(tmp_path, "standings")["table"])
+    assert read(tmp_path, "standings", "--pairing-report")["rounds"][0]["floats"] == 0
