@@ -169,8 +169,7 @@ def diff(
 
     with open_store(db) as store:
         value = difference(store, name, one, other, movers=most).to_json()
-    shown = len(value["moves"]) if as_csv else most  # type: ignore[arg-type]
-    show(sheets.difference(value, shown), as_json=as_json, as_csv=as_csv, value=value)
+    show(sheets.difference(value, None if as_csv else most), as_json=as_json, as_csv=as_csv, value=value)
 
 
 def _time(seconds: float) -> str:

@@ -52,14 +52,14 @@ _MOVES = (
     Column("rank_before", "was"),
     Column("rank", "#"),
     Column("name", "engine", left=True, flexible=True),
-    Column("before", "rating was"),
-    Column("rating", "is"),
+    Column("before", "from"),
+    Column("rating", "to"),
     Column("change", "moved"),
-    Column("own", "by own games"),
-    Column("others", "by others"),
-    Column("terms", "by terms"),
-    Column("new", "new games"),
-    Column("struck", "struck out"),
+    Column("own", "own"),
+    Column("others", "others"),
+    Column("terms", "terms"),
+    Column("new", "new"),
+    Column("struck", "struck"),
 )
 
 
@@ -118,9 +118,14 @@ def edition(made: Mapping[str, Any]) -> Sheet:
     return Sheet(title, columns, flat, shown, tuple(notes))
 
 
-def difference(found: Mapping[str, Any], most: int) -> Sheet:
-    """What moved between two states, from its JSON: the `most` largest moves, and everything else as notes."""
+def difference(found: Mapping[str, Any], most: int | None) -> Sheet:
+    """What moved between two states, from its JSON: the `most` largest moves, and everything else as notes.
+
+    Columns in which nothing stands are left out; None for `most` is all moves and all columns, for CSV.
+    """
     rows = tuple(found["moves"])
+    idle = {key for key in ("own", "others", "terms", "struck") if most is not None and not any(r[key] for r in rows)}
+    most = len(rows) if most is None else most
     later = f"edition {found['after']}" if found["after"] else "now"
     notes = [f"{found['new_games']} new {'game' if found['new_games'] == 1 else 'games'}"]
     if len(rows) > most:
@@ -135,11 +140,13 @@ def difference(found: Mapping[str, Any], most: int) -> Sheet:
         f" ({game['why']})"
         for game in found["struck"]
     ]
-    if any(row["own"] is not None for row in rows):
-        notes.append("by own games: a fit of the earlier games and this engine's new ones only")
+    if any(row["own"] for row in rows):
+        notes.append(
+            "own: by a fit of the earlier games and this engine's new ones only; others: the rest of the games"
+        )
     return Sheet(
         f"{found['list']} · edition {found['before']} to {later}",
-        _MOVES,
+        tuple(column for column in _MOVES if column.key not in idle),
         rows[:most],
         tuple({key: _signed(row[key]) for key in ("change", "own", "others", "terms")} | _whole(row) for row in rows),
         tuple(notes),

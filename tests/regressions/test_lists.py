@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from enginetour.errors import UsageRefused
+from enginetour.reports import editions as sheets
+from enginetour.reports.sheet import render
 from enginetour.store import editions
 from enginetour.store.careers import career
 from enginetour.store.definition import ListDefinition
+from enginetour.store.differences import difference
 from enginetour.store.editions import publish
 from enginetour.store.listed import list_of, listed
 from enginetour.store.revisions import define
@@ -135,3 +138,15 @@ def test_an_import_has_a_name_as_a_tournament_has(tmp_path: Path, name: str, tol
 def test_a_folder_is_no_file_of_games(tmp_path: Path) -> None:
     """It was taken for an event without a name."""
     assert ".: cannot read: Is a directory" in tour(tmp_path, "import", ".", expect=3).stderr
+
+
+def test_what_moved_fits_eighty_columns(store: Store) -> None:
+    """Headings of three words left six signs to a name, and the table ran over the edge all the same."""
+    define(store, "main", ListDefinition())
+    publish(store, "main")
+    record(store.tournament(), "Toga", "Fruit")
+    found = difference(store, "main").to_json()
+    text = render(sheets.difference(found, 10), 80)
+    assert "Fruit [f2]" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert [column.key for column in sheets.difference(found, None).columns][-3:] == ["terms", "new", "struck"]
