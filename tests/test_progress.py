@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from enginetour.model import Placed
 from enginetour.reports.progress import Progress, headline, now_line, of_games, status_words, table
 from enginetour.reports.sheet import render
+from tests.touring import config, read, tour
 
 
 def picture() -> Progress:
@@ -105,3 +107,15 @@ def test_status_in_words() -> None:
     )
     found |= {"state": "finished", "remaining": [0, 0], "eta": None, "eta_range": None, "playing": [], "incidents": 0}
     assert status_words(found) == "bubble · autumn · finished · 57 games done, 0 to go · 0 incidents"
+
+
+def test_a_tournament_in_rounds_says_which(tmp_path: Path) -> None:
+    """Round r of R, in the headline, in status and its JSON; formats without rounds say nothing of the kind."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3", "wren4"), "dutch", "rounds = 3")
+    tour(tmp_path, "run", str(path), "--max-games", "3", expect=8)
+    assert read(tmp_path, "status")["round"] == [2, 3]
+    assert "stopped · round 2 of 3 · 3 games done" in tour(tmp_path, "status").stdout
+    made = picture()
+    assert "round" not in headline(made)
+    made.stage = (2, 3)
+    assert "2 engines · round 2 of 3 · 57 of" in headline(made)

@@ -45,7 +45,6 @@ def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str,
     from enginetour.cli.tell import status as told
     from enginetour.control import ask, socket_path
     from enginetour.reports.progress import Progress
-    from enginetour.reports.sprt import under_test
     from enginetour.store.slugs import slug_of
     from enginetour.workspace import database_of
 
@@ -57,9 +56,7 @@ def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str,
             return {key: value for key, value in answer.items() if key != "ok"}
         format_, state = tournament.fold(log)
         picture = Progress(system=log.system, name=log.title)
-        picture.remaining = format_.remaining(state)
-        picture.placed = format_.standings(state)
-        picture.test = under_test(format_, state)
+        picture.stand(format_, state)
         picture.done = len(log.games(counting=True))
         picture.incidents = {"": sum(not incident.is_warning for _, incident in log.incidents())}
         return told(picture, "stopped" if format_.offers(state) else "finished")

@@ -29,9 +29,7 @@ class Picture(Progress):
 
     def look(self) -> None:
         """Everything from the log, at start."""
-        format_, state = tournament.fold(self.log)
-        self.remaining = format_.remaining(state)
-        self.placed = format_.standings(state)
+        self.stand(*tournament.fold(self.log))
         self.done = len(self.log.games(counting=True))
         for _, incident in self.log.incidents():
             self.count(incident)

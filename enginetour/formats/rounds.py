@@ -120,6 +120,10 @@ class Rounds:
         fewest, most = self.remaining(state)
         return (fewest + most) // 2
 
+    def stage(self, state: RoundsState) -> tuple[int, int]:
+        """The round that is played, or the last that was, and how many there are in all."""
+        return state.field.number - (not state.running), state.field.rounds
+
     def standings(self, state: RoundsState) -> tuple[Placed, ...]:
         """By the system's own criteria, the running round as far as it is played; the withdrawn last."""
         now = state.field

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -53,13 +53,20 @@ class Progress:
     incidents: dict[str, int] = field(default_factory=dict)
     live: dict[int, dict[str, Any]] = field(default_factory=dict)  # slot -> the game on it
     test: tuple[tuple[str, str], MatchTest] | None = None  # of a match under one
+    stage: tuple[int, int] | None = None  # the round now and how many there are, of a tournament in rounds
     stop_at: float | None = None  # UTC seconds from which no game begins, where that was asked for
+
+    def stand(self, format_: Any, state: Any) -> None:
+        """Look at the state of a tournament, running or not."""
+        self.remaining = format_.remaining(state)
+        self.placed = format_.standings(state)
+        self.test = sprt.under_test(format_, state)
+        stage = getattr(format_, "stage", None)
+        self.stage = stage(state) if stage else None
 
     def take(self, running: Running) -> None:
         """Look at a running tournament."""
-        self.remaining = running.format.remaining(running.state)
-        self.placed = running.format.standings(running.state)
-        self.test = sprt.under_test(running.format, running.state)
+        self.stand(running.format, running.state)
         self.estimate = running.estimate()
         likely = running.format.likely(running.state)
         if self.estimate is not None and likely:
@@ -83,6 +90,7 @@ class Progress:
 def headline(picture: Progress) -> str:
     """``bubble · autumn-bubble · 14 engines · 57 of 90-141 games · slot 1/1 · ends Sun 04:10``."""
     parts = [picture.system, safe(picture.name), f"{len(picture.placed)} engines"]
+    parts += [of_rounds(picture.stage)] if picture.stage else []
     parts.append(of_games(picture.done, picture.remaining))
     if picture.slots > 1:
         parts.append(f"slots {picture.busy}/{picture.slots}")
@@ -96,6 +104,11 @@ def headline(picture: Progress) -> str:
 def test_lines(picture: Progress) -> tuple[str, ...]:
     """Where the test of a match stands, in two lines; none without a test."""
     return sprt.live(*picture.test) if picture.test else ()
+
+
+def of_rounds(stage: Sequence[int]) -> str:
+    """``round 3 of 5``."""
+    return f"round {stage[0]} of {stage[1]}"
 
 
 def of_games(done: int, remaining: tuple[int, int]) -> str:
@@ -163,6 +176,7 @@ def status_words(found: Mapping[str, Any]) -> str:
     """The JSON of `status` in words: how far it is, and what is in the air."""
     fewest, most = found["remaining"]
     parts = [found["system"], found["tournament"], found["state"]]
+    parts += [of_rounds(found["round"])] if found.get("round") else []
     parts.append(f"{found['games_done']} games done, {fewest if fewest == most else f'{fewest}-{most}'} to go")
     if found["eta"] is not None and most:
         first, last = (duration(seconds) for seconds in found["eta_range"] or (found["eta"],) * 2)
