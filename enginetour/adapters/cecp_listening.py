@@ -100,7 +100,8 @@ class CecpListener(Engine):
             return self._pong(line)
         if line[0] == "#" or word.startswith(("tellics", "tellall", "telluser", "tellopponent", "tellothers")):
             if word == "tellusererror":
-                self.note("tellusererror", printable(line))
+                if not self._placing:  # then it is why the position cannot be told
+                    self.note("tellusererror", printable(line))
                 return Said(What.REFUSED_POSITION, line, stamp)
             return None
         announced = cecp_lines.read_move(line)

@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 
-from enginetour.adapters.intake import Intake
+from enginetour.adapters.intake import LINE_CAP, Intake
 from enginetour.adapters.said import Said, What, printable
 from enginetour.supervise.process import EngineProcess
 from enginetour.task import Declared, EngineSpec
@@ -74,6 +74,8 @@ class Wire(ABC):
         if chunk:
             self.stamp_ns = stamp
             self.intake.feed(chunk)
+            if self.intake.overlong:
+                self.note("long-line", f"wrote a line of more than {LINE_CAP // 1024} KiB; the rest of it was dropped")
         elif self.process.eof and not self._ended:
             self._ended = True
             self.stamp_ns = stamp

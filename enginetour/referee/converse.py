@@ -88,6 +88,12 @@ def heed(link: Link) -> None:
         raise MachineFailure("stopped: the game is dropped and offered again")
 
 
+def heed_until(link: Link, until_ns: int) -> None:
+    """Wait up to CLOCK_MONOTONIC `until_ns` for nothing but a stop; MachineFailure when one comes."""
+    while wait((), link.control_fd, until_ns).control and time.monotonic_ns() < until_ns:
+        heed(link)
+
+
 def ended(engine: Engine) -> str:
     """How a process ended, in words; end of file comes a moment before the exit status."""
     until = time.monotonic_ns() + EXIT_NS

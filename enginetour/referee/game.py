@@ -16,7 +16,7 @@ from enginetour.referee import record
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.bookkeeping import Books, RawPly
 from enginetour.referee.clock import GRACE_NS, MS, Halts
-from enginetour.referee.converse import converse, ended, heed
+from enginetour.referee.converse import converse, ended, heed, heed_until
 from enginetour.referee.ends import Ends
 from enginetour.referee.link import Link
 from enginetour.referee.parting import leave, part, told
@@ -276,15 +276,14 @@ class Contest:
         return verdicts.flag(seat, self._position.board, self._task.rules, elapsed_ns, own_ns, words)
 
     def _crash(self, seat: Seat, other: Seat) -> Verdict:
-        """Look for a stop first: a service manager ends engines and us in one go."""
-        until = time.monotonic_ns() + CRASH_LOOK_NS
-        while wait((), self._link.control_fd, until).control:
-            heed(self._link)
-            if time.monotonic_ns() >= until:
-                break
+        """Look for a stop first: a service manager ends engines and us in one go. The first cause wins."""
+        seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
+        heed_until(self._link, time.monotonic_ns() + CRASH_LOOK_NS)
         other.engine.pull()
         if other.engine.process.eof:
             return verdicts.void(None, "host", f"both engines ended: {ended(seat.engine)}, {ended(other.engine)}")
+        if seat.engine.thinking and seen_ns - self._go_ns >= seat.clock.flag_ns():
+            return self._flag(seat, seen_ns - self._go_ns, f"when it ended: {ended(seat.engine)}")
         return verdicts.crash(seat, ended(seat.engine))
 
     # The record.

@@ -69,8 +69,7 @@ def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: Engin
     if worn and not (set(faults) - set(worn)):
         for seat in worn:
             if seat.present is not None:
-                seat.present.spoiled = faults[seat].detail
-                shelf.end(seat.present)
+                shelf.replace(seat.present, faults[seat].detail)
             seat.sit(None)
             del faults[seat]
         faults = _prepare(worn, names, position, link)

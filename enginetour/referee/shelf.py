@@ -53,8 +53,16 @@ class EngineShelf:
             if engine.process.orphans:
                 self._warn(engine, "orphan-warning", f"left behind: {', '.join(engine.process.orphans)}")
 
+    def replace(self, engine: Engine, why: str) -> None:
+        """End one that could not begin another game: a new process plays it, and each time is an incident."""
+        engine.spoiled = why
+        self.end(engine)
+        traffic, stderr = engine.process.traffic(), engine.process.stderr()
+        cause = f"a new process, the old one could not begin another game: {why}"
+        self._partings.append(Incident(engine.spec.name, "restart", cause, 0, traffic, stderr))
+
     def partings(self) -> list[Incident]:
-        """Warnings of engines that were ended since the last call."""
+        """What was wrong with engines that were ended since the last call."""
         told, self._partings = self._partings, []
         return told
 

@@ -409,4 +409,5 @@ parser.add_argument("--fault", default="")
 parser.add_argument("--at", type=int, default=2)
 parser.add_argument("--moves", default="")
 parser.add_argument("--seconds", type=float, default=1.0)
-Scripted(parser.parse_args()).run()
+if __name__ == "__main__":
+    Scripted(parser.parse_args()).run()

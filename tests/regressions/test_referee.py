@@ -1,0 +1,61 @@
+"""What once was judged or told wrongly of a game."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginetour.adapters.intake import LINE_CAP
+from enginetour.model import Opening, Outcome, Termination
+from enginetour.referee.shelf import EngineShelf
+from enginetour.task import EngineSpec
+from tests.playing import Protocol, game, scripted, sound
+
+BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
+MISBEHAVING = "misbehaving.py"
+
+
+def misbehaving(protocol: Protocol, fault: str, **more: float) -> EngineSpec:
+    """An engine of the script with more faults."""
+    spec = scripted(protocol, fault, **more)  # type: ignore[arg-type]
+    command = tuple(word.replace("scripted.py", MISBEHAVING) for word in spec.command)
+    return EngineSpec(spec.name, command, spec.protocol, dir=spec.dir, quirks=spec.quirks)
+
+
+@BOTH
+def test_an_engine_that_flags_and_then_dies_lost_on_time(protocol: Protocol) -> None:
+    """The first cause wins, also when the death comes while the true overrun is still awaited."""
+    late = misbehaving(protocol, "late-then-dies", at=1, seconds=0.29)
+    played = game(late, sound(protocol), white_tc="0.2", doubtful_flag="loss")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+    assert "when it ended: exit 3" in played.cause
+
+
+@BOTH
+def test_a_restart_between_games_is_told(protocol: Protocol) -> None:
+    """Once for each process that could not begin another game; it costs nobody anything."""
+    shelf = EngineShelf()
+    spec = scripted(protocol, "dies-at-second-game")
+    told = [game(spec, sound(protocol), shelf=shelf).incidents for _ in range(3)]
+    shelf.close_all()
+    assert [[incident.category for incident in incidents] for incidents in told] == [[], ["restart"], ["restart"]]
+    assert "exit 4" in told[1][0].cause
+    assert told[1][0].traffic
+
+
+@BOTH
+def test_a_line_that_was_cut_is_told(protocol: Protocol) -> None:
+    """Once, and the move after it counts."""
+    played = game(scripted(protocol, "long-line"), sound(protocol))
+    assert played.outcome is Outcome.DRAW
+    assert [incident.cause for incident in played.incidents] == [
+        f"long-line: wrote a line of more than {LINE_CAP // 1024} KiB; the rest of it was dropped"
+    ]
+
+
+def test_a_refused_position_is_one_incident() -> None:
+    """`tellusererror` says why the game is void; it is no warning beside that."""
+    spec = scripted("cecp", "refuses-setboard")
+    fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1"
+    played = game(spec, sound(), opening=Opening(fen=fen))
+    assert (played.outcome, played.category) == (Outcome.VOID, "unsupported")
+    assert [incident.category for incident in played.incidents] == ["unsupported"]
