@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from enginetour.referee import probe as probes
 from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
 from enginetour.supervise.ending import living
@@ -15,6 +16,12 @@ from enginetour.timecontrol import TimeControl
 from tests.playing import Protocol, scripted, sound
 
 BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
+
+
+@pytest.fixture(autouse=True)
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One try is enough to see what is told of it."""
+    monkeypatch.setattr(probes, "AGAIN_S", ())
 
 
 def tried(spec: EngineSpec, *limits: str) -> Probe:

@@ -14,7 +14,7 @@ from enginetour.adapters.said import Said, What, printable
 from enginetour.adapters.start import open_engine
 from enginetour.errors import EngineFault, StartFailed
 from enginetour.referee.clock import Clock
-from enginetour.referee.converse import converse
+from enginetour.referee.converse import converse, heed_until
 from enginetour.referee.link import Link
 from enginetour.referee.seats import start_fault
 from enginetour.referee.shelf import end
@@ -29,6 +29,7 @@ SHORT_NODES = 5_000  # as the survey
 PATIENCE = 10.0  # s for a move without a clock, as a handshake (runner spec 6)
 MARGIN_MS = 1_000  # a first move on a busy machine is not judged to the millisecond
 WAKE_NS = 1_000 * MS  # after an empty line, for an engine that reads one line at a time
+AGAIN_S = (1.0, 5.0)  # s before it is tried again, as after a failed start (reliability spec 1)
 
 _Search = Generator[int, Said | None, Said | None]
 
@@ -40,24 +41,42 @@ class _Findings:
     problems: list[str] = field(default_factory=list)
     category: str = ""
     handshake_ms: int = 0
+    settled: bool = False  # it would be found again: a wrong option, no such program, another protocol
 
     def good(self, what: str, words: str = "") -> None:
         self.steps.append((what, True, words))
 
-    def bad(self, what: str, problem: str, category: str) -> None:
+    def bad(self, what: str, problem: str, category: str, *, settled: bool = False) -> None:
         self.steps.append((what, False, problem))
         self.problems.append(problem)
         self.category = self.category or category
+        self.settled = self.settled or settled
 
 
 def probe(task: ProbeTask, link: Link) -> Probe:
-    """Try one engine; nothing of it is alive afterwards. Raises MachineFailure when told to stop now."""
+    """Try one engine, up to three times; nothing of it is alive afterwards.
+
+    An earlier try that failed stays among the steps. Raises MachineFailure when told to stop now.
+    """
+    failed: list[tuple[str, bool, str]] = []
+    for pause in AGAIN_S:
+        found, report = _try(task, link)
+        if found.settled or not found.problems:
+            break
+        failed.append(("an earlier try", False, found.problems[0]))
+        heed_until(link, time.monotonic_ns() + int(pause * 1e9))
+    else:
+        _, report = _try(task, link)
+    return replace(report, steps=(*failed, *report.steps))
+
+
+def _try(task: ProbeTask, link: Link) -> tuple[_Findings, Probe]:
     found = _Findings(task.spec.name)
     try:
         engine = open_engine(task.spec)
     except StartFailed as fault:
-        found.bad("start", fault.detail, fault.category)
-        return _report(found, None)
+        found.bad("start", fault.detail, fault.category, settled=True)
+        return found, _report(found, None)
     try:
         if _shake_hands(engine, found, link):
             engine = _moves(engine, task, found, link)
@@ -65,7 +84,7 @@ def probe(task: ProbeTask, link: Link) -> Probe:
         kill_living()
         raise
     _leave(engine, found)
-    return _report(found, engine)
+    return found, _report(found, engine)
 
 
 def _shake_hands(engine: Engine, found: _Findings, link: Link) -> bool:
@@ -75,17 +94,22 @@ def _shake_hands(engine: Engine, found: _Findings, link: Link) -> bool:
     if isinstance(fault, EngineFault):
         fault = start_fault(fault)
         words = [*engine.problems] if fault.category == "bad-option" else [_with_stderr(engine, fault.detail)]
-        if fault.category == "start-timeout" and _wakes(engine, link):
-            words.append("an empty line wakes it: it reads one line at a time; set line_delay_ms = 100")
+        # Without a word of the protocol for the whole limit it does not speak it.
+        settled = fault.category == "bad-option"
+        if fault.category == "start-timeout":
+            settled = not (engine.own_name or engine.declared)
+            if _wakes(engine, link):
+                words.append("an empty line wakes it: it reads one line at a time; set line_delay_ms = 100")
+                settled = True
         for problem in words:
-            found.bad("handshake", problem, fault.category)
+            found.bad("handshake", problem, fault.category, settled=settled)
         return False
     found.good("handshake", f"{engine.own_name or 'no name'}, {found.handshake_ms} ms")
     if "no-features" in engine.notes:
         found.good("features", engine.notes["no-features"])
         if not engine.spec.quirks.line_delay_ms and _wakes(engine, link):
             problem = "its features came only after an empty line: it reads one line at a time; set line_delay_ms = 100"
-            found.bad("features", problem, "unsupported")
+            found.bad("features", problem, "unsupported", settled=True)
             return False
     found.good("options", f"{len(engine.declared)} declared, {len(engine.spec.options)} set")
     return True
@@ -134,7 +158,7 @@ def _move(engine: Engine, control: TimeControl, what: str, found: _Findings, lin
     position = Position()
     fault = converse({engine: engine.new_game(Setup(position, short))}, link)[engine]
     if isinstance(fault, EngineFault):
-        found.bad(what, f"{what}: {fault.detail}", "unsupported")
+        found.bad(what, f"{what}: {fault.detail}", "unsupported", settled=fault.category == "unsupported")
         return fault.category == "unsupported"
     ask = Ask(position, tc=short, white=True, own_ms=clock.shown_ms(), own_increment_ms=clock.increment_ms)
     begun = time.monotonic_ns()

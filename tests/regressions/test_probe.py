@@ -1,0 +1,84 @@
+"""What once made a whole run refuse an engine that was fit."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from pathlib import Path
+
+import pytest
+
+from enginetour.errors import MachineFailure
+from enginetour.referee import probe as probes
+from enginetour.referee.link import Link
+from enginetour.supervise.ending import living
+from enginetour.task import EngineSpec, Probe, ProbeTask
+from tests.playing import Protocol, scripted, sound
+
+SOON = (0.01, 0.02)
+
+
+def moody(folder: Path, protocol: Protocol, fault: str, times: int) -> EngineSpec:
+    """An engine with a fault in its first processes, and sound from then on; it counts them in the folder."""
+    bad, good = scripted(protocol, fault, at=1, handshake_timeout=1.0), sound(protocol)
+    count = f'n=$(cat {folder}/tries 2>/dev/null || echo 0); echo $((n + 1)) > {folder}/tries; [ "$n" -lt {times} ]'
+    script = f"if {count}; then exec {shlex.join(bad.command)}; else exec {shlex.join(good.command)}; fi"
+    return EngineSpec("moody", ("/bin/sh", "-c", script), protocol, dir="scratch", quirks=bad.quirks)
+
+
+def tries(folder: Path) -> int:
+    return int((folder / "tries").read_text())
+
+
+def tried(spec: EngineSpec) -> Probe:
+    found = probes.probe(ProbeTask(spec), Link())
+    assert not living
+    return found
+
+
+@pytest.mark.parametrize("protocol", ["uci", "cecp"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_engine_that_fails_at_its_first_starts_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: Protocol, times: int
+) -> None:
+    """As the suspend rule: two more tries; what was wrong stays among the steps."""
+    monkeypatch.setattr(probes, "AGAIN_S", SOON)
+    found = tried(moody(tmp_path, protocol, "exit-at-start", times))
+    assert not found.problems
+    assert [what for what, good, _ in found.steps if not good] == ["an earlier try"] * times
+    assert tries(tmp_path) == times + 1
+
+
+def test_after_three_tries_it_is_unfit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No fourth one, and the problem is told once."""
+    monkeypatch.setattr(probes, "AGAIN_S", SOON)
+    found = tried(moody(tmp_path, "uci", "exit-at-start", 9))
+    assert len(found.problems) == 1
+    assert tries(tmp_path) == 3
+
+
+def test_what_would_be_found_again_is_not_tried_again(tmp_path: Path) -> None:
+    """A program that says nothing of the protocol in all its time does not speak it."""
+    found = tried(moody(tmp_path, "uci", "silent", 9))
+    assert found.category == "start-timeout"
+    assert tries(tmp_path) == 1
+
+
+def test_a_stop_ends_the_wait_for_the_next_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody who says stop waits for the five seconds."""
+
+    class Stopped(Link):
+        def stopping(self) -> str:  # type: ignore[override]
+            return "now" if (tmp_path / "tries").exists() else ""
+
+    link = Stopped()
+    link.control_fd, writing = os.pipe()
+    os.write(writing, b"!")
+    monkeypatch.setattr(probes, "AGAIN_S", (600.0, 600.0))
+    begun = time.monotonic()
+    with pytest.raises(MachineFailure, match="stopped"):
+        probes.probe(ProbeTask(moody(tmp_path, "uci", "exit-at-start", 9)), link)
+    assert time.monotonic() - begun < 60
+    os.close(link.control_fd)
+    os.close(writing)
