@@ -129,7 +129,12 @@ def difference(found: Mapping[str, Any], most: int | None) -> Sheet:
     later = f"edition {found['after']}" if found["after"] else "now"
     notes = [f"{found['new_games']} new {'game' if found['new_games'] == 1 else 'games'}"]
     if len(rows) > most:
-        notes.append(f"{len(rows) - most} smaller moves are not shown; --most shows more")
+        few = "move is" if len(rows) - most == 1 else "moves are"
+        notes.append(f"{len(rows) - most} smaller {few} not shown; --most shows more")
+    pools, now = found["pools"]
+    if pools > 1 or now > 1:
+        changed = f", {pools} before: who changed pools is measured from another average" if pools != now else ""
+        notes.append(f"pools without a common game: {now}{changed}; ranks are each pool's own")
     notes += [f"terms: {words}" for words in found["changes"]]
     notes += [
         f"new: {one['name']} ({one['games']} {'game' if one['games'] == 1 else 'games'})" for one in found["entered"]

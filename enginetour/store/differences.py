@@ -77,6 +77,7 @@ class Difference:
             "list": self.after.name,
             "before": self.before.number,
             "after": self.after.number,
+            "pools": [len(state.story["pools"]) for state in (self.before, self.after)],
             "new_games": self.new_games,
             "changes": list(self.changes),
             "moves": [asdict(move) for move in self.moves],

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from enginetour.errors import UsageRefused
+from enginetour.model import Outcome
 from enginetour.reports import editions as sheets
 from enginetour.reports.sheet import render
 from enginetour.store import editions
@@ -150,3 +151,17 @@ def test_what_moved_fits_eighty_columns(store: Store) -> None:
     assert "Fruit [f2]" in text
     assert max(map(len, text.splitlines())) <= 80
     assert [column.key for column in sheets.difference(found, None).columns][-3:] == ["terms", "new", "struck"]
+
+
+def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
+    """One table had the moves of pools that never met, and of pools that were joined, without a word."""
+    log = store.create_tournament(draft("apart", ("Rebel", "Phalanx")))
+    record(log, "Rebel", "Phalanx", Outcome.DRAW)
+    define(store, "main", ListDefinition())
+    publish(store, "main")
+    record(log, "Phalanx", "Rebel", Outcome.DRAW)
+    told = "pools without a common game: 3; ranks are each pool's own"
+    assert told in sheets.difference(difference(store, "main").to_json(), 10).notes
+    record(store.create_tournament(draft("joined", ("Toga", "Rebel"))), "Toga", "Rebel", Outcome.DRAW)
+    (told,) = (note for note in sheets.difference(difference(store, "main").to_json(), 10).notes if "pools" in note)
+    assert "2, 3 before: who changed pools is measured from another average" in told
