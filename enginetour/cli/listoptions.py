@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginetour.errors import UsageRefused
+from enginetour.ratings.base import LARGEST
 
 if TYPE_CHECKING:
     from enginetour.store.definition import ListDefinition
@@ -24,7 +25,6 @@ SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")
 MODELS = ("logistic", "davidson", "raokupper")
 TERMS = ("system", "settings", "model", "prior", "advantage", "anchors", "average", "scale", "by")
 _TAKEN_BACK = ""
-LARGEST = 1_000_000  # points; no list spans a hundredth of it, and a double still tells a 1e-10th of one
 SMALLEST_SCALE = 1  # points at ten to one
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+LARGEST = 1_000_000  # points; no list spans a hundredth of it, and a double still tells a 1e-9th of one
+
 
 class RatedGame(NamedTuple):
     """A game as rating systems see it. `game` grows in log order; `event` names the tournament edition."""

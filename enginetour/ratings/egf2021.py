@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from enginetour.errors import InputRefused
 from enginetour.ratings import incremental
-from enginetour.ratings.base import RatedGame, RatingEvent
+from enginetour.ratings.base import LARGEST, RatedGame, RatingEvent
 from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
 from enginetour.ratings.lineage import Lineage
 
@@ -44,7 +44,9 @@ class Egf2021Settings(BaseModel):
     event_class: EventClass = Field(default="A", description="class of events not in `classes`")
     classes: dict[str, EventClass] = Field(default={}, description="class by event")
     floor: float | None = Field(default=None, lt=CEILING, description="no rating below it; unverified, EGF has -900")
-    start_value: float = Field(default=NEWCOMER, lt=CEILING, description="rating of an engine that brings none")
+    start_value: float = Field(
+        default=NEWCOMER, ge=-LARGEST, lt=CEILING, description="rating of an engine that brings none"
+    )
     inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
 
 

@@ -17,7 +17,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from enginetour.ratings import incremental
-from enginetour.ratings.base import RatedGame, RatingEvent
+from enginetour.ratings.base import LARGEST, RatedGame, RatingEvent
 from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
 from enginetour.ratings.lineage import Lineage
 
@@ -41,9 +41,9 @@ class EloSettings(BaseModel):
     k: float = Field(default=16.0, gt=0, le=MOST_K)
     k_new: float = Field(default=K_NEW, gt=0, le=MOST_K, description="by-games: K while an engine is new")
     new_games: int = Field(default=NEW_GAMES, ge=0, description="by-games: how long an engine is new")
-    adv: float = Field(default=0.0, description="worth of the white pieces")
+    adv: float = Field(default=0.0, ge=-LARGEST, le=LARGEST, description="worth of the white pieces")
     clip: float | None = Field(default=None, gt=0, description="largest rating gap counted; FIDE uses 400")
-    start_value: float = Field(default=0.0, description="rating of an engine that brings none")
+    start_value: float = Field(default=0.0, ge=-LARGEST, le=LARGEST, description="rating of an engine that brings none")
     inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
 
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from enginetour.errors import InputRefused
 from enginetour.ratings import incremental
-from enginetour.ratings.base import RatedGame, RatingEvent
+from enginetour.ratings.base import LARGEST, RatedGame, RatingEvent
 from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
 from enginetour.ratings.lineage import Lineage
 
@@ -52,7 +52,7 @@ class GorSettings(BaseModel):
     mode: Mode = "batch"
     eps: float = Field(default=EPS, ge=0, lt=1, description="egf: points a game adds to the pool, by con")
     integer_steps: bool = Field(default=False, description="egf: a in whole steps of 20 points")
-    start_value: float = Field(default=FLOOR, ge=FLOOR, description="rating of an engine that brings none")
+    start_value: float = Field(default=FLOOR, ge=FLOOR, le=LARGEST, description="rating of an engine that brings none")
     inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
 
     @model_validator(mode="after")

@@ -82,6 +82,8 @@ def test_versions_added_up_keep_the_level_of_the_list(store: Store) -> None:
         (("--prior", "gaussian=1e-300"), "numbers between 0.000001 and 1,000,000"),
         (("--prior", "virtual=1e300"), "numbers between"),
         (("--confidence", "nan"), "nan is not in the range"),
+        (("--system", "elo", "--setting", "start_value=1e308"), "start_value: Input should be less than or equal to"),
+        (("--system", "gor", "--setting", "start_value=1e308"), "start_value: Input should be less than or equal to"),
     ],
 )
 def test_numbers_that_no_rating_has_are_refused(tmp_path: Path, words: tuple[str, str], told: str) -> None:
