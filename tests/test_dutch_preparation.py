@@ -55,6 +55,14 @@ def test_baku_points() -> None:
     assert virtual_points(replace(first, history=(row,)), 2, 5) == [2] * 4 + [0] * 6  # the last two came later
 
 
+def test_baku_points_stay_with_who_has_them() -> None:
+    """Half-point byes in round 1 leave the two halves as they were when it was paired."""
+    before = replace(roundplay.entered(8, 9), present=(0, 2, 3, 4, 5, 6))
+    half = Turn(Kind.HALF_BYE, points=1)
+    after = replace(before, history=((BYE, half, *[BYE] * 5, half),), present=tuple(range(8)))
+    assert virtual_points(before, 1, 5) == virtual_points(after, 1, 5) == [2] * 5 + [0] * 3
+
+
 def test_late_entrants_shift_the_parity_of_numbers() -> None:
     """Without a colour preference the number counts among those that have come by then."""
     late = replace(roundplay.entered(5, 9), present=(0, 3, 4, 2))

@@ -78,19 +78,19 @@ def test_matches_enter_by_their_points() -> None:
 
 
 def test_figures_of_rounds() -> None:
-    """Boards of unequal scores, rematches, uneven colours, whoever had no opponent; and all rounds in one line."""
+    """Boards of unequal scores, rematches, uneven colours, byes but not absences; and all rounds in one line."""
     rounds = (
         meeting(4, (0, 1, 2), (2, 3, 1)),
-        meeting(4, (0, 1, 1)),
+        (*meeting(4, (0, 1, 1))[:2], Turn(Kind.BYE), Turn()),
         meeting(4, (0, 2, 0), (1, 3, 0)),
     )
     lines = pairing_figures(Field(FOUR, rounds, rounds=3))
     told = [(r.number, r.boards, r.floats, r.widest, r.rematches, r.uneven, r.unpaired) for r in lines]
     assert told == [
         (1, 2, 0, 0, 0, 0, 0),
-        (2, 1, 1, 2, 1, 2, 2),
+        (2, 1, 1, 2, 1, 2, 1),
         (3, 2, 1, 2, 0, 2, 0),
-        (0, 5, 2, 2, 1, 2, 2),
+        (0, 5, 2, 2, 1, 2, 1),
     ]
     assert floats(Field(FOUR, rounds)) == ((0, 2), (1, 0), (1, 0), (0, 0))
     assert lines[-1].error == pairing_error(Field(FOUR, rounds))

@@ -50,16 +50,15 @@ def cards(field: Field, accelerated: int = 0, *, colour_blind: bool = False) -> 
 def virtual_points(field: Field, number: int, accelerated: int) -> list[int]:
     """What round `number` adds to every score for its pairing (FIDE Handbook C.04, Baku acceleration).
 
-    The first half of those that entered before round 1, rounded up to an even number, get the points of a win in the
-    first half of the accelerated rounds, rounded up, and those of a draw in the others.
+    The first half of those to be paired in round 1, rounded up to an even number, and whoever stands among them get
+    the points of a win in the first half of the accelerated rounds, rounded up, and those of a draw in the others.
     """
     if number > accelerated:
         return [0] * len(field.members)
-    there = [place for place, turn in enumerate(field.history[0]) if _was_in(turn.kind)] if field.history else None
-    entered = max(field.present if there is None else there, default=-1) + 1  # later entrants stand behind
-    upper = 2 * -(-entered // 4)
+    there = sorted(field.before(1).present if field.history else field.present)  # later entrants stand behind
+    upper = there[: 2 * -(-len(there) // 4)]
     extra = field.win if number <= -(-accelerated // 2) else field.win // 2
-    return [extra if place < upper else 0 for place in range(len(field.members))]
+    return [extra if place <= max(upper, default=-1) else 0 for place in range(len(field.members))]
 
 
 def entered(field: Field) -> list[int]:
@@ -69,10 +68,6 @@ def entered(field: Field) -> list[int]:
         for member in range(len(field.members))
         if member in field.present or any(turn.paired or turn.kind is Kind.BYE for turn in field.turns(member))
     ]
-
-
-def _was_in(kind: Kind) -> bool:
-    return kind is not Kind.ABSENT
 
 
 def _card(field: Field, before: list[list[int]], member: int) -> Card:

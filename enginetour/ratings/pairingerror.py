@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
 
-from enginetour.field import Field, Turn
+from enginetour.field import Field, Kind, Turn
 from enginetour.ratings.likelihood import fit
 from enginetour.ratings.priors import PhantomDraws
 
@@ -37,7 +37,7 @@ class RoundFigures:
     widest: int  # the largest gap in points of a board
     rematches: int  # boards of two who had met over the board
     uneven: int  # members whose colours then differ by `STEEP` or more
-    unpaired: int  # members without an opponent, whether by a bye or absent
+    unpaired: int  # byes of every kind; who is absent, or has not come yet, is none
     error: PairingError
 
 
@@ -96,7 +96,7 @@ def pairing_figures(field: Field, lead: Sequence[int] = ()) -> tuple[RoundFigure
                 widest=max(gaps, default=0),
                 rematches=sum(board in met for board in boards),
                 uneven=sum(abs(whites) >= STEEP for whites in balance),
-                unpaired=sum(turn.opponent is None for turn in row),
+                unpaired=sum(turn.opponent is None and turn.kind is not Kind.ABSENT for turn in row),
                 error=_error(field, strengths, (number,)),
             )
         )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 NOTES = (
     "floats: boards of unequal scores; widest: the largest gap of a board in points; uneven: entrants whose Whites and "
-    "Blacks then differ by 2 or more; without: entrants without an opponent; e_total and RMS gap in Elo points of the "
+    "Blacks then differ by 2 or more; without: byes of every kind; e_total and RMS gap in Elo points of the "
     "tournament's own games (Vuorinen 2010, 7.1): compare tournaments by the RMS gap.",
 )
 
