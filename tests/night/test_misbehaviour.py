@@ -18,7 +18,7 @@ CRASH_SEEN_S, FORFEIT_S, READY_S, END_S = 0.2, 0.2, 3.0, 5.0
 BUSY_S = 0.5  # a machine that has something else to do
 STAMP = re.compile(r"(\d+\.\d+) > (.*)")
 DEATHS = {"crash", "exit-0", "segv", "killed", "sigfpe", "eof", "kills-its-group", "dies-with-a-child"}
-SILENCES = {"hang", "deaf", "stopped", "spins", "flood", "half-a-line", "drips", "endless-line"}
+SILENCES = {"hang", "deaf", "stopped", "spins", "half-a-line", "drips"}  # a flood washes `go` out of the traffic kept
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=title)
