@@ -246,6 +246,10 @@ class Game:
     incidents: tuple[Incident, ...] = ()
     replay: int = 0
     hardware: str = ""  # processor of the machine it was played on
+    load: float | None = None  # load average of that machine, and how many processors it has for it
+    cores: int | None = None
+    steal: float | None = None  # share of their time that its host gave to others, 0 to 1
+    own_us: int | None = None  # at a flag: what the referee itself may have cost that move
 
     @property
     def plies(self) -> int:

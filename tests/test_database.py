@@ -57,10 +57,13 @@ CREATE TABLE rating_events (
 """
 
 
+LATER_COLUMNS = ("hardware", "handicap", "load", "cores", "steal", "own_us")
+
+
 def older(path: Path) -> None:
     """A database as the first schema made it."""
     added = ("rating_events", "edition_lines", "editions", "lists", "imports", "imported_games")
-    columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in ("hardware", "handicap")]
+    columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in LATER_COLUMNS]
     tables = [f'DROP TABLE "{name}"' for name in added]
     changed(path, *tables, RATING_EVENTS_1, "DROP INDEX games_odds", *columns, "PRAGMA user_version=1")
 
@@ -382,6 +385,20 @@ def test_older_schema(tmp_path: Path, readonly: bool) -> None:
     raw.close()
     with Store.open(path, create=False, readonly=readonly) as store:
         assert [tournament.name for tournament in store.tournaments()] == ["autumn"]
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def test_second_schema(tmp_path: Path) -> None:
+    """A game of the second schema has nothing to say of load, steal and the referee's share."""
+    path = tmp_path / "t.db"
+    store, log = open_log(path)
+    with store:
+        log.record_game(game())
+    columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in LATER_COLUMNS[2:]]
+    changed(path, *columns, "PRAGMA user_version=2")
+    with Store.open(path, create=False) as upgraded:
+        found = upgraded.tournament().game(1).game
+    assert (found.load, found.cores, found.steal, found.own_us) == (None, None, None, None)
     assert schema_of(path) == schema_of_new(tmp_path)
 
 

@@ -77,6 +77,9 @@ def _row(line: GameLine) -> dict[str, object]:
         "termination": line.termination,
         "cause": line.cause,
         "plies": line.plies,
+        "load": line.load,
+        "cores": line.cores,
+        "busy": line.busy,
         "handicap": line.handicap,
         "white_tc": line.white_tc,
         "black_tc": line.black_tc,
@@ -103,10 +106,17 @@ def games_sheet(title: str, lines: list[GameLine]) -> Sheet:
         Column("plies", "plies"),
         *([Column("handicap", "odds", left=True)] if any(line.handicap for line in lines) else []),
         Column("cause", "how", left=True, flexible=True),
+        *([Column("busy", "load", left=True)] if any(line.busy for line in lines) else []),
         Column("incident", "", left=True),
     )
     shown = tuple(
-        {"incident": "!" if line.incidents else "", "cause": _how(line), "handicap": _odds(line)} for line in lines
+        {
+            "incident": "!" if line.incidents else "",
+            "cause": _how(line),
+            "handicap": _odds(line),
+            "busy": f"{line.load:.1f}/{line.cores}" if line.busy else "",
+        }
+        for line in lines
     )
     return Sheet(title, columns, tuple(game_rows(lines)), shown)
 
@@ -124,11 +134,13 @@ def _how(line: GameLine) -> str:
 
 def _told(stored: Stored, title: str) -> str:
     from enginetour.reports import pgn
+    from enginetour.reports.fairness import machine_lines
     from enginetour.reports.sheet import safe
 
     parts = [pgn.text(stored.game, stored.number, title)]
     if stored.voided:
         parts.append("struck out afterwards\n")
+    parts += [f"{line}\n" for line in machine_lines(stored.game)]
     for incident in stored.game.incidents:
         parts.append(
             f"incident: {safe(incident.engine)}, ply {incident.ply}, {incident.category}: {safe(incident.cause)}\n"

@@ -16,6 +16,7 @@ from enginetour.referee.clock import RunQueue
 from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat, incident
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
+from enginetour.supervise.workload import Workload
 
 
 class RawPly(NamedTuple):
@@ -42,6 +43,7 @@ class Books:
         self.incidents: list[Incident] = []
         self._gaps: list[int] = []
         self._queue = RunQueue()
+        self.workload = Workload()
         self.waited_ns = 0  # of this process for a CPU, at the last step
         self._due = False
 

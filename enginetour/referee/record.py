@@ -11,6 +11,7 @@ from enginetour.referee.bookkeeping import Books
 from enginetour.referee.seats import Seat
 from enginetour.referee.verdict import Verdict
 from enginetour.supervise.machine import processor
+from enginetour.supervise.workload import processors
 from enginetour.task import GameTask
 
 
@@ -52,4 +53,8 @@ def written(
         incidents=tuple(incidents),
         replay=task.replay,
         hardware=processor(),
+        load=books.workload.load(),
+        cores=processors(),
+        steal=books.workload.steal(),
+        own_us=None if verdict.own_ns is None else verdict.own_ns // 1000,
     )

@@ -27,6 +27,7 @@ class Verdict:
     culprit: Seat | None = None
     category: str = ""
     fatal: bool = False  # the culprit's process may not be used again
+    own_ns: int | None = None  # at a flag: what the referee itself may have cost
 
     @property
     def void(self) -> bool:
@@ -68,8 +69,8 @@ def flag(seat: Seat, board: chess.Board, rules: Rules, elapsed_ns: int, own_ns: 
     if elapsed_ns - seat.clock.flag_ns() < own_ns:
         cause += f"; doubtful: the referee's own share was up to {own_ns / MS:.1f} ms"
         if rules.doubtful_flag == "void":
-            return void(None, "host", cause, Termination.TIME)
-    verdict = loss(seat, Termination.TIME, cause, fatal=False)  # fenced: it may play on
+            return replace(void(None, "host", cause, Termination.TIME), own_ns=own_ns)
+    verdict = replace(loss(seat, Termination.TIME, cause, fatal=False), own_ns=own_ns)  # fenced: it may play on
     if board.has_insufficient_material(not seat.white):
         return replace(verdict, outcome=Outcome.DRAW, cause=f"{cause}; the opponent cannot mate")
     return verdict

@@ -69,6 +69,13 @@ class GameLine:
     handicap: int
     white_tc: str
     black_tc: str
+    load: float | None
+    cores: int | None
+
+    @property
+    def busy(self) -> bool:
+        """More wanted to run on that machine than it has processors: clocks and strengths may have suffered."""
+        return self.load is not None and self.cores is not None and self.load > self.cores
 
     @property
     def counts(self) -> bool:

@@ -95,6 +95,10 @@ def game_columns(game: Game) -> dict[str, Any]:
         "ended": game.ended,
         "relay": "" if game.relay_us is None else packed(game.relay_us),
         "hardware": clean(game.hardware),
+        "load": game.load,
+        "cores": game.cores,
+        "steal": game.steal,
+        "own_us": game.own_us,
     }
 
 
@@ -138,6 +142,10 @@ def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
         incidents=tuple(incidents),
         replay=row.replay,
         hardware=row.hardware,
+        load=row.load,
+        cores=row.cores,
+        steal=row.steal,
+        own_us=row.own_us,
     )
 
 

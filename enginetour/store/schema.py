@@ -12,11 +12,12 @@ from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
 
 # version -> what came with it: whole tables, and columns at the end of older ones with the words that add them
 _TABLES = {2: ("lists", "editions", "edition_lines", "imports", "imported_games")}
-_COLUMNS = {
+_COLUMNS: dict[int, dict[str, tuple[tuple[str, str], ...]]] = {
     2: {
         "games": (("hardware", "VARCHAR DEFAULT '' NOT NULL"), ("handicap", "INTEGER DEFAULT '0' NOT NULL")),
         "rating_events": (("imported", "INTEGER REFERENCES imported_games (id)"),),
-    }
+    },
+    3: {"games": (("load", "FLOAT"), ("cores", "INTEGER"), ("steal", "FLOAT"), ("own_us", "INTEGER"))},
 }
 
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
-SCHEMA_VERSION = 2  # user_version in the same header; grows with every change of this page, and `schema` adds it
+SCHEMA_VERSION = 3  # user_version in the same header; grows with every change of this page, and `schema` adds it
 
 METADATA = MetaData()
 
@@ -151,6 +151,10 @@ GAMES = Table(
     # processor of the machine it was played on
     Column("hardware", String, nullable=False, default="", server_default=""),
     Column("handicap", Integer, nullable=False, default=0, server_default="0"),  # bands White gives, below 0 takes
+    _real("load", nullable=True),
+    Column("cores", Integer),
+    _real("steal", nullable=True),
+    Column("own_us", Integer),
     UniqueConstraint("tournament", "a", "b", "meeting", "leg", "replay"),
     UniqueConstraint("tournament", "number"),
     Index("games_odds", "tournament", sqlite_where=text("handicap != 0")),  # few, and every list tells how many

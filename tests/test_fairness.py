@@ -1,0 +1,52 @@
+"""What is told of the machine and the referee beside a game."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from enginetour.model import Termination
+from enginetour.reports.fairness import machine_lines
+from tests.playing import game as play
+from tests.playing import scripted, sound
+from tests.storing import game, open_log
+from tests.touring import read, tour
+
+BUSY = replace(game(), load=3.14, cores=2, steal=0.051, relay_us=(100, 900, 2100), own_us=3300)
+
+
+def test_words() -> None:
+    """Load, steal, relay gap and own share, each where it was measured."""
+    assert list(machine_lines(BUSY)) == [
+        "machine: load 3.1 on 2 processors, 5.1% of their time taken by the host: busy, clocks may have suffered",
+        "referee: an answer became the opponent's go after 0.1 ms, 99 % within 0.9, at most 2.1",
+        "referee: its own share of the late move was at most 3.3 ms (relay gap, late wake-ups)",
+    ]
+    assert list(machine_lines(replace(game(), load=2.0, cores=2, steal=0.0))) == ["machine: load 2.0 on 2 processors"]
+    assert list(machine_lines(game())) == []
+
+
+def test_real_play() -> None:
+    """A game knows its machine; a time loss has the referee's own share beside it, another end has none."""
+    lost = play(scripted(fault="hang"), sound(), white_tc="0.2", doubtful_flag="loss")
+    assert lost.termination is Termination.TIME
+    assert lost.own_us is not None
+    assert lost.load is not None
+    assert lost.cores
+    assert play(scripted(fault="crash"), sound()).own_us is None
+
+
+def test_stored_and_shown(tmp_path: Path) -> None:
+    """The store keeps it; lists flag games at a load beyond the processors, and have no column where none was."""
+    (tmp_path / "results").mkdir()
+    store, log = open_log(tmp_path / "results" / "enginetour.db")
+    with store:
+        log.record_game(replace(game(), load=1.5, cores=2))
+        assert "load" not in tour(tmp_path, "games").stdout
+        log.record_game(replace(BUSY, pairing=game(meeting=2).pairing))
+        assert log.game(2).game.own_us == 3300
+    assert [(row["load"], row["busy"]) for row in read(tmp_path, "games")] == [(1.5, False), (3.14, True)]
+    listed = tour(tmp_path, "games").stdout.splitlines()
+    assert ["3.1/2" in line for line in listed if "Fruit" in line] == [False, True]
+    assert "busy, clocks may have suffered" in tour(tmp_path, "games", "2").stdout
+    assert read(tmp_path, "games", "2")["steal"] == 0.051
