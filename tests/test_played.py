@@ -12,7 +12,7 @@ from enginetour.field import Field, Kind
 from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.rounds import Rounds
 from enginetour.interop import tde, trf
-from enginetour.interop.played import Played, played, register, report
+from enginetour.interop.played import Played, Sat, played, register, report
 from enginetour.interop.trffield import foreign
 from enginetour.model import Entrant, GameFinished, Outcome, Withdrawn
 from tests.touring import config, tour
@@ -31,10 +31,10 @@ def tournament(games: int, *, each: int = 1, gone: str = "", **settings: object)
     )
     format_ = Rounds(Dutch(options))
     state = format_.start(FIVE)
-    kept: dict[tuple[int, frozenset[str]], list[tuple[str, Outcome]]] = {}
+    kept: dict[tuple[int, frozenset[str]], list[Sat]] = {}
     for count in range(games):
         game, outcome = format_.offers(state)[0], RESULTS[count % 3]
-        kept.setdefault((game.round, frozenset(game.pair)), []).append((game.white, outcome))
+        kept.setdefault((game.round, frozenset(game.pair)), []).append(Sat(game.white, outcome))
         state = format_.step(state, GameFinished(game, outcome))
     if gone:
         state = format_.step(state, Withdrawn(gone))

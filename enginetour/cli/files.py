@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from enginetour.interop.played import Played
-    from enginetour.model import Outcome
+    from enginetour.model import GameKey
     from enginetour.store.log import TournamentLog
 
 
@@ -70,15 +70,22 @@ def _played(log: TournamentLog) -> Played:
     from enginetour import tournament
     from enginetour.errors import UsageRefused
     from enginetour.formats.rounds import Rounds
-    from enginetour.interop.played import played
+    from enginetour.interop.played import Sat, played
+    from enginetour.model import Pairing
 
     format_, state = tournament.fold(log)
     if not isinstance(format_, Rounds):
         step = "export pgn, csv or json"
         raise UsageRefused(f"a {log.system} is not paired in rounds", place=log.title, step=step)
-    games: dict[tuple[int, frozenset[str]], list[tuple[str, Outcome]]] = {}
-    for line in log.games(counting=True):
-        games.setdefault((line.round, frozenset((line.white, line.black))), []).append((line.white, line.outcome))
+    decided = state.docket  # a game struck out later counts there, one that came in after a withdrawal does not
+    found: dict[GameKey, tuple[int, Sat]] = {}
+    for line in log.games():
+        key = Pairing(line.white, line.black, line.meeting, line.leg).key
+        if decided.played.get(key) is line.outcome:  # of several, as after a void, the latest
+            found[key] = line.round, Sat(line.white, line.outcome, key not in decided.struck)
+    games: dict[tuple[int, frozenset[str]], list[Sat]] = {}
+    for key, (number, sat) in found.items():
+        games.setdefault((number, frozenset(key[:2])), []).append(sat)
     return played(log.name, log.system, format_, state, games)
 
 

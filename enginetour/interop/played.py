@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 from enginetour.errors import InputRefused
 from enginetour.field import BLACK, WHITE, Field, Kind, Turn
@@ -20,9 +21,24 @@ from enginetour.model import Outcome
 
 UNPLAYED_LETTERS = {Kind.BYE: "U", Kind.HALF_BYE: "H", Kind.FULL_BYE: "F", Kind.ABSENT: "Z"}
 WORTH = {"1": 2, "=": 1, "0": 0, "+": 2, "-": 0, "U": 2, "H": 1, "F": 2, "Z": 0, " ": 0}  # half points
+WORTH |= {"W": 2, "D": 1, "L": 0}
 TYPES = {"dutch": "FIDE_DUTCH_2025", "swiss": "FIDE_DUTCH_2025"}  # TRF26, 192
-Games = Mapping[tuple[int, frozenset[str]], Sequence[tuple[str, Outcome]]]
-"""(round, the two names) -> name of White and outcome of each game that counts, in order."""
+
+
+class Sat(NamedTuple):
+    """A game of the tournament as its table has it: one struck out after its round still counts there, unrated."""
+
+    white: str
+    outcome: Outcome
+    rated: bool = True
+
+    def letter(self, name: str) -> str:
+        """TRF's, for one of the two."""
+        return ("0=1" if self.rated else "LDW")[self.outcome.half_points(white=self.white == name)]
+
+
+Games = Mapping[tuple[int, frozenset[str]], Sequence[Sat]]
+"""(round, the two names) -> the games of their match, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +128,13 @@ def _cells(one: Played, place: int, number: int) -> list[Cell]:
     if turn.opponent is None:
         return [Cell(result=UNPLAYED_LETTERS[turn.kind])] * one.games_each + [Cell()] * (wide - one.games_each)
     name, other = (one.field.members[at].name for at in (place, turn.opponent))
-    cells = []
-    for white, outcome in one.games.get((number + 1, frozenset((name, other))), ()):
-        half = outcome.half_points(white=white == name)
-        cells.append(Cell(turn.opponent + 1, "w" if white == name else "b", "0=1"[half]))
+    games = one.games.get((number + 1, frozenset((name, other))), ())
+    cells = [Cell(turn.opponent + 1, "w" if game.white == name else "b", game.letter(name)) for game in games]
+    scored = sum(WORTH[cell.result] for cell in cells)
+    others = one.field.history[number][turn.opponent].points - (2 * len(cells) - scored)
+    left = _left(turn, turn.points - scored, others)
     while len(cells) < one.games_each:
-        cells.append(Cell(turn.opponent + 1, _colour(turn, len(cells)), _left(turn)))
+        cells.append(Cell(turn.opponent + 1, _colour(turn, len(cells)), left))
     return cells + [Cell()] * (wide - len(cells))
 
 
@@ -126,10 +143,10 @@ def _colour(turn: Turn, game: int) -> str:
     return {WHITE: "w", BLACK: "b"}.get(turn.colour, "-") if game == 0 else "-"
 
 
-def _left(turn: Turn) -> str:
-    """The result of a game not played: called off, or still to come."""
-    if turn.kind is Kind.FORFEIT or turn.games:
-        return "+" if turn.points > 0 else "-"
+def _left(turn: Turn, points: int, others: int) -> str:
+    """The result of a game not played, by what both have beyond their games: called off, or still to come."""
+    if points or others or turn.kind is Kind.FORFEIT:
+        return "+" if points > 0 else "-"
     return " "
 
 

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from enginetour.interop import trf
+from tests.touring import config, read, tour
+
+FOUR = ("wren1", "wren2", "wren3", "wren4")
+
+
+def points(folder: Path) -> dict[str, float]:
+    """By the report, whose sums are of its cells."""
+    tour(folder, "export", "trf", "-o", "out.trf")
+    return {entry.name: (entry.points or 0) / 2 for entry in trf.read((folder / "out.trf").read_bytes()).entries}
+
+
+def table(folder: Path) -> dict[str, float]:
+    return {line["name"]: line["points"] for line in read(folder, "standings")["table"]}
+
+
+def test_a_report_has_the_points_of_the_table(tmp_path: Path) -> None:
+    """A game struck out after its round was won by both sides, a pending one was forfeited, so was one on top of a win.
+
+    Struck out it still counts in the table: played, unrated. Called off it goes to whoever stayed.
+    """
+    path = config(tmp_path, FOUR, "dutch", "rounds = 3\ngames_per_pairing = 2")
+    tour(tmp_path, "run", str(path), "--max-games", "5", expect=8)
+    assert points(tmp_path) == table(tmp_path)
+    running = (tmp_path / "out.trf").read_text()
+    assert " + " not in running and "+\n" not in running
+    tour(tmp_path, "void", "2")
+    assert points(tmp_path) == table(tmp_path)
+    entries = trf.read((tmp_path / "out.trf").read_bytes()).entries
+    struck = [cell.result for entry in entries for cell in entry.cells if cell.result in "WDL"]
+    assert sorted(struck) in (["D", "D"], ["L", "W"])
+    tour(tmp_path, "withdraw", read(tmp_path, "games")[4]["white"])
+    assert points(tmp_path) == table(tmp_path)
