@@ -73,7 +73,7 @@ STARTS = [
     *kinds("dies-at-second-game", BOTH, PLAY, restarts=3),
     *kinds("hangs-at-second-game", BOTH, PLAY, restarts=3, quirks=HASTY),
     *kinds("no-pong-between-games", BOTH, PLAY, restarts=3, quirks=HASTY),
-    *kinds("plays-on", BOTH, PLAY),
+    *kinds("plays-on", BOTH, {("play", ""): 2, ("loss", "illegal-move"): 2}),
     *kinds("late-pong", BOTH, PLAY, seconds=0.2),
     *kinds("no-pong-in-game", BOTH, {("loss", "stall"): 4}, quirks=replace(HASTY, fence="wait")),
     *kinds("double-pong", BOTH, PLAY),

@@ -136,8 +136,7 @@ class Misbehaving(Scripted):
 
     def new_game(self):
         super().new_game()
-        if self.fault != "plays-on":
-            self.own = 0
+        self.own = self.games - 1 if self.fault == "plays-on" else 0  # goes on with the moves of the game before
 
     # Searches.
 
