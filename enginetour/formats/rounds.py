@@ -121,8 +121,9 @@ class Rounds:
         return (fewest + most) // 2
 
     def stage(self, state: RoundsState) -> tuple[int, int]:
-        """The round that is played, or the last that was, and how many there are in all."""
-        return state.field.number - (not state.running), state.field.rounds
+        """The round that is played, or the last that was, and how many there are in all, at most in a knock-out."""
+        number = state.field.number - (not state.running)
+        return number, number if state.over and not self.system.extensible else state.field.rounds
 
     def standings(self, state: RoundsState) -> tuple[Placed, ...]:
         """By the system's own criteria, the running round as far as it is played; the withdrawn last."""
