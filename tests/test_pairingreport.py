@@ -30,7 +30,9 @@ def test_the_command(tmp_path: Path) -> None:
     rounds = read(tmp_path, "standings", "--pairing-report")["rounds"]
     assert [(row["round"], row["boards"], row["without"]) for row in rounds] == [(1, 1, 1), (2, 1, 1), (None, 2, 2)]
     assert rounds[0]["guarantee"] == "maximum weight, certified"
-    assert "RMS gap" in tour(tmp_path, "standings", "--pairing-report").stdout
+    told = tour(tmp_path, "standings", "--pairing-report").stdout
+    assert "RMS gap  proof" in told and "\n[1] maximum weight, certified\n" in told
+    assert max(map(len, told.splitlines())) <= 80
     tour(
         tmp_path, "run", str(config(tmp_path, ("wren1", "wren2", "wren3"), name="other")), "--max-games", "1", expect=8
     )

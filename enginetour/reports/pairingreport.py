@@ -19,24 +19,25 @@ NOTES = (
 
 
 def pairing_report(title: str, figures: Sequence[RoundFigures], notes: Iterable[Note]) -> Sheet:
-    """A row a round and one for all; the guarantee is that noted when the round was paired."""
+    """A row a round and one for all; the guarantee is that noted when the round was paired, below the table in full."""
     columns = (
         Column("round", "round"),
         Column("boards", "boards"),
         Column("floats", "floats"),
         Column("widest", "widest"),
-        Column("rematches", "rematches"),
+        Column("rematches", "rematch"),
         Column("uneven", "uneven"),
         Column("without", "without"),
         Column("e_total", "e_total"),
         Column("rms_gap", "RMS gap"),
-        Column("guarantee", "guarantee", left=True, flexible=True),
+        Column("guarantee", "proof", left=True),
     )
     proofs = {}
     for note in notes:
         if note.kind == "round":
             told = dict(note.fields)
             proofs[told["round"]] = str(told["guarantee"])
+    marks = {proof: f"[{number}]" for number, proof in enumerate(dict.fromkeys(proofs.values()), 1)}
     rows, shown = [], []
     for line in figures:
         rms = line.error.rms
@@ -60,6 +61,9 @@ def pairing_report(title: str, figures: Sequence[RoundFigures], notes: Iterable[
                 "widest": points(line.widest),
                 "e_total": f"{line.error.total:.2f}",
                 "rms_gap": "" if rms is None else f"{rms:.0f}",
+                "guarantee": marks.get(proofs.get(line.number, ""), ""),
             }
         )
-    return Sheet(title, columns, tuple(rows), tuple(shown), NOTES)
+    return Sheet(
+        title, columns, tuple(rows), tuple(shown), (*(f"{mark} {proof}" for proof, mark in marks.items()), *NOTES)
+    )
