@@ -11,6 +11,7 @@ import pytest
 from tests.touring import config, read, tour
 
 FOUR = ("wren1", "wren2", "wren3", "wren4")
+TWO = FOUR[:2]
 
 
 def test_a_tournament_begun_before_a_setting_existed(tmp_path: Path) -> None:
@@ -48,7 +49,7 @@ def test_numbers_beyond_all_ratings(tmp_path: Path, settings: str, rating: str) 
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_contradictory_criteria_are_told(tmp_path: Path, command: str) -> None:
     """Warnings of a placement that works against itself stood in the notes of the log, where nobody reads."""
-    path = config(tmp_path, FOUR, "swiss-gotha", 'rounds = 2\nplacement = ["NBW", "DC", "SDC"]')
+    path = config(tmp_path, TWO, "swiss-gotha", 'rounds = 1\nplacement = ["NBW", "DC", "SDC"]')
     assert "warning: placement has both DC and SDC" in tour(tmp_path, command, str(path)).stdout
     if command == "check":
         assert "DC and SDC" in json.loads(tour(tmp_path, command, str(path), "--json").stdout)["warnings"][0]
@@ -64,8 +65,8 @@ def test_a_first_round_that_nobody_can_play(tmp_path: Path) -> None:
 
 def test_an_order_by_ratings_with_a_database(tmp_path: Path) -> None:
     """Ratings of an earlier tournament pair the next one; check, which writes nothing, says that run knows them."""
-    tour(tmp_path, "run", str(config(tmp_path, FOUR, "roundrobin", "cycles = 1", name="first")))
-    path = config(tmp_path, FOUR, "mcmahon", "rounds = 2")
+    tour(tmp_path, "run", str(config(tmp_path, TWO, "roundrobin", "cycles = 1", name="first")))
+    path = config(tmp_path, TWO, "mcmahon", "rounds = 1")
     path.write_text(path.read_text().replace("seed = 4", 'seed = 4\norder = "rating"'))
     assert "games: told by run" in tour(tmp_path, "check", str(path)).stdout
     tour(tmp_path, "run", str(path))
