@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.dutch import BREACH, EVEN, pair_dutch
+from enginetour.dutch import BREACH, EVEN, explain, pair_dutch
 from enginetour.field import BLACK, WHITE, Board, Field, Kind, Turn, Unpairable
 from enginetour.formats.base import make_format, options_model
 from enginetour.model import Entrant, GameFinished, Outcome
@@ -136,3 +136,16 @@ def test_families_apart() -> None:
     assert {board.pair for board in pair_dutch(field, forbid_family=True).boards} == {(0, 3), (1, 2)}
     alone = replace(field, present=(0, 2))
     assert pair_dutch(alone, forbid_family=True).remarks == ("E1 and E3 are of one family",)
+
+
+def test_the_criteria_of_a_pair() -> None:
+    """Both won with White: they share a score group and have met nobody, but both wish for Black."""
+    members = entered(4, 3).members
+    won, lost = (Turn(Kind.PLAYED, None, colour, points, games=1) for colour, points in ((WHITE, 2), (BLACK, 0)))
+    row = tuple(replace(turn, opponent=other) for turn, other in ((won, 2), (won, 3), (lost, 0), (lost, 1)))
+    field = Field(members, (row,), tuple(range(4)), 3)
+    told = {name: met for name, met, _ in explain(field, 1, 0)}
+    assert told["not met before"] and told["inside one score group"] and told["no third colour in a row"]
+    assert not told["colour wishes met"]
+    across = {name: met for name, met, _ in explain(field, 0, 2)}
+    assert not across["not met before"] and not across["inside one score group"] and across["colour wishes met"]

@@ -125,6 +125,11 @@ def test_why(tmp_path: Path) -> None:
     seen = tour(tmp_path, *words, "--system", "swiss-gotha").stdout
     assert "are paired in round 5" in seen and f"loses {weighed['exact']:,} (solved again)" in seen
     dutch = read(tmp_path, *words)
-    assert dutch["exact"] is None and dutch["criteria"] == []
+    assert dutch["exact"] is None and dutch["criteria"][0] == {
+        "name": "not met before",
+        "worth": 1,
+        "most": 1,
+        "source": "FIDE C.04.3 C1",
+    }
     apart = tour(tmp_path, "pair", str(GOLDEN), "--round", "5", "--why", "1", "4").stdout
     assert "met in round 2" in apart and "there is no legal round with this pair" in apart

@@ -16,11 +16,12 @@ from collections.abc import Callable
 from enginetour.dutch.bracket import by_brackets
 from enginetour.dutch.bye import placed
 from enginetour.dutch.colours import colour_of_first
+from enginetour.dutch.criteria import of_pair
 from enginetour.dutch.legal import Law
 from enginetour.dutch.preparation import Card, cards, entered
 from enginetour.field import WHITE, Board, Field, Paired
 
-__all__ = ["pair_dutch"]
+__all__ = ["explain", "pair_dutch"]
 
 CERTIFIED = "maximum weight, certified"
 BREACH = "fallback: no legal round is left, the law is broken as little as can be"
@@ -55,6 +56,14 @@ def pair_dutch(
     )
     remarks = law.remarks(sorted(pairs) + rests) + ((EVEN,) if colour_blind else ())
     return Paired(boards, byes, guarantee, remarks)
+
+
+def explain(
+    field: Field, one: int, other: int, *, accelerated: int = 0, colour_blind: bool = False
+) -> list[tuple[str, bool, str]]:
+    """What the criteria say of a pair that is there: (criterion, met, its number in FIDE C.04.3)."""
+    pair = [card for card in cards(field, accelerated, colour_blind=colour_blind) if card.place in (one, other)]
+    return [("not met before", not field.met(one, other), "C1"), *of_pair(pair, colour_blind=colour_blind)]
 
 
 def _colours(field: Field, initial: int) -> Callable[[Card, Card], tuple[int, int]]:

@@ -9,9 +9,9 @@ from typing import Literal
 
 from pydantic import Field as Setting
 
-from enginetour.dutch import pair_dutch
+from enginetour.dutch import explain, pair_dutch
 from enginetour.field import BLACK, WHITE, Dice, Field, Paired
-from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
+from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
 
 COLOURS = {"white": WHITE, "black": BLACK}
 
@@ -51,11 +51,21 @@ class Dutch(PairingSystem):
         return pair_dutch(
             field,
             initial_colour=COLOURS.get(options.initial_colour, lot),
-            accelerated=(options.rounds + 1) // 2 if options.acceleration == "baku" else 0,
+            accelerated=self._accelerated,
             colour_blind=options.games_per_pairing > 1,
             forbid_family=options.forbid_family,
             strict=options.strict,
         )
+
+    @property
+    def _accelerated(self) -> int:
+        return (self.options.rounds + 1) // 2 if self.options.acceleration == "baku" else 0
+
+    def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
+        """Each criterion that speaks of a pair; those of a whole bracket show in the round that would be made."""
+        blind = self.options.games_per_pairing > 1
+        told = explain(field, one, other, accelerated=self._accelerated, colour_blind=blind)
+        return tuple(Reason(name, int(met), 1, f"FIDE C.04.3 {number}") for name, met, number in told)
 
     def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
         """All of them; a strict tournament may end before."""

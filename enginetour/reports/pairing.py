@@ -80,11 +80,12 @@ def why_lines(found: Why, field: Field) -> list[str]:
     lines.append(f"decided: {found.paired.guarantee}")
     if found.reasons:
         width = max(len(reason.name) for reason in found.reasons)
-        lines += [
-            f"  {reason.name:{width}}  {reason.worth:,} of at most {reason.most:,}  ({reason.source})"
-            for reason in found.reasons
-        ]
-        lines.append(f"  {'weight':{width}}  {sum(reason.worth for reason in found.reasons):,}")
+        weighs = any(reason.most > 1 for reason in found.reasons)  # else criteria are met or not, in their order
+        for reason in found.reasons:
+            worth = f"{reason.worth:,} of at most {reason.most:,}" if weighs else "yes" if reason.worth else "no"
+            lines.append(f"  {reason.name:{width}}  {worth}  ({reason.source})")
+        if weighs:
+            lines.append(f"  {'weight':{width}}  {sum(reason.worth for reason in found.reasons):,}")
     with_or_without = "without" if found.together else "with"
     if found.cost is not None:
         lines.append(f"weight of the round: {found.cost.total:,}")
