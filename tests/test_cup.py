@@ -11,6 +11,7 @@ from enginetour.formats.cup import Cup, CupOptions
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
 from enginetour.model import Added, Entrant, Extended, GameFinished, GameVoided, Outcome, Withdrawn
+from tests.knockouts import played_out
 
 
 def cup(seed: int = 1, **settings: Any) -> Rounds:
@@ -172,18 +173,7 @@ def test_withdrawals_leave_true_bounds(seed: int) -> None:
     format_ = cup(
         games_per_pairing=2, extra_pairs=0, third_place=dice.random() < 0.5, passes=dice.choice(["top", "lot"])
     )
-    state, present = format_.start(field(count)), [entrant.name for entrant in field(count)]
-    since: list[tuple[int, int]] = []
-    while offers := format_.offers(state):
-        since.append(format_.remaining(state))
-        if len(present) > 2 and dice.random() < 0.1:
-            state = format_.step(state, Withdrawn(present.pop(dice.randrange(len(present)))))
-            since = []
-        else:
-            outcome = dice.choice([Outcome.WHITE, Outcome.BLACK, Outcome.DRAW])
-            state = format_.step(state, GameFinished(dice.choice(offers), outcome))
-    for done, (fewest, most) in enumerate(since):
-        assert fewest <= len(since) - done <= most
+    state = played_out(format_, field(count), dice, staying=2)
     assert [line.status for line in format_.standings(state)].count("winner") <= 1
 
 

@@ -11,9 +11,10 @@ import pytest
 from enginetour.formats.elimination import DoubleElimination, EliminationOptions
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
-from enginetour.model import Entrant, GameFinished, Outcome, Withdrawn
+from enginetour.model import Entrant, GameFinished, Outcome
 from enginetour.reports import text
 from enginetour.reports.sheet import render
+from tests.knockouts import played_out
 
 FORMS = pytest.mark.parametrize("bracket", ["score", "fixed"])
 
@@ -143,17 +144,5 @@ def test_withdrawals_leave_a_winner(bracket: str, seed: int) -> None:
     """However many go, and whenever: the tournament ends with one winner, and bounds stay true."""
     dice = random.Random(seed)
     format_ = elimination(bracket=bracket, games_per_pairing=2, extra_pairs=0, sudden_death=dice.random() < 0.5)
-    present = [entrant.name for entrant in field(dice.randint(3, 12))]
-    state = format_.start(field(len(present)))
-    since: list[tuple[int, int]] = []
-    while offers := format_.offers(state):
-        since.append(format_.remaining(state))
-        if len(present) > 1 and dice.random() < 0.1:
-            state = format_.step(state, Withdrawn(present.pop(dice.randrange(len(present)))))
-            since = []
-        else:
-            outcome = dice.choice([Outcome.WHITE, Outcome.BLACK, Outcome.DRAW])
-            state = format_.step(state, GameFinished(dice.choice(offers), outcome))
-    for done, (fewest, most) in enumerate(since):
-        assert fewest <= len(since) - done <= most
+    state = played_out(format_, field(dice.randint(3, 12)), dice, staying=1)
     assert [line.status for line in format_.standings(state)].count("winner") == 1

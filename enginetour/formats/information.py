@@ -10,6 +10,7 @@ The whole round has the greatest sum. Ratings rank: who meets equals all the tim
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import log2
@@ -138,9 +139,9 @@ class Information(PairingSystem):
             return tuple(round(MILLI * rating) for rating in by_gor(field, brought, integer_steps=self.integer_steps))
         return current_ratings(field)
 
+    @abstractmethod
     def worth(self, field: Field, ratings: Milli) -> tuple[Worth, int]:
         """What pairs are worth before this round, and the most that any can be."""
-        raise NotImplementedError
 
     def pair(self, field: Field) -> Paired:
         """The next round; Unpairable only if strict, or when there is nobody."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,7 +86,7 @@ class RoundsOptions(BaseModel):
         return placement.checked(codes)
 
 
-class PairingSystem:
+class PairingSystem(ABC):
     """Who meets whom in the next round, and the table. Subclasses give `pair`; the rest may stay."""
 
     version = 1
@@ -111,9 +112,9 @@ class PairingSystem:
         """How many there are at most; a round without boards is the end before."""
         return int(self.options.rounds)
 
+    @abstractmethod
     def pair(self, field: Field) -> Paired:
         """The next round of those present; Unpairable when there is no legal one."""
-        raise NotImplementedError
 
     def paired(self, field: Field) -> Paired:
         """`pair` with the odds of the settings: colours of games at odds are nobody's, and the stronger has White."""

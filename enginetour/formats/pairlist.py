@@ -6,6 +6,7 @@ plays its games after all others.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -109,7 +110,7 @@ class ListState:
         return replace(self, notes=(*self.notes, Note(kind, text, tuple(fields.items()))))
 
 
-class PairList:
+class PairList(ABC):
     """The format of a pair list; subclasses give the boards. Games of the withdrawn leave the table of the others."""
 
     version = 1
@@ -188,9 +189,9 @@ class PairList:
     def _newcomer_is_seed(self, _state: ListState) -> bool:
         return False
 
+    @abstractmethod
     def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[Board]:
         """Whole cycles among the present, in rounds after those there are."""
-        raise NotImplementedError
 
     def _turned(self, white: str, black: str, cycle: int) -> tuple[str, str]:
         """Colours swapped in even cycles, unless a match is fair in itself."""

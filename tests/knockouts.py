@@ -1,0 +1,26 @@
+"""Knock-outs played to the end with dice, for the tests of the cup and of double elimination."""
+
+from __future__ import annotations
+
+import random
+
+from enginetour.formats.rounds import Rounds
+from enginetour.formats.rounds_state import RoundsState
+from enginetour.model import Entrant, GameFinished, Outcome, Withdrawn
+
+
+def played_out(format_: Rounds, entrants: tuple[Entrant, ...], dice: random.Random, *, staying: int) -> RoundsState:
+    """The end, with withdrawals until so many are left; the bounds since the last of them were true."""
+    state, present = format_.start(entrants), [entrant.name for entrant in entrants]
+    since: list[tuple[int, int]] = []
+    while offers := format_.offers(state):
+        since.append(format_.remaining(state))
+        if len(present) > staying and dice.random() < 0.1:
+            state = format_.step(state, Withdrawn(present.pop(dice.randrange(len(present)))))
+            since = []
+        else:
+            outcome = dice.choice([Outcome.WHITE, Outcome.BLACK, Outcome.DRAW])
+            state = format_.step(state, GameFinished(dice.choice(offers), outcome))
+    for done, (fewest, most) in enumerate(since):
+        assert fewest <= len(since) - done <= most
+    return state
