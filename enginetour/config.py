@@ -4,178 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from enginetour.errors import InputRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
 from enginetour.notices import NotifySection
-from enginetour.openings import OpeningSettings
-from enginetour.ratings.egf2021 import Egf2021Settings
-from enginetour.ratings.elo import EloSettings
-from enginetour.ratings.gor import CzechSettings, EgfSettings
-from enginetour.timecontrol import TimeControl
+from enginetour.sections.entrants import EntrantSection
+from enginetour.sections.play import PlaySection
+from enginetour.sections.ratings import RatingsSection
+from enginetour.sections.tournament import TournamentSection
 from enginetour.tomlplace import near, read_toml, refusal, toml_place
-
-_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-Name = Annotated[str, Field(min_length=1, max_length=100)]
-Rating = Annotated[float, Field(ge=-100_000, le=100_000)]  # our choice: beyond every scale, and bands stay small
-Divisor = Annotated[float, Field(gt=1, le=1000)]
-ORDERS = ("file", "rating", "standings")
-
-
-def _printable(text: str | None) -> str | None:
-    if text is not None and (not text.isprintable() or text != text.strip()):
-        raise ValueError("a name is printable text without blanks at its ends")
-    return text
-
-
-def _control(text: str) -> str:
-    return str(TimeControl.parse(text))
-
-
-def listed_order(order: str | None) -> tuple[str, int | None] | None:
-    """List and edition of ``list:NAME`` or ``list:NAME#3``, None for another order or a word that is none."""
-    found = re.fullmatch(r"list:([^#]+)(?:#([1-9]\d{0,8}))?", order or "")
-    return None if found is None else (found[1], int(found[2]) if found[2] else None)
-
-
-class TournamentSection(BaseModel):
-    """``[tournament]``: its name, the seed of all chance, and the order of the starting list."""
-
-    model_config = _STRICT
-    name: Annotated[str, Field(min_length=1, max_length=64)]
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    order: str | None = None
-    _name = field_validator("name")(_printable)
-
-    @field_validator("order")
-    @classmethod
-    def _known_order(cls, words: str | None) -> str | None:
-        if words is None or words in ORDERS or listed_order(words):
-            return words
-        raise ValueError(f"an order is {', '.join(ORDERS)}, list:NAME or list:NAME#EDITION{near(words, ORDERS)}")
-
-
-class PlaySection(BaseModel):
-    """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
-
-    `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
-    """
-
-    model_config = _STRICT
-    tc: str = "10+0.1"
-    slots: Annotated[int, Field(ge=1, le=1024)] = 1
-    margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
-    hang_limit: Annotated[float, Field(gt=0, le=86_400)] = 60.0
-    doubtful_flag: Literal["void", "loss"] = "void"
-    max_moves: Annotated[int, Field(ge=1, le=2000)] = 600
-    repetition: Annotated[int, Field(ge=3, le=5)] = 3
-    fifty: Annotated[int, Field(ge=50, le=75)] = 50
-    grace: Annotated[float, Field(ge=0, le=86_400)] = 60.0
-    odds: tuple[Divisor, ...] | None = None
-    openings: OpeningSettings = OpeningSettings()
-    _tc = field_validator("tc")(_control)
-
-    @field_validator("odds", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return tuple(value) if isinstance(value, list) else value
-
-    @field_validator("odds")
-    @classmethod
-    def _growing(cls, table: tuple[float, ...] | None) -> tuple[float, ...] | None:
-        if table is not None and (not table or list(table) != sorted(table)):
-            raise ValueError("divisors of time for 1, 2, ... bands, never falling, as [2, 4, 8]")
-        return table
-
-    @field_validator("openings", mode="before")
-    @classmethod
-    def _suite(cls, value: object) -> object:
-        if isinstance(value, str):
-            raise ValueError(f'write openings = {{ file = "{value}" }}')
-        return value
-
-
-class RatingsSection(BaseModel):
-    """``[ratings]``: which systems are shown, the engine whose rating is fixed, and settings by incremental system.
-
-    They hold for all games of the store: where a system has none here, those it was last given hold.
-    """
-
-    model_config = _STRICT
-    systems: tuple[Literal["ml", "elo", "gor", "egf", "egf2021"], ...] = ("ml",)
-    anchor: dict[str, float] = {}
-    elo: EloSettings | None = None
-    gor: CzechSettings | None = None
-    egf: EgfSettings | None = None
-    egf2021: Egf2021Settings | None = None
-
-    @field_validator("systems", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return tuple(value) if isinstance(value, list) else value
-
-    @model_validator(mode="after")
-    def _settings_are_used(self) -> RatingsSection:
-        for system in self.settings():
-            if system not in self.systems:
-                raise ValueError(f"settings for {system}, which systems does not name")
-        return self
-
-    def settings(self) -> dict[str, BaseModel]:
-        """The settings that are given, by system."""
-        found = {"elo": self.elo, "gor": self.gor, "egf": self.egf, "egf2021": self.egf2021}
-        return {system: settings for system, settings in found.items() if settings is not None}
-
-
-class EntrantSection(BaseModel):
-    """``[[entrants]]``: an engine file by its id, or a command of its own, or a glob over engine ids."""
-
-    model_config = _STRICT
-    engine: str | None = None
-    glob: str | None = None
-    name: Name | None = None
-    command: tuple[str, ...] | None = None
-    protocol: Literal["uci", "cecp"] | None = None
-    dir: str | None = None
-    env: dict[str, str] = {}
-    options: dict[str, str | int | float | bool] = {}
-    limits: tuple[Literal["clock", "movetime", "nodes", "depth"], ...] | None = None
-    quirks: dict[str, Any] = {}
-    tc: str | None = None
-    margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
-    new: bool = False
-    rating: Rating | None = None
-    family: str = ""
-    origin: str = ""
-    _name = field_validator("name")(_printable)
-
-    @field_validator("command", "limits", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return tuple(value) if isinstance(value, list) else value
-
-    @field_validator("tc")
-    @classmethod
-    def _tc(cls, text: str | None) -> str | None:
-        return None if text is None else _control(text)
-
-    @model_validator(mode="after")
-    def _one_source(self) -> EntrantSection:
-        given = [key for key in ("engine", "command", "glob") if getattr(self, key)]
-        if len(given) != 1:
-            raise ValueError(f"give one of engine, command, glob; found {' and '.join(given) or 'none'}")
-        if self.command and not self.command[0].strip():
-            raise ValueError("command begins with a program")
-        if self.command and not (self.name and self.protocol):
-            raise ValueError("an entrant with a command needs name and protocol (uci or cecp)")
-        if not self.command and self.protocol:
-            raise ValueError("protocol belongs to an entrant with a command; an engine file has its own")
-        if self.glob and self.name:
-            raise ValueError("a glob takes the names from the engine files")
-        return self
 
 
 class Config(BaseModel):

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from enginetour.config import PlaySection
 from enginetour.errors import InputRefused
 from enginetour.plan import Plan, probe_all, refuse_unfit
+from enginetour.sections.play import PlaySection
 from enginetour.store.log import TournamentLog
 from enginetour.task import EngineSpec, Side
 from enginetour.timecontrol import TimeControl

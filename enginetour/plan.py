@@ -17,13 +17,14 @@ from typing import Any, cast
 
 from enginetour import config as configuration
 from enginetour import identity, odds, openings
-from enginetour.config import Config, EntrantSection
+from enginetour.config import Config
 from enginetour.errors import EngineRefused, InputRefused, MachineFailure, TourError, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.model import Entrant, Pairing
 from enginetour.places import LocalPlace
 from enginetour.registry import Registry, to_spec
 from enginetour.registry import load as load_registry
+from enginetour.sections.entrants import EntrantSection
 from enginetour.shipped import shipped
 from enginetour.task import EngineSpec, GameTask, Probe, ProbeTask, Rules, Side
 from enginetour.timecontrol import TimeControl

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from enginetour.config import listed_order
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS
 from enginetour.plan import Plan, refuse_field
+from enginetour.sections.tournament import listed_order
 from enginetour.store.editions import edition, lines_by_name
 from enginetour.store.lists import prior_ratings, refresh
 from enginetour.store.tournaments import Store

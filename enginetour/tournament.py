@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.changes import Desk, desk_of
-from enginetour.config import RatingsSection, listed_order
 from enginetour.errors import InputRefused, StorageFailed, StoreRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
@@ -20,6 +19,8 @@ from enginetour.model import Entrant, Extended, Note, Pairing
 from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, probe_all, refuse_few, refuse_field, refuse_unfit
 from enginetour.scheduler import End, Scheduler, Watcher
+from enginetour.sections.ratings import RatingsSection
+from enginetour.sections.tournament import listed_order
 from enginetour.startlist import ordered
 from enginetour.store.database import is_made
 from enginetour.store.filesystem import free_bytes

@@ -1,0 +1,57 @@
+"""``[[entrants]]``: who takes part."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+from enginetour.sections.spelling import STRICT, Name, Rating, control, printable
+
+
+class EntrantSection(BaseModel):
+    """``[[entrants]]``: an engine file by its id, or a command of its own, or a glob over engine ids."""
+
+    model_config = STRICT
+    engine: str | None = None
+    glob: str | None = None
+    name: Name | None = None
+    command: tuple[str, ...] | None = None
+    protocol: Literal["uci", "cecp"] | None = None
+    dir: str | None = None
+    env: dict[str, str] = {}
+    options: dict[str, str | int | float | bool] = {}
+    limits: tuple[Literal["clock", "movetime", "nodes", "depth"], ...] | None = None
+    quirks: dict[str, Any] = {}
+    tc: str | None = None
+    margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
+    new: bool = False
+    rating: Rating | None = None
+    family: str = ""
+    origin: str = ""
+    _name = field_validator("name")(printable)
+
+    @field_validator("command", "limits", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("tc")
+    @classmethod
+    def _tc(cls, text: str | None) -> str | None:
+        return None if text is None else control(text)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> EntrantSection:
+        given = [key for key in ("engine", "command", "glob") if getattr(self, key)]
+        if len(given) != 1:
+            raise ValueError(f"give one of engine, command, glob; found {' and '.join(given) or 'none'}")
+        if self.command and not self.command[0].strip():
+            raise ValueError("command begins with a program")
+        if self.command and not (self.name and self.protocol):
+            raise ValueError("an entrant with a command needs name and protocol (uci or cecp)")
+        if not self.command and self.protocol:
+            raise ValueError("protocol belongs to an entrant with a command; an engine file has its own")
+        if self.glob and self.name:
+            raise ValueError("a glob takes the names from the engine files")
+        return self

@@ -1,0 +1,52 @@
+"""``[play]``: how games are played."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, field_validator
+
+from enginetour.openings import OpeningSettings
+from enginetour.sections.spelling import STRICT, control
+
+Divisor = Annotated[float, Field(gt=1, le=1000)]
+
+
+class PlaySection(BaseModel):
+    """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
+
+    `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
+    """
+
+    model_config = STRICT
+    tc: str = "10+0.1"
+    slots: Annotated[int, Field(ge=1, le=1024)] = 1
+    margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
+    hang_limit: Annotated[float, Field(gt=0, le=86_400)] = 60.0
+    doubtful_flag: Literal["void", "loss"] = "void"
+    max_moves: Annotated[int, Field(ge=1, le=2000)] = 600
+    repetition: Annotated[int, Field(ge=3, le=5)] = 3
+    fifty: Annotated[int, Field(ge=50, le=75)] = 50
+    grace: Annotated[float, Field(ge=0, le=86_400)] = 60.0
+    odds: tuple[Divisor, ...] | None = None
+    openings: OpeningSettings = OpeningSettings()
+    _tc = field_validator("tc")(control)
+
+    @field_validator("odds", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("odds")
+    @classmethod
+    def _growing(cls, table: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        if table is not None and (not table or list(table) != sorted(table)):
+            raise ValueError("divisors of time for 1, 2, ... bands, never falling, as [2, 4, 8]")
+        return table
+
+    @field_validator("openings", mode="before")
+    @classmethod
+    def _suite(cls, value: object) -> object:
+        if isinstance(value, str):
+            raise ValueError(f'write openings = {{ file = "{value}" }}')
+        return value

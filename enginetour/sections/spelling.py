@@ -1,0 +1,25 @@
+"""What all sections share: strict models and the spelling of names and controls."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from enginetour.timecontrol import TimeControl
+
+STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Rating = Annotated[float, Field(ge=-100_000, le=100_000)]  # our choice: beyond every scale, and bands stay small
+
+
+def printable(text: str | None) -> str | None:
+    """A name for people, or ValueError."""
+    if text is not None and (not text.isprintable() or text != text.strip()):
+        raise ValueError("a name is printable text without blanks at its ends")
+    return text
+
+
+def control(text: str) -> str:
+    """A time control in its usual spelling; ValueError in words for the user."""
+    return str(TimeControl.parse(text))
