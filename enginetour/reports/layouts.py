@@ -3,7 +3,7 @@
 layout     as                                                  source
 ordo       ordo's text and CSV, its default columns and order  Ordo 1.2.6, its manual and what it prints
 bayeselo   the `ratings` command                               the example in BayesElo's documentation
-ccrl       the rating list: opponents as a difference          the columns of CCRL's lists
+ccrl       the rating list: two lines of header, shared ranks  the pages of CCRL's lists in 2026
 
 What these layouts have no column for (remarks, pools, who is not rated) follows below the table.
 """
@@ -167,16 +167,27 @@ def _bayeselo(rows: list[Row], room: int) -> Iterator[str]:
 
 
 def _ccrl(rows: list[Row], room: int) -> Iterator[str]:
-    width = _name_width(rows, room, 63, 4)
-    yield f"Rank  {name_field('Name', width)}   Elo     +     -   Score    AvOp   Draws   Games    LOS"
-    for row in rows:
+    """Opponents as a difference; engines with one whole rating share their ranks, as in ``14-15``."""
+    ranks = _shared_ranks([round(row.rating) for row in rows])
+    first = max(4, *map(len, ranks)) if ranks else 4
+    width = _name_width(rows, room, first + 59, 4)
+    yield f"{'Rank':>{first}}  {name_field('Name', width)} {'Rating':^17}   Score  Average   Draws  Games    LOS"
+    yield f"{' ' * (first + width + 3)}  Elo     +     −         Opponent"
+    for rank, row in zip(ranks, rows, strict=True):
         score, draws = (f"{100 * share:.1f}%" for share in (row.score, row.draws / row.games))
         los = "" if row.los is None else f"{100 * row.los:.1f}%"
-        apart = round(row.opponents - row.rating, 1) + 0.0
+        apart = f"{round(row.opponents - row.rating, 1) + 0.0:+.1f}".replace("-", "−")
         yield (
-            f"{row.rank:4}  {name_field(row.name, width)} {round(row.rating):5} {_bound(row.plus, 5, '+')}"
-            f" {_bound(row.minus, 5, '-')}  {score:>6} {apart:>+7.1f}  {draws:>6} {row.games:7} {los:>6}"
+            f"{rank:>{first}}  {name_field(row.name, width)} {round(row.rating):5} {_bound(row.plus, 5, '+')}"
+            f" {_bound(row.minus, 5, '−')}  {score:>6} {apart:>8}  {draws:>6} {row.games:6} {los:>6}"
         ).rstrip()
+
+
+def _shared_ranks(ratings: Sequence[int]) -> list[str]:
+    """Of ratings that fall: the place, or the first and the last of those with the same rating."""
+    ends = {rating: place for place, rating in enumerate(ratings, 1)}
+    starts = {rating: place for place, rating in reversed(list(enumerate(ratings, 1)))}
+    return [f"{starts[r]}-{ends[r]}" if starts[r] < ends[r] else str(starts[r]) for r in ratings]
 
 
 def _bound(number: float | None, width: int, sign: str = "") -> str:
