@@ -90,8 +90,8 @@ def test_ordos_csv_has_its_headers_and_order() -> None:
 
 def test_ccrl_shares_ranks_by_whole_ratings() -> None:
     """Four engines of one rating are 2-5 and whoever follows is 6; the last line has no LOS."""
-    counts: Counts = {(one, "Base"): score for one, score in zip("ABCD", ((9, 0, 1), *[(4, 4, 4)] * 3), strict=True)}
-    counts[("Base", "Weak")] = (9, 1, 2)
+    even = dict.fromkeys([("B", "Base"), ("C", "Base"), ("D", "Base")], (4, 4, 4))
+    counts: Counts = {("A", "Base"): (9, 0, 1), **even, ("Base", "Weak"): (9, 1, 2)}
     lines = shown(Display(layout="ccrl"), counts=counts).splitlines()
     assert [line.split()[0] for line in lines[2:8]] == ["1", "2-5", "2-5", "2-5", "2-5", "6"]
     assert [len(line.split()) for line in lines[2:8]] == [10] * 5 + [9]
