@@ -12,7 +12,7 @@ from typing import Any
 from enginetour.errors import TourError, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.model import Added, Entrant, Event, Extended, GameVoided, Replaced, Withdrawn
-from enginetour.plan import refuse_limits
+from enginetour.sides import refuse_limits
 from enginetour.store.log import TournamentLog
 from enginetour.store.records import entrant_of, spec_of
 from enginetour.task import EngineSpec

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from enginetour.errors import InputRefused
-from enginetour.plan import Plan, probe_all, refuse_unfit
+from enginetour.plan import Plan
+from enginetour.probing import probe_all, refuse_unfit
 from enginetour.sections.play import PlaySection
 from enginetour.store.log import TournamentLog
 from enginetour.task import EngineSpec, Side

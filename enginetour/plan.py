@@ -5,42 +5,29 @@ Nothing here writes. Everything a tester could have got wrong is found before th
 
 from __future__ import annotations
 
-import os
-import shlex
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import wait
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from enginetour import config as configuration
 from enginetour import identity, odds, openings
 from enginetour.config import Config
-from enginetour.errors import EngineRefused, InputRefused, MachineFailure, TourError, UsageRefused
+from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.model import Entrant, Pairing
-from enginetour.places import LocalPlace
 from enginetour.registry import Registry, to_spec
 from enginetour.registry import load as load_registry
 from enginetour.sections.entrants import EntrantSection
 from enginetour.shipped import shipped
-from enginetour.task import EngineSpec, GameTask, Probe, ProbeTask, Rules, Side
-from enginetour.timecontrol import TimeControl
+from enginetour.sides import side_of
+from enginetour.task import EngineSpec, GameTask, Rules, Side
 from enginetour.tomlplace import near
 from enginetour.workspace import database_of, workspace_of
 
-# Margins in ms for a clock and for a fixed time a move (runner spec 3).
-CLOCK_MARGIN_MS = 50
-MOVETIME_MARGIN_MS = 100
-# Moves of a long game between engines; CCRL's games last 60 to 70 on average.
-LONG_GAME = 80
 EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
 FEWEST = 2  # a game has two sides
-# Engines started at once (runner spec 14).
-START_PARALLEL = 4
-HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
 
 
 @dataclass(frozen=True)
@@ -74,35 +61,8 @@ class Plan:
         return replace(self, suite=replace(self.suite, seed=self.suite.seed + (number - 1) * EDITION_SEEDS))
 
     def side(self, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
-        """A spec with the time control and margin it plays by; InputRefused for a limit it does not obey."""
-        own = section or EntrantSection(engine=spec.name)
-        tc = TimeControl.parse(own.tc or self.config.play.tc)
-        margin = own.margin_ms if own.margin_ms is not None else self.config.play.margin_ms
-        if margin is None:
-            fixed = tc.movetime_ms is not None
-            margin = max(MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms) if fixed else CLOCK_MARGIN_MS
-        refuse_limits(spec, tc, self.config.at("play", "tc"))
-        self._refuse_odds(spec, tc)
-        return Side(spec, tc, margin)
-
-    def _refuse_odds(self, spec: EngineSpec, tc: TimeControl) -> None:
-        """InputRefused when an engine could not give what the format may ask of it, or a table nobody asks for."""
-        handicap, place = getattr(self.config.format_options, "handicap", None), self.config.at("format", "handicap")
-        table = self.config.play.odds
-        if handicap is None:
-            if table is not None:
-                step = "add handicap = {} under [format], or leave odds out"
-                raise InputRefused("odds without a handicap", place=self.config.at("play", "odds"), step=step)
-            return
-        if not odds.is_divisible(tc):
-            step = "give it a clock, a movetime or nodes, or leave handicap out"
-            raise InputRefused(f"{spec.name} plays by {tc}, which odds cannot shorten", place=place, step=step)
-        try:
-            for bands in range(1, handicap.ceiling + 1):
-                refuse_limits(spec, odds.divided(tc, odds.divisor(bands, table)), place)
-        except InputRefused as error:
-            error.step = 'give it a clock such as "10+0.1", or leave handicap out'
-            raise
+        """A spec with the time control and margin it plays by in this tournament."""
+        return side_of(self.config, spec, section)
 
 
 def registry_of(workspace: Path) -> Registry:
@@ -171,105 +131,11 @@ def resolve(
         raise
 
 
-def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
-    """InputRefused when an engine does not obey the limits of its control (runner spec 8)."""
-    missing = sorted(tc.limits - spec.limits)
-    if missing:
-        allowed = ", ".join(sorted(spec.limits))
-        what = f"{spec.name} does not obey {' and '.join(missing)} ({tc}); its limits: {allowed}"
-        raise InputRefused(what, place=place, step="choose another tc, or give this entrant its own")
-    uses_st = spec.protocol == "cecp" and tc.movetime_ms is not None and spec.quirks.movetime == "st"
-    if uses_st and tc.movetime_ms is not None and tc.movetime_ms % 1000 and not spec.quirks.st_fraction:
-        what = f"{spec.name} takes a fixed time a move in whole seconds only, found {tc}"
-        raise InputRefused(what, place=place, step='choose movetime=1, a clock such as "1+0.05", or another engine')
-
-
-def probe_all(
-    sides: Mapping[str, Side],
-    limits: Mapping[str, tuple[TimeControl, ...]] | None = None,
-    heed: Callable[[], None] = lambda: None,
-) -> dict[str, Probe]:
-    """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
-
-    `heed` is called several times a second; what it raises ends the probes.
-    """
-    place = LocalPlace(min(START_PARALLEL, os.cpu_count() or 1))
-    try:
-        futures = {
-            name: place.submit(ProbeTask(side.spec, (limits or {}).get(name, ()))) for name, side in sides.items()
-        }
-        waiting = set(futures.values())
-        while waiting:
-            heed()
-            waiting = wait(waiting, timeout=HEED_S).not_done
-        return {name: cast("Probe", future.result()) for name, future in futures.items()}
-    except MachineFailure as failure:
-        time.sleep(HEED_S)  # a service manager ends slots and us in one go: the signal comes first
-        heed()
-        raise TourError(f"the engines cannot be tried: {failure}", step="see to the machine, then try again") from None
-    finally:
-        place.close()
-
-
 def refuse_few(plan: Plan) -> None:
     """InputRefused when there is nobody to play against."""
     if len(plan.entrants) < FEWEST:
         what = f"{len(plan.entrants)} entrant, a tournament needs two"
         raise InputRefused(what, place=plan.config.at("entrants"), step="add another")
-
-
-def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
-    """EngineRefused naming the first engine that cannot play; a wrong option is the configuration's fault."""
-    unfit = {name: probe for name, probe in found.items() if probe.problems}
-    for name, probe in unfit.items():
-        more = f" (and {len(unfit) - 1} more)" if len(unfit) > 1 else ""
-        if probe.category == "bad-option":
-            raise InputRefused(f"{probe.problems[0]}{more}", place=f"engine {name}")
-        raise EngineRefused(
-            f"{probe.problems[0]}{more}",
-            place=f"engine {name}",
-            step=f"does it speak {sides[name].spec.protocol}? try it by hand: {shlex.join(sides[name].spec.command)}",
-        )
-
-
-def foretold(plan: Plan) -> dict[str, Any]:
-    """JSON-ready: games to come at most, at least and likely, an upper bound of the hours for them, and warnings.
-
-    InputRefused for a field that cannot be paired.
-    """
-    refuse_field(plan)
-    state = plan.format.start(plan.entrants)
-    fewest, most = plan.format.remaining(state)
-    longest = [_longest_s(side.tc) for side in plan.sides.values()]
-    hours = None
-    if all(seconds is not None for seconds in longest):
-        hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600 / plan.config.play.slots
-    return {
-        "fewest": fewest,
-        "most": most,
-        "likely": plan.format.likely(state),
-        "longest_hours": hours,
-        "openings": len(plan.suite.openings),
-        "warnings": [note.text for note in plan.format.notes(state) if note.is_warning],
-        "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
-    }
-
-
-def _longest_s(tc: TimeControl) -> float | None:
-    """Seconds one side can use in `LONG_GAME` moves; None where no clock bounds it."""
-    if tc.movetime_ms is not None:
-        return LONG_GAME * tc.movetime_ms / 1000
-    if not tc.stages:
-        return None
-    moves, number, used = LONG_GAME, 0, 0
-    while True:
-        stage = tc.stage(number)
-        length = min(stage.moves or moves, moves)
-        used += stage.base_ms + length * stage.increment_ms
-        moves -= length
-        number += 1
-        if not moves:
-            return used / 1000
 
 
 def refuse_field(plan: Plan) -> None:

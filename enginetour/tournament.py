@@ -17,7 +17,8 @@ from enginetour.formats.base import SYSTEMS, Format, make_format, options_model,
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
 from enginetour.model import Entrant, Extended, Note, Pairing
 from enginetour.places import LocalPlace, end_leftovers
-from enginetour.plan import Plan, probe_all, refuse_few, refuse_field, refuse_unfit
+from enginetour.plan import Plan, refuse_few, refuse_field
+from enginetour.probing import probe_all, refuse_unfit
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.sections.ratings import RatingsSection
 from enginetour.sections.tournament import listed_order

@@ -138,7 +138,8 @@ def _refuse_edition(edition: int | None) -> None:
 
 def _newcomer(engine: str, new_name: str | None, db: Path | None) -> dict[str, Any]:
     """An engine of the registry as a request carries it, after it has shown that it starts."""
-    from enginetour.plan import probe_all, refuse_unfit, registry_of, resolve
+    from enginetour.plan import registry_of, resolve
+    from enginetour.probing import probe_all, refuse_unfit
     from enginetour.sections.entrants import EntrantSection
     from enginetour.store.records import entrant_payload, spec_text
     from enginetour.task import Side

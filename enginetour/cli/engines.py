@@ -105,7 +105,7 @@ def check(engine: tuple[str, ...], as_json: bool, as_csv: bool) -> int:
 
     Example: enginetour engines check stockfish fairymax
     """
-    from enginetour.plan import probe_all
+    from enginetour.probing import probe_all
     from enginetour.registry import to_spec
     from enginetour.task import Side
     from enginetour.timecontrol import TimeControl
@@ -174,7 +174,7 @@ def _tried(entry: EngineEntry) -> tuple[TimeControl, ...]:
 
 def _detect(command: tuple[str, ...], protocol: str | None) -> tuple[EngineSpec, Probe]:
     """The first protocol in which the program answers."""
-    from enginetour.plan import probe_all
+    from enginetour.probing import probe_all
     from enginetour.registry import candidates
     from enginetour.task import Side
     from enginetour.timecontrol import TimeControl

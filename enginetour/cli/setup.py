@@ -160,6 +160,7 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
 
     Example: enginetour check configs/debian-bubble.toml
     """
+    from enginetour import outlook, probing
     from enginetour import plan as plans
     from enginetour.reports import text
 
@@ -167,11 +168,11 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
     plans.refuse_few(plan)
     if notify:
         _try_notify(plan)
-    found = plans.probe_all(plan.sides)
+    found = probing.probe_all(plan.sides)
     sheet = text.probes(found)
     told = _foretold(plan)
     show(sheet, as_json=as_json, as_csv=False, value={"engines": [dict(row) for row in sheet.rows], **told})
-    plans.refuse_unfit(found, plan.sides)
+    probing.refuse_unfit(found, plan.sides)
     if not as_json and not told:
         click.echo(f"games: told by run, which takes the ratings of order = {plan.config.tournament.order}")
     elif not as_json:
@@ -183,7 +184,7 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
         hours, slots = told["longest_hours"], plan.config.play.slots
         if hours is not None:
             at_once = f"{slots} at once" if slots > 1 else "one after another"
-            click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {plans.LONG_GAME} moves")
+            click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {outlook.LONG_GAME} moves")
         click.echo(f"openings: {told['openings']} from {plan.suite.source}")
         for warning in told["warnings"]:
             click.echo(f"warning: {warning}")
@@ -211,12 +212,12 @@ def _try_notify(plan: Plan) -> None:
 
 
 def _foretold(plan: Plan) -> dict[str, Any]:
-    """As `plan.foretold`; nothing where a database that is there may bring the ratings that lack."""
-    from enginetour import plan as plans
+    """As `outlook.foretold`; nothing where a database that is there may bring the ratings that lack."""
+    from enginetour import outlook
     from enginetour.store.database import is_made
 
     try:
-        return plans.foretold(plan)
+        return outlook.foretold(plan)
     except InputRefused:
         if plan.config.tournament.order in (None, "file") or not is_made(plan.database):
             raise

@@ -118,6 +118,7 @@ def _config(
     as_json: bool,
     as_csv: bool,
 ) -> None:
+    from enginetour import outlook
     from enginetour import plan as plans
     from enginetour.forecast.comparison import rehearse
     from enginetour.formats.base import make_format
@@ -139,7 +140,7 @@ def _config(
             seed=seed,
             told=told,
         )
-    foretold = plans.foretold(plan)
+    foretold = outlook.foretold(plan)
     longest = foretold["longest_hours"]
     hours = None if longest is None else longest * found.figures["games"].mean / foretold["most"]
     if as_json or as_csv:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from enginetour import plan
+from enginetour import probing
 from enginetour.errors import MachineFailure, TourError
 from enginetour.places import LocalPlace
 from enginetour.task import EngineSpec, Side
@@ -48,7 +48,7 @@ def test_a_machine_that_cannot_probe_is_told_in_one_line(monkeypatch: pytest.Mon
         if signalled:
             raise Stopped("stopped by a signal")
 
-    monkeypatch.setattr(plan, "LocalPlace", Failing)
+    monkeypatch.setattr(probing, "LocalPlace", Failing)
     side = Side(EngineSpec("X", ("/bin/cat",), "uci"), TimeControl.parse("1+0"))
     with pytest.raises(Stopped if signalled else TourError, match="by a signal" if signalled else "tried: no process"):
-        plan.probe_all({"X": side}, heed=heed)
+        probing.probe_all({"X": side}, heed=heed)

@@ -1,0 +1,51 @@
+"""What a plan comes to before its first game: games, hours, warnings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enginetour.plan import Plan, refuse_field
+from enginetour.timecontrol import TimeControl
+
+# Moves of a long game between engines; CCRL's games last 60 to 70 on average.
+LONG_GAME = 80
+
+
+def foretold(plan: Plan) -> dict[str, Any]:
+    """JSON-ready: games to come at most, at least and likely, an upper bound of the hours for them, and warnings.
+
+    InputRefused for a field that cannot be paired.
+    """
+    refuse_field(plan)
+    state = plan.format.start(plan.entrants)
+    fewest, most = plan.format.remaining(state)
+    longest = [_longest_s(side.tc) for side in plan.sides.values()]
+    hours = None
+    if all(seconds is not None for seconds in longest):
+        hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600 / plan.config.play.slots
+    return {
+        "fewest": fewest,
+        "most": most,
+        "likely": plan.format.likely(state),
+        "longest_hours": hours,
+        "openings": len(plan.suite.openings),
+        "warnings": [note.text for note in plan.format.notes(state) if note.is_warning],
+        "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
+    }
+
+
+def _longest_s(tc: TimeControl) -> float | None:
+    """Seconds one side can use in `LONG_GAME` moves; None where no clock bounds it."""
+    if tc.movetime_ms is not None:
+        return LONG_GAME * tc.movetime_ms / 1000
+    if not tc.stages:
+        return None
+    moves, number, used = LONG_GAME, 0, 0
+    while True:
+        stage = tc.stage(number)
+        length = min(stage.moves or moves, moves)
+        used += stage.base_ms + length * stage.increment_ms
+        moves -= length
+        number += 1
+        if not moves:
+            return used / 1000

@@ -1,0 +1,60 @@
+"""Every engine started once before game 1: those that cannot play are refused while somebody is there to hear it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import wait
+from typing import cast
+
+from enginetour.errors import EngineRefused, InputRefused, MachineFailure, TourError
+from enginetour.places import LocalPlace
+from enginetour.task import Probe, ProbeTask, Side
+from enginetour.timecontrol import TimeControl
+
+# Engines started at once (runner spec 14).
+START_PARALLEL = 4
+HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
+
+
+def probe_all(
+    sides: Mapping[str, Side],
+    limits: Mapping[str, tuple[TimeControl, ...]] | None = None,
+    heed: Callable[[], None] = lambda: None,
+) -> dict[str, Probe]:
+    """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
+
+    `heed` is called several times a second; what it raises ends the probes.
+    """
+    place = LocalPlace(min(START_PARALLEL, os.cpu_count() or 1))
+    try:
+        futures = {
+            name: place.submit(ProbeTask(side.spec, (limits or {}).get(name, ()))) for name, side in sides.items()
+        }
+        waiting = set(futures.values())
+        while waiting:
+            heed()
+            waiting = wait(waiting, timeout=HEED_S).not_done
+        return {name: cast("Probe", future.result()) for name, future in futures.items()}
+    except MachineFailure as failure:
+        time.sleep(HEED_S)  # a service manager ends slots and us in one go: the signal comes first
+        heed()
+        raise TourError(f"the engines cannot be tried: {failure}", step="see to the machine, then try again") from None
+    finally:
+        place.close()
+
+
+def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
+    """EngineRefused naming the first engine that cannot play; a wrong option is the configuration's fault."""
+    unfit = {name: probe for name, probe in found.items() if probe.problems}
+    for name, probe in unfit.items():
+        more = f" (and {len(unfit) - 1} more)" if len(unfit) > 1 else ""
+        if probe.category == "bad-option":
+            raise InputRefused(f"{probe.problems[0]}{more}", place=f"engine {name}")
+        raise EngineRefused(
+            f"{probe.problems[0]}{more}",
+            place=f"engine {name}",
+            step=f"does it speak {sides[name].spec.protocol}? try it by hand: {shlex.join(sides[name].spec.command)}",
+        )

@@ -1,0 +1,60 @@
+"""What each entrant plays by: its time control and margin, and whether it obeys such limits."""
+
+from __future__ import annotations
+
+from enginetour import odds
+from enginetour.config import Config
+from enginetour.errors import InputRefused
+from enginetour.sections.entrants import EntrantSection
+from enginetour.task import EngineSpec, Side
+from enginetour.timecontrol import TimeControl
+
+# Margins in ms for a clock and for a fixed time a move (runner spec 3).
+CLOCK_MARGIN_MS = 50
+MOVETIME_MARGIN_MS = 100
+
+
+def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
+    """InputRefused when an engine does not obey the limits of its control (runner spec 8)."""
+    missing = sorted(tc.limits - spec.limits)
+    if missing:
+        allowed = ", ".join(sorted(spec.limits))
+        what = f"{spec.name} does not obey {' and '.join(missing)} ({tc}); its limits: {allowed}"
+        raise InputRefused(what, place=place, step="choose another tc, or give this entrant its own")
+    uses_st = spec.protocol == "cecp" and tc.movetime_ms is not None and spec.quirks.movetime == "st"
+    if uses_st and tc.movetime_ms is not None and tc.movetime_ms % 1000 and not spec.quirks.st_fraction:
+        what = f"{spec.name} takes a fixed time a move in whole seconds only, found {tc}"
+        raise InputRefused(what, place=place, step='choose movetime=1, a clock such as "1+0.05", or another engine')
+
+
+def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
+    """A spec with the time control and margin it plays by; InputRefused for a limit it does not obey."""
+    own = section or EntrantSection(engine=spec.name)
+    tc = TimeControl.parse(own.tc or config.play.tc)
+    margin = own.margin_ms if own.margin_ms is not None else config.play.margin_ms
+    if margin is None:
+        fixed = tc.movetime_ms is not None
+        margin = max(MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms) if fixed else CLOCK_MARGIN_MS
+    refuse_limits(spec, tc, config.at("play", "tc"))
+    _refuse_odds(config, spec, tc)
+    return Side(spec, tc, margin)
+
+
+def _refuse_odds(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
+    """InputRefused when an engine could not give what the format may ask of it, or a table nobody asks for."""
+    handicap, place = getattr(config.format_options, "handicap", None), config.at("format", "handicap")
+    table = config.play.odds
+    if handicap is None:
+        if table is not None:
+            step = "add handicap = {} under [format], or leave odds out"
+            raise InputRefused("odds without a handicap", place=config.at("play", "odds"), step=step)
+        return
+    if not odds.is_divisible(tc):
+        step = "give it a clock, a movetime or nodes, or leave handicap out"
+        raise InputRefused(f"{spec.name} plays by {tc}, which odds cannot shorten", place=place, step=step)
+    try:
+        for bands in range(1, handicap.ceiling + 1):
+            refuse_limits(spec, odds.divided(tc, odds.divisor(bands, table)), place)
+    except InputRefused as error:
+        error.step = 'give it a clock such as "10+0.1", or leave handicap out'
+        raise
