@@ -16,10 +16,8 @@ ALONE = {"P": Turn(Kind.BYE, points=2), "H": Turn(Kind.HALF_BYE, points=1), "Z":
 COLOURS = {"W": WHITE, "B": BLACK, "F": NEITHER}
 ROUNDS = "12345"
 FIDE = Terms(unplayed="fide")
-BETWEEN = {
-    "7": 4,
-    "14": -7,
-}  # 62.5 % and 12.5 %: the slides take the middle of two lines of the table, C.07 10.2 the upper
+# 62.5 % and 12.5 %: the slides take the middle of two lines of the table, we the upper one: a half is rounded up.
+BETWEEN = {"7": 4, "14": 7}
 UNCLEAR = {"2", "8"}  # 20 and 29 points off what the slide's own ratings and results give
 
 Row = dict[str, str]
