@@ -13,10 +13,13 @@ import pytest
 
 from enginetour.errors import StoreRefused
 from enginetour.store.database import Database
+from enginetour.store.definition import ListDefinition
 from enginetour.store.filesystem import check_folder, file_system
+from enginetour.store.selected import selected
 from enginetour.store.tables import SCHEMA_VERSION
 from enginetour.store.tournaments import Store
-from tests.storing import game, open_log
+from tests.listing_games import bring
+from tests.storing import draft, game, open_log
 
 
 def garbage(path: Path) -> None:
@@ -58,6 +61,11 @@ CREATE TABLE rating_events (
 
 
 LATER_COLUMNS = ("hardware", "handicap", "load", "cores", "steal", "own_us")
+WITHOUT_FOURTH = (
+    "ALTER TABLE imports DROP COLUMN odds",
+    "ALTER TABLE imported_games DROP COLUMN black_tc",
+    "ALTER TABLE imported_games DROP COLUMN handicap",
+)
 
 
 def older(path: Path) -> None:
@@ -395,10 +403,22 @@ def test_second_schema(tmp_path: Path) -> None:
     with store:
         log.record_game(game())
     columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in LATER_COLUMNS[2:]]
-    changed(path, *columns, "PRAGMA user_version=2")
+    changed(path, *WITHOUT_FOURTH, *columns, "PRAGMA user_version=2")
     with Store.open(path, create=False) as upgraded:
         found = upgraded.tournament().game(1).game
     assert (found.load, found.cores, found.steal, found.own_us) == (None, None, None, None)
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def test_third_schema(tmp_path: Path) -> None:
+    """Games that the third schema imported are even, at one control for both."""
+    path = tmp_path / "t.db"
+    with Store.open(path) as store:
+        store.create_tournament(draft())
+        bring(store, [(1, 2, 2)])
+    changed(path, *WITHOUT_FOURTH, "PRAGMA user_version=3")
+    with Store.open(path, create=False) as upgraded:
+        assert selected(upgraded, ListDefinition(time_classes=("blitz",))).games == 1
     assert schema_of(path) == schema_of_new(tmp_path)
 
 

@@ -95,7 +95,7 @@ def import_games(
             digests = identities[fresh].astype("<u8").tobytes()
             counts = packed(_counted(keys[white], keys[black], rated.results[fresh]))
             row = (event, records.packed(list(files)), after, len(fresh), duplicates, counts, digests)
-            connection.execute("INSERT INTO imports VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            connection.execute("INSERT INTO imports VALUES (?, ?, ?, ?, ?, ?, ?, 0)", row)
             _add_games(connection, event, games, fresh, keys[white], keys[black])
     return Imported(name, edition, len(fresh), duplicates, len(used), len(new))
 

@@ -18,6 +18,10 @@ _COLUMNS: dict[int, dict[str, tuple[tuple[str, str], ...]]] = {
         "rating_events": (("imported", "INTEGER REFERENCES imported_games (id)"),),
     },
     3: {"games": (("load", "FLOAT"), ("cores", "INTEGER"), ("steal", "FLOAT"), ("own_us", "INTEGER"))},
+    4: {
+        "imports": (("odds", "INTEGER DEFAULT '0' NOT NULL"),),
+        "imported_games": (("black_tc", "VARCHAR DEFAULT '' NOT NULL"), ("handicap", "INTEGER DEFAULT '0'")),
+    },
 }
 
 
@@ -27,7 +31,8 @@ def expected(version: int) -> dict[str, list[str]]:
     for later in range(version + 1, SCHEMA_VERSION + 1):
         made = {name: columns for name, columns in made.items() if name not in _TABLES.get(later, ())}
         for name, columns in _COLUMNS.get(later, {}).items():
-            made[name] = made[name][: -len(columns)]
+            if name in made:  # a table that came between the two versions comes whole
+                made[name] = made[name][: -len(columns)]
     return made
 
 
@@ -70,6 +75,8 @@ def upgrade(connection: Connection) -> None:
     for later in range(version + 1, SCHEMA_VERSION + 1):
         METADATA.create_all(connection, [METADATA.tables[name] for name in _TABLES.get(later, ())])
         for table, columns in _COLUMNS.get(later, {}).items():
+            if any(table in _TABLES.get(between, ()) for between in range(version + 1, later + 1)):
+                continue
             for column, words in columns:
                 connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column} {words}")
             for index in METADATA.tables[table].indexes:

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
-SCHEMA_VERSION = 3  # user_version in the same header; grows with every change of this page, and `schema` adds it
+SCHEMA_VERSION = 4  # user_version in the same header; grows with every change of this page, and `schema` adds it
 
 METADATA = MetaData()
 
@@ -125,7 +125,7 @@ EVENTS = Table(
     METADATA,
     _key("tournament", "tournaments"),
     _key("position"),
-    _text("kind"),  # finished, voided, withdrawn, added, replaced, extended
+    _text("kind"),  # finished, voided, withdrawn, added, replaced, extended; of an import only: removed
     _of("game", "games", nullable=True),
     _text("payload", ""),
     Column("at", Float, nullable=False, default=0.0),
@@ -230,12 +230,15 @@ IMPORTS = Table(
     _key("tournament", "tournaments"),
     _text("files"),  # JSON [path, ...]
     _whole("after_game"),  # the newest of the games played here: in the order of all games these follow it
-    _whole("games"),
-    _whole("duplicates"),  # games of the files that were there already
+    *_wholes("games", "duplicates"),  # duplicates: games of the files that were there already
     Column("counts", LargeBinary, nullable=False),  # derived, as `paircounts` packs them
     Column("digests", LargeBinary, nullable=False),  # of every game, 8 bytes each, in the order of their rows
+    Column("odds", Integer, nullable=False, default=0, server_default="0"),  # games at odds: `counts` has none of them
 )
-"""Games that were read from files as one event: a tournament row of the system `import`, whose log is empty."""
+"""Games that were read from files as one event: a tournament row of the system `import`.
+
+Its log is empty, or has one event: that it was struck out.
+"""
 
 IMPORTED_GAMES = Table(
     "imported_games",
@@ -246,9 +249,11 @@ IMPORTED_GAMES = Table(
     _of("black", "engines"),
     _whole("half_points"),  # White's
     _whole("day"),  # of the Date tag as YYYYMMDD, 0 where it does not say
-    _text("tc"),  # the TimeControl tag
+    _text("tc"),  # the TimeControl tag, or White's
     _whole("file"),  # place in the import's files, from 0
     _whole("offset"),  # of the game in the file, in bytes
+    Column("black_tc", String, nullable=False, default="", server_default=""),  # where Black has another
+    Column("handicap", Integer, default=0, server_default="0"),  # bands White gives, below 0 takes; null: size unknown
 )
 """A game from a file, for the ratings: who, what, when; its moves stay in the file."""
 
