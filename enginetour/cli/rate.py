@@ -10,7 +10,7 @@ import click
 
 from enginetour.cli.common import output_options, width
 from enginetour.cli.display import Display, asked_errors, display_options, present
-from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken
+from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
 from enginetour.cli.listoptions import number, ratings
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.reports.sheet import PLAIN_WIDTH
@@ -60,6 +60,7 @@ FEW_NAMED = 10  # engines in a note
 @click.option("--exclude", multiple=True, metavar="GLOB", help="No games of such engines; repeat.")
 @click.option("--errors-for", multiple=True, metavar="GLOB", help="Whose errors, in pools of over 4,000; repeat.")
 @click.option("--min-games", type=click.IntRange(min=0), default=0, help="Leave out engines with fewer games.")
+@without_collecting()
 def rate(
     files: tuple[Path, ...],
     as_json: bool,

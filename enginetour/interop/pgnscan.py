@@ -31,8 +31,10 @@ Progress = Callable[[int], object]
 
 # Every White tag matches, with three empty values unless Black and Result follow on the next lines.
 _GAME = re.compile(
-    rb'\n\[White "(?:([^\r\n]*)"\]\r?\n\[Black "([^\r\n]*)"\]\r?\n\[Result "([^"\r\n]*)"\](?=[ \t]*[\r\n]))?'
+    rb'\n\[White "(?:([^\r\n]*)"\]\r?\n\[Black "([^\r\n]*)"\]\r?\n\[Result "([^"\r\n]*)"\](?=[ \t]*[\r\n])|)'
 )
+# The same where no carriage return stands: a dot and a bare newline take two thirds of the time (measured).
+_GAME_LF = re.compile(rb'\n\[White "(?:(.*)"\]\n\[Black "(.*)"\]\n\[Result "([^"\n]*)"\](?=[ \t]*\n)|)')
 _WHITE = b'\n[White "'
 
 
@@ -134,13 +136,14 @@ def _quick(piece: bytes, tally: Tally) -> bool:
     """Count a piece that begins outside of comments; False, and nothing counted, if it may be read in two ways."""
     if not piece.startswith(b"\n"):
         piece = b"\n" + piece
+    game = _GAME if b"\r" in piece else _GAME_LF
     if b"{" in piece:
-        found = list(_GAME.finditer(piece))
+        found = list(game.finditer(piece))
         if not _closed(piece, found):
             return False
-        games = cast("list[tuple[bytes, bytes, bytes]]", [game.groups(b"") for game in found])
+        games = cast("list[tuple[bytes, bytes, bytes]]", [each.groups(b"") for each in found])
     else:
-        games = _GAME.findall(piece)
+        games = game.findall(piece)
     return len(games) == piece.count(b"[Result") and tally.add(games)
 
 

@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from enginetour.ratings.pairs import Pairs
@@ -96,11 +96,12 @@ class Tally:
             return True
         whites, blacks, results = zip(*games, strict=True)
         refused = self.names.refused
-        white = array("i", map(self.names.__getitem__, whites))
-        black = array("i", map(self.names.__getitem__, blacks))
+        # Lists first: an array takes a third longer from an iterator (measured).
+        white = array("i", list(map(self.names.__getitem__, whites)))
+        black = array("i", list(map(self.names.__getitem__, blacks)))
         if self.names.refused != refused:
             return False
-        codes = array("b", map(_CODES.__getitem__, results))
+        codes = array("b", bytes(map(_CODES.__getitem__, results)))
         if UNFINISHED in codes:
             self.others.update(raw.decode("utf-8", "replace").strip() for raw in results if raw not in RESULTS)
         self.white.extend(white)
@@ -138,19 +139,23 @@ class Tally:
         called = [naming(text(raw)) for raw in self.names]
         known = tuple(sorted({name for name in called if name is not None}))
         place = {name: number for number, name in enumerate(known)}
-        places = np.array([-1 if name is None else place[name] for name in called], dtype=np.int64)
-        white = places[np.array(self.white, dtype=np.intp)]
-        black = places[np.array(self.black, dtype=np.intp)]
+        # Four bytes a number where that is room enough: half the memory to fetch, and sorted twice as fast (measured).
+        small = len(RESULTS) * len(known) ** 2 <= np.iinfo(np.int32).max
+        number: type[np.signedinteger[Any]] = np.int32 if small else np.int64
+        places = np.array([-1 if name is None else place[name] for name in called], dtype=number)
+        white, black = (places[np.array(end, dtype=np.intp)] for end in (self.white, self.black))
         results = np.array(self.results, dtype=np.int8)
         finished, wanted = results != UNFINISHED, (white >= 0) & (black >= 0)
         alone = finished & wanted & (white == black)
         # One number a game, White's win first: sorted numbers are sorted pairs.
-        code = ((white * len(known) + black) * len(RESULTS) + results)[finished & wanted & ~alone]
-        found, times = np.unique(code, return_counts=True)
-        meetings, row = np.unique(found // len(RESULTS), return_inverse=True)
-        counts = np.zeros((len(RESULTS), len(meetings)))
-        counts[found % len(RESULTS), row] = times
-        first, second = np.divmod(meetings, max(1, len(known)))
-        pairs = Pairs(known, first.astype(np.intp), second.astype(np.intp), *counts)
-        met = [name for name, played in zip(known, pairs.played, strict=True) if played]
-        return pairs.within(met), int(alone.sum()), int((finished & ~wanted).sum())
+        code = (white * len(known) + black) * len(RESULTS) + results
+        kept = finished & wanted & ~alone
+        found, times = np.unique(code if kept.all() else code[kept], return_counts=True)
+        met, result = np.divmod(found, len(RESULTS))
+        first = np.diff(met, prepend=-1) != 0
+        counts = np.zeros((len(RESULTS), int(first.sum())))
+        counts[result, first.cumsum() - 1] = times
+        ends = (end.astype(np.intp) for end in np.divmod(met[first], max(1, len(known))))
+        pairs = Pairs(known, *ends, *counts)
+        playing = [name for name, played in zip(known, pairs.played, strict=True) if played]
+        return pairs.within(playing), int(alone.sum()), int((finished & ~wanted).sum())
