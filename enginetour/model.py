@@ -195,7 +195,10 @@ class MoveMade:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Something a tester must see. `traffic` and `stderr` are the last lines, oldest first."""
+    """Something a tester must see. `traffic` and `stderr` are the last lines, oldest first.
+
+    A line of traffic begins with seconds since the start of the engine's process; `asked_us` is that of its last `go`.
+    """
 
     engine: str
     category: str
@@ -203,6 +206,11 @@ class Incident:
     ply: int = 0
     traffic: tuple[str, ...] = ()
     stderr: tuple[str, ...] = ()
+    status: str = ""  # how its process ended: "exit 1", "signal 11 (SIGSEGV)"; "" while it lived
+    asked_us: int | None = None  # None: it was not asked in this game
+    memory_kb: int | None = None  # the most its processes were seen to hold
+    load: float | None = None  # load average of the machine at that moment
+    own_us: int | None = None  # what the referee itself may have cost that move
 
     @property
     def is_warning(self) -> bool:

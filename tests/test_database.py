@@ -19,7 +19,7 @@ from enginetour.store.selected import selected
 from enginetour.store.tables import SCHEMA_VERSION
 from enginetour.store.tournaments import Store
 from tests.listing_games import bring
-from tests.storing import draft, game, open_log
+from tests.storing import draft, full_game, game, open_log
 
 
 def garbage(path: Path) -> None:
@@ -66,6 +66,8 @@ WITHOUT_FOURTH = (
     "ALTER TABLE imported_games DROP COLUMN black_tc",
     "ALTER TABLE imported_games DROP COLUMN handicap",
 )
+MEASURED = ("status", "asked_us", "memory_kb", "load", "own_us")
+WITHOUT_FIFTH = tuple(f"ALTER TABLE incidents DROP COLUMN {name}" for name in MEASURED)
 
 
 def older(path: Path) -> None:
@@ -73,7 +75,7 @@ def older(path: Path) -> None:
     added = ("rating_events", "edition_lines", "editions", "lists", "imports", "imported_games")
     columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in LATER_COLUMNS]
     tables = [f'DROP TABLE "{name}"' for name in added]
-    changed(path, *tables, RATING_EVENTS_1, "DROP INDEX games_odds", *columns, "PRAGMA user_version=1")
+    changed(path, *tables, RATING_EVENTS_1, "DROP INDEX games_odds", *columns, *WITHOUT_FIFTH, "PRAGMA user_version=1")
 
 
 def without_version(path: Path) -> None:
@@ -403,7 +405,7 @@ def test_second_schema(tmp_path: Path) -> None:
     with store:
         log.record_game(game())
     columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in LATER_COLUMNS[2:]]
-    changed(path, *WITHOUT_FOURTH, *columns, "PRAGMA user_version=2")
+    changed(path, *WITHOUT_FIFTH, *WITHOUT_FOURTH, *columns, "PRAGMA user_version=2")
     with Store.open(path, create=False) as upgraded:
         found = upgraded.tournament().game(1).game
     assert (found.load, found.cores, found.steal, found.own_us) == (None, None, None, None)
@@ -416,9 +418,23 @@ def test_third_schema(tmp_path: Path) -> None:
     with Store.open(path) as store:
         store.create_tournament(draft())
         bring(store, [(1, 2, 2)])
-    changed(path, *WITHOUT_FOURTH, "PRAGMA user_version=3")
+    changed(path, *WITHOUT_FIFTH, *WITHOUT_FOURTH, "PRAGMA user_version=3")
     with Store.open(path, create=False) as upgraded:
         assert selected(upgraded, ListDefinition(time_classes=("blitz",))).games == 1
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def test_fourth_schema(tmp_path: Path) -> None:
+    """An incident of the fourth schema keeps its words and has nothing to say of what was not measured then."""
+    path = tmp_path / "t.db"
+    store, log = open_log(path)
+    with store:
+        log.record_game(full_game())
+    changed(path, *WITHOUT_FIFTH, "PRAGMA user_version=4")
+    with Store.open(path, create=False) as upgraded:
+        (_, found), _ = upgraded.tournament().incidents()
+    assert (found.cause, found.stderr) == ("signal 11 (SIGSEGV)", ("boom",))
+    assert [getattr(found, name) for name in MEASURED] == ["", None, None, None, None]
     assert schema_of(path) == schema_of_new(tmp_path)
 
 

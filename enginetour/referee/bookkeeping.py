@@ -46,6 +46,7 @@ class Books:
         self.workload = Workload()
         self.waited_ns = 0  # of this process for a CPU, at the last step
         self._due = False
+        self._watched: Seat | None = None  # whose memory is to be looked at
 
     def begin(self, *seats: Seat) -> None:
         """Whose warnings to watch."""
@@ -71,7 +72,7 @@ class Books:
     @property
     def pending(self) -> bool:
         """Whether a step would do anything."""
-        return self._due or bool(self._raw)
+        return self._due or bool(self._raw) or self._watched is not None
 
     def step(self) -> None:
         """One ply of bookkeeping."""
@@ -83,6 +84,13 @@ class Books:
             return
         if self._raw:
             self._write(self._raw.popleft())
+        elif self._watched is not None:
+            self._watched.look()
+            self._watched = None
+
+    def watch(self, seat: Seat) -> None:
+        """Look at its engine's memory when there is time."""
+        self._watched = seat
 
     def waited_now(self) -> int:
         """Nanoseconds this process has waited for a CPU since the last step of the search under way."""
@@ -135,7 +143,7 @@ class Books:
                     self._shelf.warned.add((seat.name, kind))
                     cause = f"{kind}: {words}"
                     ply = len(self._position.moves)
-                    self.incidents.append(incident(engine, seat.name, "protocol-warning", cause, ply, SOME_TRAFFIC))
+                    self.incidents.append(incident(seat, "protocol-warning", cause, ply, SOME_TRAFFIC))
 
     def side_record(self, seat: Seat) -> SideRecord:
         """What one engine did."""

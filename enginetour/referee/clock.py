@@ -16,6 +16,7 @@ from enginetour.timecontrol import TimeControl
 
 MS = 1_000_000  # nanoseconds in a millisecond
 SLEPT_NS = 1_000 * MS  # suspended for longer in a game: it is void (reliability 3)
+OVERSLEPT_NS = 1_000 * MS  # a wait that ends so much too late: the game is void (reliability 3)
 GRACE_NS = 100 * MS  # the wait goes on after the flag, only to learn the true overrun (runner spec 3)
 
 
@@ -124,14 +125,19 @@ class RunQueue:
 
 
 class Halts:
-    """What kept the referee from the clock since it was made: the machine's sleep, or SIGSTOP to this process."""
+    """What kept the referee from the clock since it was made: the machine's sleep, SIGSTOP or a freeze of us."""
 
     def __init__(self) -> None:
         self._slept_ns = slept_ns()
         self._continued = False
+        self._overslept_ns = 0
         self._before: Any = None
         with suppress(ValueError):  # outside the main thread nobody hears signals
             self._before = signal.signal(signal.SIGCONT, self._note)
+
+    def overslept(self, late_ns: int) -> None:
+        """A wait ended so long after its deadline: something kept this process from running."""
+        self._overslept_ns = max(self._overslept_ns, late_ns)
 
     def _note(self, number: int, frame: object) -> None:
         del number, frame
@@ -142,6 +148,8 @@ class Halts:
         """What happened, "" for nothing."""
         if self._continued:
             return "the referee's process was stopped during a move"
+        if self._overslept_ns > OVERSLEPT_NS:
+            return f"the referee woke up {self._overslept_ns / 1e9:.1f} s late during a move"
         return "the machine was suspended during a move" if slept_ns() - self._slept_ns > SLEPT_NS else ""
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from enginetour.adapters.moves import read_move
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Said, What, printable
 from enginetour.errors import EngineFault
-from enginetour.model import Game, Outcome, Termination
+from enginetour.model import Game, Termination
 from enginetour.referee import record
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.bookkeeping import Books, RawPly
@@ -104,6 +104,7 @@ class Contest:
         before_ns = time.monotonic_ns()
         self._go_ns = seat.engine.go(ask)
         self._write_ns = self._go_ns - before_ns
+        seat.asked_ns = self._go_ns
         # What is said ahead of `go` takes its time on nobody's clock: no part of the referee's own share.
         relayed = self._answered_ns and not seat.engine.needs_approach
         self._gap_ns = before_ns - self._answered_ns if relayed else 0
@@ -124,7 +125,7 @@ class Contest:
         if engine.dead or engine.process.broken:
             return self._crash(seat, other)
         if seat.draw_claimed and self._ends.drawn():
-            return self._drawn(seat)
+            return verdicts.rightly_drawn(seat)
         if engine.needs_approach:
             fault = converse({engine: engine.approach(ask)}, self._link)[engine]
             if isinstance(fault, EngineFault):
@@ -143,8 +144,11 @@ class Contest:
             working = books.pending
             wake = wait(processes, self._link.control_fd, 0 if working else due)
             now = time.monotonic_ns()
+            if now >= seat.look_ns:
+                books.watch(seat)
             if not working and now > due + LATE_WAKE_NS:
                 self._late_ns += now - due + GRACE_NS
+                self._halts.overslept(now - due)
             if engine.process in wake.readable or now >= due:
                 if engine.process in wake.readable:
                     engine.pull()
@@ -187,17 +191,11 @@ class Contest:
 
     def _talk(self, seat: Seat, said: Said, *, thinking: bool) -> Verdict | None:
         verdict = verdicts.of_talk(seat, said, thinking=thinking, aborts=self._task.aborts)
-        if verdict is not None:
-            if thinking:
-                seat.engine.search_over()
-            return verdict
-        if thinking and seat.draw_claimed and self._ends.drawn():
+        if verdict is None and thinking and seat.draw_claimed and self._ends.drawn():
+            verdict = verdicts.rightly_drawn(seat)
+        if verdict is not None and thinking:
             seat.engine.search_over()
-            return self._drawn(seat)
-        return None
-
-    def _drawn(self, seat: Seat) -> Verdict:
-        return Verdict(Outcome.DRAW, Termination.CLAIM, f"{seat.color} claims a draw, rightly")
+        return verdict
 
     # Judging an answer.
 
@@ -229,7 +227,7 @@ class Contest:
         if end is not None:
             return verdicts.by_rule(end)
         if seat.draw_claimed and self._ends.drawn():
-            return self._drawn(seat)
+            return verdicts.rightly_drawn(seat)
         seat.draw_claimed = False
         return None
 
@@ -248,10 +246,8 @@ class Contest:
         return second if isinstance(second, Said) else None
 
     def _illegal(self, seat: Seat, said: Said) -> Verdict:
-        words = f"{seat.color} plays an illegal move: {printable(said.text)!r} in {self._position.board.fen()}"
-        if seat.clock.moves == 0 and self._task.opening.fen is not None:
-            words += "; it may have ignored the position"
-        return verdicts.loss(seat, Termination.ILLEGAL_MOVE, words)
+        ignored = seat.clock.moves == 0 and self._task.opening.fen is not None
+        return verdicts.illegal(seat, said.text, self._position.board.fen(), ignored=ignored)
 
     # Ends without an answer.
 
@@ -272,8 +268,11 @@ class Contest:
         words = words or f"{seat.clock.overrun_ms(elapsed_ns)} ms over, {when}"
         if self._halts.words:
             return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
-        own_ns = self._write_ns + self._gap_ns + self._books.waited_now() + self._late_ns
-        return verdicts.flag(seat, self._position.board, self._task.rules, elapsed_ns, own_ns, words)
+        return verdicts.flag(seat, self._position.board, self._task.rules, elapsed_ns, self._own_ns(), words)
+
+    def _own_ns(self) -> int:
+        """What we ourselves may have cost the move under way: the error budget (runner spec 3)."""
+        return self._write_ns + self._gap_ns + self._books.waited_now() + self._late_ns
 
     def _crash(self, seat: Seat, other: Seat) -> Verdict:
         """Look for a stop first: a service manager ends engines and us in one go. The first cause wins."""
@@ -290,8 +289,9 @@ class Contest:
 
     def _finish(self, verdict: Verdict, absent: tuple[Seat, ...] = ()) -> Game:
         """Write the books, fence what still owes an answer, keep or end the engines."""
+        own_ns = self._own_ns() if verdict.own_ns is None else verdict.own_ns
         self._books.close()
-        incidents = self._books.incidents + told(verdict, self.seats, absent, self._position)
+        incidents = self._books.incidents + told(verdict, self.seats, absent, self._position, own_ns)
         part(verdict, self.seats, absent, self._link)
         leave(self.seats, self._shelf)
         incidents += self._shelf.partings()

@@ -13,13 +13,19 @@ from enginetour.referee.shelf import EngineShelf
 from enginetour.referee.verdict import Verdict
 
 
-def told(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], position: Position) -> list[Incident]:
-    """One incident for each engine at fault; where the host is, for the engine whose turn it was."""
+def told(
+    verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], position: Position, own_ns: int
+) -> list[Incident]:
+    """One incident for each engine at fault; where the host is, for the engine whose turn it was.
+
+    `own_ns` is what the referee itself may have cost the move under way.
+    """
     if not verdict.category:
         return []
     guilty = list(absent) or [verdict.culprit or seats[0 if position.board.turn else 1]]
     ply = len(position.moves)
-    return [incident(seat.present, seat.name, verdict.category, verdict.cause, ply) for seat in guilty]
+    own = None if absent else own_ns
+    return [incident(seat, verdict.category, verdict.cause, ply, own_ns=own) for seat in guilty]
 
 
 def part(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], link: Link) -> None:

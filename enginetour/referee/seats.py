@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from enginetour.adapters.base import Ask, Engine, Script, Setup
 from enginetour.adapters.position import Position
@@ -11,8 +13,9 @@ from enginetour.errors import EngineCrashed, EngineFault, EngineStalled, StartFa
 from enginetour.model import Incident
 from enginetour.referee.clock import Clock
 from enginetour.referee.converse import converse
+from enginetour.referee.footprint import LOOK_NS, Footprint
 from enginetour.referee.link import Link
-from enginetour.referee.shelf import EngineShelf
+from enginetour.referee.shelf import EngineShelf, load_now
 from enginetour.task import Rules, Side
 
 ILLEGAL_INSTRUCTION = "signal 4"  # SIGILL; signal(7)
@@ -29,7 +32,10 @@ class Seat:
         self.searched = False  # set thinking in this game
         self.draw_claimed = False  # said "1/2-1/2" and has not moved since
         self.warnings: list[str] = []
+        self.asked_ns = 0  # CLOCK_MONOTONIC of its last `go` in this game
+        self.look_ns = 0  # when its memory is due to be looked at
         self._engine: Engine | None = None
+        self._footprint: Footprint | None = None
 
     @property
     def color(self) -> str:
@@ -50,6 +56,12 @@ class Seat:
     def sit(self, engine: Engine | None) -> None:
         """Give the seat to a process."""
         self._engine = engine
+        self._footprint = None if engine is None else Footprint(engine.process.pid)
+
+    def look(self) -> int | None:
+        """The most memory its engine was seen to hold, in kB; None when it never came."""
+        self.look_ns = time.monotonic_ns() + LOOK_NS
+        return None if self._footprint is None else self._footprint.look()
 
 
 def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: EngineShelf) -> dict[Seat, EngineFault]:
@@ -131,8 +143,20 @@ def question(position: Position, seat: Seat, other: Seat, opening_plies: int) ->
     )
 
 
-def incident(engine: Engine | None, name: str, category: str, cause: str, ply: int, lines: int = 50) -> Incident:
-    """What a tester must see, with the last lines of traffic and stderr."""
-    if engine is None:
-        return Incident(name, category, cause, ply)
-    return Incident(name, category, cause, ply, engine.process.traffic(lines), engine.process.stderr(20))
+def incident(
+    seat: Seat, category: str, cause: str, ply: int, lines: int = 50, *, own_ns: int | None = None
+) -> Incident:
+    """What a tester must see, with the last lines of traffic and stderr and what was measured beside."""
+    found = Incident(seat.name, category, cause, ply, load=load_now())
+    if seat.present is None:
+        return found
+    process = seat.engine.process
+    return replace(
+        found,
+        traffic=process.traffic(lines),
+        stderr=process.stderr(20),
+        status=process.exit_status(),
+        asked_us=round((seat.asked_ns - process.started_ns) / 1000) if seat.asked_ns else None,
+        memory_kb=seat.look(),
+        own_us=None if own_ns is None else own_ns // 1000,
+    )

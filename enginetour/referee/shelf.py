@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from enginetour.adapters.base import Engine
 from enginetour.adapters.cecp import CecpEngine
 from enginetour.model import Incident
@@ -56,10 +58,12 @@ class EngineShelf:
     def replace(self, engine: Engine, why: str) -> None:
         """End one that could not begin another game: a new process plays it, and each time is an incident."""
         engine.spoiled = why
+        status = engine.process.exit_status()  # before the end that we make of it
         self.end(engine)
         traffic, stderr = engine.process.traffic(), engine.process.stderr()
         cause = f"a new process, the old one could not begin another game: {why}"
-        self._partings.append(Incident(engine.spec.name, "restart", cause, 0, traffic, stderr))
+        told = Incident(engine.spec.name, "restart", cause, 0, traffic, stderr, status, load=load_now())
+        self._partings.append(told)
 
     def partings(self) -> list[Incident]:
         """What was wrong with engines that were ended since the last call."""
@@ -71,7 +75,16 @@ class EngineShelf:
         if (name, category) not in self.warned:
             self.warned.add((name, category))
             traffic, stderr = engine.process.traffic(SOME_TRAFFIC), engine.process.stderr(SOME_TRAFFIC)
-            self._partings.append(Incident(name, category, cause, 0, traffic, stderr))
+            status = engine.process.exit_status()
+            self._partings.append(Incident(name, category, cause, 0, traffic, stderr, status, load=load_now()))
+
+
+def load_now() -> float | None:
+    """The load average of a minute, None where the system has none."""
+    try:
+        return os.getloadavg()[0]
+    except OSError:
+        return None
 
 
 def usable(engine: Engine) -> bool:

@@ -52,6 +52,17 @@ def void(seat: Seat | None, category: str, cause: str, termination: Termination 
     return Verdict(Outcome.VOID, termination, cause, seat, category, fatal=True)
 
 
+def rightly_drawn(seat: Seat) -> Verdict:
+    """Its claim of a draw was true."""
+    return Verdict(Outcome.DRAW, Termination.CLAIM, f"{seat.color} claims a draw, rightly")
+
+
+def illegal(seat: Seat, text: str, fen: str, *, ignored: bool = False) -> Verdict:
+    """No legal move; `ignored`: it may have ignored the position it was given."""
+    words = f"{seat.color} plays an illegal move: {printable(text)!r} in {fen}"
+    return loss(seat, Termination.ILLEGAL_MOVE, f"{words}; it may have ignored the position" if ignored else words)
+
+
 def resigns(seat: Seat) -> Verdict:
     """A resignation is no fault."""
     outcome = Outcome.BLACK if seat.white else Outcome.WHITE
@@ -64,10 +75,10 @@ def flag(seat: Seat, board: chess.Board, rules: Rules, elapsed_ns: int, own_ns: 
     `own_ns` is what the referee itself may have cost; a smaller overrun is doubtful (runner spec 3).
     """
     cause = f"{seat.color} loses on time, {words}"
-    if seat.clock.tc.stages or seat.clock.tc.movetime_ms is not None:
-        cause += f" (margin {seat.clock.margin_ms} ms)"
+    margin = f"margin {seat.clock.margin_ms} ms; " if seat.clock.tc.stages or seat.clock.tc.movetime_ms else ""
+    cause += f" ({margin}referee's own share up to {own_ns / MS:.1f} ms)"
     if elapsed_ns - seat.clock.flag_ns() < own_ns:
-        cause += f"; doubtful: the referee's own share was up to {own_ns / MS:.1f} ms"
+        cause += "; doubtful"
         if rules.doubtful_flag == "void":
             return replace(void(None, "host", cause, Termination.TIME), own_ns=own_ns)
     verdict = replace(loss(seat, Termination.TIME, cause, fatal=False), own_ns=own_ns)  # fenced: it may play on

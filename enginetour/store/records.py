@@ -28,6 +28,7 @@ from enginetour.task import EngineSpec, Quirks
 LARGEST_MOVES = 64 << 20  # bytes once unpacked: 1200 plies with a 50 KB line each; a bound against made-up files
 LARGEST_NUMBER = (1 << 63) - 1  # what a column holds: SQLite file format 2.1
 _NO_OPENING = "[]"
+_MEASURED = ("status", "asked_us", "memory_kb", "load", "own_us")  # of an incident
 _SIDE = tuple(field.name for field in fields(SideRecord))
 
 
@@ -158,14 +159,15 @@ def incident_columns(incident: Incident) -> dict[str, Any]:
         "ply": incident.ply,
         "traffic": packed(incident.traffic),
         "stderr": packed(incident.stderr),
+        **{name: getattr(incident, name) for name in _MEASURED},
     }
 
 
 def incident_of(row: Any) -> Incident:
     """Back from `incident_columns`."""
-    return Incident(
-        row.engine, row.category, row.cause, row.ply, tuple(json.loads(row.traffic)), tuple(json.loads(row.stderr))
-    )
+    said = tuple(json.loads(row.traffic)), tuple(json.loads(row.stderr))
+    measured = {name: getattr(row, name) for name in _MEASURED}
+    return Incident(row.engine, row.category, row.cause, row.ply, *said, **measured)
 
 
 def note_columns(note: Note) -> dict[str, Any]:

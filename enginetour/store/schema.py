@@ -22,6 +22,15 @@ _COLUMNS: dict[int, dict[str, tuple[tuple[str, str], ...]]] = {
         "imports": (("odds", "INTEGER DEFAULT '0' NOT NULL"),),
         "imported_games": (("black_tc", "VARCHAR DEFAULT '' NOT NULL"), ("handicap", "INTEGER DEFAULT '0'")),
     },
+    5: {
+        "incidents": (
+            ("status", "VARCHAR DEFAULT '' NOT NULL"),
+            ("load", "FLOAT"),
+            ("asked_us", "INTEGER"),
+            ("memory_kb", "INTEGER"),
+            ("own_us", "INTEGER"),
+        )
+    },
 }
 
 

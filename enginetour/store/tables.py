@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
-SCHEMA_VERSION = 4  # user_version in the same header; grows with every change of this page, and `schema` adds it
+SCHEMA_VERSION = 5  # user_version in the same header; grows with every change of this page, and `schema` adds it
 
 METADATA = MetaData()
 
@@ -172,6 +172,10 @@ INCIDENTS = Table(
     *_texts("engine", "category", "cause"),
     _whole("ply"),
     *_texts("traffic", "stderr"),
+    Column("status", String, nullable=False, default="", server_default=""),  # how its process ended
+    _real("load", nullable=True),
+    # asked: stamp of its last `go`, as the lines of traffic have it
+    *(Column(name, Integer) for name in ("asked_us", "memory_kb", "own_us")),
 )
 """Something a tester must see, in the transaction of its game."""
 
