@@ -20,6 +20,7 @@ from enginetour.store.listed import list_of
 from enginetour.store.lists import SYSTEMS, history
 from enginetour.store.queries import STRUCK
 from enginetour.store.ratednames import rated_names
+from enginetour.store.removals import stands
 from enginetour.store.revisions import revisions_of
 from enginetour.store.selected import Selection, selected
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
@@ -160,7 +161,8 @@ def _days(connection: Connection, versions: set[int]) -> tuple[date | None, date
     ends = func.min(IMPORTED_GAMES.c.day), func.max(IMPORTED_GAMES.c.day)
     own = or_(IMPORTED_GAMES.c.white.in_(versions), IMPORTED_GAMES.c.black.in_(versions))
     told = IMPORTED_GAMES.c.day % 100 > 0, IMPORTED_GAMES.c.day // 100 % 100 > 0
-    days += [_day(number) for number in connection.execute(select(*ends).where(own, *told)).one() if number]
+    rows = select(*ends).where(own, *told, stands())
+    days += [_day(number) for number in connection.execute(rows).one() if number]
     return (min(days), max(days)) if days else (None, None)
 
 

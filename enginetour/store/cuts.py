@@ -17,10 +17,11 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, s
 
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import DAY, Moment
-from enginetour.store.queries import EVEN
+from enginetour.store.queries import EVEN, EVEN_READ
 from enginetour.store.tables import GAMES, IMPORTED_GAMES, TOURNAMENTS
 from enginetour.store.timeclasses import time_class
 
+_TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc)
 PARTS = ("tournament", "odds", "date", "time class", "control", "hardware")
 
 
@@ -79,24 +80,24 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
             wanted["controls"].add((white_tc, black_tc))
             wanted["hardware"].add(hardware)
     read: Select[Any] = (
-        select(IMPORTED_GAMES.c.tournament, inside_read, IMPORTED_GAMES.c.tc, func.count())
+        select(IMPORTED_GAMES.c.tournament, EVEN_READ, inside_read, *_TAGS, func.count())
         .where(moment.read())
-        .group_by(IMPORTED_GAMES.c.tournament, inside_read, IMPORTED_GAMES.c.tc)
+        .group_by(IMPORTED_GAMES.c.tournament, EVEN_READ, inside_read, *_TAGS)
     )
-    for tournament, in_time, tc, count in connection.execute(read):
+    for tournament, even, in_time, tc, black_tc, count in connection.execute(read):
         why = _why_not(
             definition,
             tournament=tournament in tournaments,
-            even=True,
+            even=bool(even),
             in_time=bool(in_time),
-            controls=(tc, tc),
+            controls=(tc, black_tc or tc),
             hardware="",
         )
         standing += count
         if why:
             left[why] += count
         else:
-            wanted["tags"].add(tc)
+            wanted["tags"].add((tc, black_tc))
     games = and_(
         moment.standing(),
         GAMES.c.tournament.in_(tournaments),
@@ -109,7 +110,8 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
         moment.read(),
         IMPORTED_GAMES.c.tournament.in_(tournaments),
         inside_read,
-        IMPORTED_GAMES.c.tc.in_(sorted(wanted["tags"])),
+        tuple_(*_TAGS).in_(sorted(wanted["tags"])),
+        true() if definition.odds else EVEN_READ,
     )
     return Cut(games, imported, {part: left[part] for part in PARTS if left[part]}, standing)
 

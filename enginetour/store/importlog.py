@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from sqlalchemy import select
+from sqlalchemy import and_, false, select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Entrant
 from enginetour.store.database import Database
 from enginetour.store.log import TournamentLog
-from enginetour.store.paircounts import engines_in, joined, kept_counts
+from enginetour.store.oddsgames import scores_at_odds
+from enginetour.store.paircounts import engines_in, unpacked
 from enginetour.store.ratednames import rated_names
-from enginetour.store.tables import ENGINES
+from enginetour.store.removals import removals, stands
+from enginetour.store.tables import ENGINES, IMPORTED_GAMES, IMPORTS
 from enginetour.task import EngineSpec
 
 IMPORT = "import"  # what an import has where a tournament that was played has its format
@@ -42,11 +45,27 @@ class ImportedEvent(TournamentLog):
         """The engines by the names under which lists show them, with no command to start them by."""
         return {name: EngineSpec(plain, (), "uci") for plain, shown in self._names() for name in (plain, shown)}
 
+    def scores_at_odds(self) -> dict[int, tuple[int, int]]:
+        """As of a tournament that was played; `oddsgames.UNKNOWN` stands for odds of unknown size."""
+        with self.database.reading() as connection:
+            mine = and_(IMPORTED_GAMES.c.tournament == self.id, stands())
+            return scores_at_odds(connection, false(), read=mine)
+
+    def refuse_struck_out(self) -> None:
+        """UsageRefused for an import that has no games any more."""
+        with self.database.reading() as connection:
+            mine = [one for one in removals(connection) if (one.name, one.edition) == (self.name, self.edition)]
+        if mine:
+            day = datetime.fromtimestamp(mine[0].at, UTC)
+            step = "--as-of a day before shows it as it was"
+            raise UsageRefused(f"was struck out on {day:%Y-%m-%d %H:%M} UTC", place=self.title, step=step)
+
     def _names(self) -> list[tuple[str, str]]:
         """Plain and shown name of every engine with games."""
         with self.database.reading() as connection:
             shown = rated_names(connection)
-            met = engines_in(joined(kept_counts(connection, [self.id]).values()))
+            counts = select(IMPORTS.c.counts).where(IMPORTS.c.tournament == self.id)
+            met = engines_in(unpacked(connection.execute(counts).scalar_one()))
             rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id))
             return [(row.name, shown[row.id]) for row in rows if row.id in met]
 

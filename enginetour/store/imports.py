@@ -27,7 +27,8 @@ from enginetour.store import known, records
 from enginetour.store.bulk import fill
 from enginetour.store.database import Database
 from enginetour.store.importlog import IMPORT
-from enginetour.store.paircounts import engines_in, kept_counts, packed
+from enginetour.store.paircounts import engines_in, packed, unpacked
+from enginetour.store.removals import removals
 from enginetour.store.slugs import LONGEST_NAME, slug_of
 from enginetour.store.sqlite_errors import told
 from enginetour.store.tables import IMPORTS, TOURNAMENTS
@@ -56,7 +57,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class ImportLine:
-    """One import of the store; `made` in UTC seconds."""
+    """One import of the store; `made` in UTC seconds, `removed` too where it was struck out, with the reason."""
 
     name: str
     edition: int
@@ -64,7 +65,10 @@ class ImportLine:
     files: tuple[str, ...]
     games: int
     duplicates: int
+    odds: int
     engines: int
+    removed: float | None
+    why: str
 
 
 def import_games(
@@ -109,16 +113,19 @@ def refuse_name(name: str) -> None:
 
 def imports_of(database: Database) -> list[ImportLine]:
     """All imports, oldest first."""
-    columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, TOURNAMENTS.c.created)
-    rows = select(*columns, IMPORTS.c.files, IMPORTS.c.games, IMPORTS.c.duplicates)
+    columns = (TOURNAMENTS.c.name, TOURNAMENTS.c.edition, TOURNAMENTS.c.created.label("made"))
+    rows = select(*columns, IMPORTS.c.files, IMPORTS.c.games, IMPORTS.c.duplicates, IMPORTS.c.odds, IMPORTS.c.counts)
     rows = rows.join(IMPORTS, IMPORTS.c.tournament == TOURNAMENTS.c.id).order_by(TOURNAMENTS.c.id)
     with database.reading() as connection:
         found = connection.execute(rows).fetchall()
-        kept = kept_counts(connection, [row.id for row in found])
-    return [
-        ImportLine(name, edition, made, tuple(json.loads(files)), games, duplicates, len(engines_in(kept[event])))
-        for event, name, edition, made, files, games, duplicates in found
-    ]
+        struck = {(one.name, one.edition): one for one in removals(connection)}
+    lines = []
+    for row in found:
+        told = row._asdict()
+        engines, removal = len(engines_in(unpacked(told.pop("counts")))), struck.get((row.name, row.edition))
+        about = {"engines": engines, "removed": removal and removal.at, "why": removal.why if removal else ""}
+        lines.append(ImportLine(**told | about | {"files": tuple(json.loads(row.files))}))
+    return lines
 
 
 @contextmanager

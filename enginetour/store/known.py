@@ -13,6 +13,7 @@ from enginetour.interop.gamecolumns import Claim, Games
 from enginetour.interop.tally import RESULTS
 from enginetour.model import Outcome
 from enginetour.store.database import Database
+from enginetour.store.removals import KIND
 
 LONGEST_TAG = 255  # what a PGN export keeps of a name (PGN standard 4)
 _ROUND = "."  # between the round and the number of a game in our exports
@@ -28,8 +29,13 @@ def titles(database: Database) -> frozenset[str]:
 def fresh(
     connection: sqlite3.Connection, games: Games, identities: NDArray[np.uint64], wanted: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """Those of the `wanted` places whose games the store does not have; each game once, in the order of the files."""
-    blobs = connection.execute("SELECT digests FROM imports ORDER BY tournament")
+    """Those of the `wanted` places whose games the store does not have; each game once, in the order of the files.
+
+    What an import brought that was struck out it does not have.
+    """
+    struck = "SELECT 1 FROM events WHERE events.tournament = imports.tournament AND kind = ?"
+    rows = f"SELECT digests FROM imports WHERE NOT EXISTS ({struck}) ORDER BY tournament"  # noqa: S608  words of ours
+    blobs = connection.execute(rows, (KIND,))
     known = np.frombuffer(b"".join(blob for (blob,) in blobs), dtype="<u8").astype(np.uint64)
     if len(known) or len(games.ends) > 1:
         _, first = np.unique(np.concatenate([known, identities[wanted]]), return_index=True)

@@ -54,8 +54,10 @@ def list_of(store: Store, selection: Selection, *, errors_for: Collection[str] |
         found = _folded(store, selection)
     if selection.left_out.get("odds"):
         with store.database.reading() as connection:
-            wanted = GAMES.c.tournament.in_(tournaments_of(connection, selection.definition))
-            apart = scores_at_odds(connection, wanted, selection.moment.standing())
+            inside = tournaments_of(connection, selection.definition)
+            read = and_(IMPORTED_GAMES.c.tournament.in_(inside), selection.moment.read())
+            wanted = (GAMES.c.tournament.in_(inside), selection.moment.standing())
+            apart = scores_at_odds(connection, *wanted, read=read)
         found = replace(found, caption=(*found.caption, scores_told(apart)))
     return _best_of_families(found, selection) if selection.definition.best_of_family else found
 

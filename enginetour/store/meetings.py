@@ -9,8 +9,9 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
-from enginetour.store.queries import EVEN, STRUCK
+from enginetour.store.queries import EVEN, EVEN_READ, STRUCK
 from enginetour.store.ratednames import rated_names
+from enginetour.store.removals import stands
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
 from enginetour.store.tournaments import Store
 from enginetour.tomlplace import near
@@ -68,10 +69,10 @@ def _played(connection: Connection, first: set[int], second: set[int], tournamen
 
 
 def _imported(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
-    """Games read from files, each alone: their openings are not known here."""
+    """Even games read from files, each alone: their openings are not known here."""
     games = IMPORTED_GAMES.c
     rows = select(games.tournament, games.white, games.black, games.id, games.half_points)
-    rows = rows.where(_met(games.white, games.black, first, second))
+    rows = rows.where(_met(games.white, games.black, first, second), stands(), EVEN_READ)
     if tournament is not None:
         rows = rows.where(games.tournament == tournament)
     for edition, white, black, number, points in connection.execute(rows.order_by(games.id)):

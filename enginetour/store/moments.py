@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
 from enginetour.store.records import LARGEST_NUMBER
+from enginetour.store.removals import removed
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 
 DAY = 86_400  # seconds, UTC
@@ -32,8 +33,8 @@ class Moment:
         return and_(GAMES.c.id <= self.game, GAMES.c.outcome != Outcome.VOID.value, ~struck)
 
     def read(self) -> ColumnElement[bool]:
-        """The condition on rows of imported games."""
-        return IMPORTED_GAMES.c.id <= self.imported
+        """The condition on rows of imported games: there by then, of an import that stood."""
+        return and_(IMPORTED_GAMES.c.id <= self.imported, IMPORTED_GAMES.c.tournament.not_in(removed(self.at)))
 
 
 def moment_of(connection: Connection, words: str | None) -> Moment:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, select
 
+from enginetour.store.removals import removed
 from enginetour.store.tables import IMPORTS, PAIR_COUNTS
 
 if TYPE_CHECKING:
@@ -25,11 +26,14 @@ PACKED = "<i4"  # of a number in the file: little-endian, four bytes
 
 
 def kept_counts(connection: Connection, tournaments: Collection[int] | None = None) -> dict[int, Sums]:
-    """The counts by tournament, imports too, of all or of some; a pair whose games were struck out has zeros."""
+    """The counts by tournament, of all or of some; a pair whose games were struck out has zeros.
+
+    Imports are among them but for those struck out.
+    """
     import numpy as np
 
     rows = select(PAIR_COUNTS.c.tournament, *(PAIR_COUNTS.c[name] for name in LINES))
-    packs = select(IMPORTS.c.tournament, IMPORTS.c.counts)
+    packs = select(IMPORTS.c.tournament, IMPORTS.c.counts).where(IMPORTS.c.tournament.not_in(removed()))
     if tournaments is not None:
         rows = rows.where(PAIR_COUNTS.c.tournament.in_(tournaments))
         packs = packs.where(IMPORTS.c.tournament.in_(tournaments))
@@ -39,13 +43,20 @@ def kept_counts(connection: Connection, tournaments: Collection[int] | None = No
     parts = np.split(table[1:], starts[1:], axis=1)
     found: dict[int, Sums] = dict(zip(events.tolist(), parts, strict=False))  # of no rows there is one empty part
     for event, pack in connection.execute(packs):
-        found[event] = np.frombuffer(pack, PACKED).reshape(len(LINES), -1)
+        found[event] = unpacked(pack)
     return found
 
 
 def packed(sums: Sums) -> bytes:
     """Counts as an import keeps them."""
     return sums.astype(PACKED).tobytes()
+
+
+def unpacked(pack: bytes) -> Sums:
+    """What an import kept, whether it stands or was struck out."""
+    import numpy as np
+
+    return np.frombuffer(pack, PACKED).reshape(len(LINES), -1)
 
 
 def joined(parts: Iterable[Sums]) -> Sums:

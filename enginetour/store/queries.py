@@ -31,7 +31,7 @@ from enginetour.model import (
 from enginetour.store import records
 from enginetour.store.database import Database
 from enginetour.store.paircounts import added_up, by_pair, joined, kept_counts
-from enginetour.store.tables import ENGINES, EVENTS, GAMES, INCIDENTS, MOVES, NOTES
+from enginetour.store.tables import ENGINES, EVENTS, GAMES, IMPORTED_GAMES, INCIDENTS, MOVES, NOTES
 
 EVENTS_A_PAGE = 2000  # about 1 MB of rows
 GAMES_A_PAGE = 100  # whole games: about 1 MB too
@@ -39,6 +39,7 @@ GAMES_A_PAGE = 100  # whole games: about 1 MB too
 _PAIRING = tuple(GAMES.c[field.name] for field in fields(Pairing))
 EVEN = GAMES.c.handicap == 0
 ODDS = GAMES.c.handicap != literal_column("0")  # as the index `games_odds` has it, or it would not be used
+EVEN_READ = func.coalesce(IMPORTED_GAMES.c.handicap, 1) == 0  # of an imported game; null: odds of unknown size
 STRUCK = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided")
 STANDING = and_(GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
 _INCIDENTS_OF = select(func.count()).where(INCIDENTS.c.game == GAMES.c.id).scalar_subquery()

@@ -18,7 +18,8 @@ from enginetour.ratings.egf2021 import Egf2021Settings
 from enginetour.ratings.incremental import Tally
 from enginetour.ratings.lineage import Lineage, Version, lineage
 from enginetour.store.paircounts import by_pair, kept_counts
-from enginetour.store.queries import EVEN, STRUCK
+from enginetour.store.queries import EVEN, EVEN_READ, STRUCK
+from enginetour.store.removals import removed
 from enginetour.store.tables import ENGINES, ENTRANTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 
 
@@ -98,13 +99,13 @@ def for_events(connection: Connection, settings: BaseModel) -> BaseModel:
 
 
 def _imports(connection: Connection) -> list[tuple[int, int]]:
-    """Events that were imported, oldest first, each with the newest game it follows."""
-    rows = select(IMPORTS.c.tournament, IMPORTS.c.after_game).order_by(IMPORTS.c.tournament)
-    return [(event, after_game) for event, after_game in connection.execute(rows)]
+    """Events that were imported and stand, oldest first, each with the newest game it follows."""
+    rows = select(IMPORTS.c.tournament, IMPORTS.c.after_game).where(IMPORTS.c.tournament.not_in(removed()))
+    return [(event, after_game) for event, after_game in connection.execute(rows.order_by(IMPORTS.c.tournament))]
 
 
 def _imported(connection: Connection, event: int, after: int) -> Iterator[RatedGame]:
     columns = (IMPORTED_GAMES.c.id, IMPORTED_GAMES.c.white, IMPORTED_GAMES.c.black, IMPORTED_GAMES.c.half_points)
-    rows = select(*columns).where(IMPORTED_GAMES.c.tournament == event, IMPORTED_GAMES.c.id > after)
+    rows = select(*columns).where(IMPORTED_GAMES.c.tournament == event, IMPORTED_GAMES.c.id > after, EVEN_READ)
     for game, white, black, half_points in connection.execute(rows.order_by(IMPORTED_GAMES.c.id)):
         yield RatedGame(str(white), str(black), half_points, -game, str(event))

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, func, select
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
+from enginetour.store.removals import removed
 from enginetour.store.tables import EVENTS, RATING_EVENTS, RATING_REVISIONS
 
 EVENT = tuple(column for column in RATING_EVENTS.c if column.name not in ("system", "revision", "place"))
@@ -54,9 +55,9 @@ class Stream:
         return [row for part in self._parts(start) for row in self.connection.execute(chosen.where(part))]
 
     def first_struck(self) -> int:
-        """Place of the first row whose game was struck out since; the length if there is none."""
+        """Place of the first row whose game, or import, was struck out since; the length if there is none."""
         struck = select(EVENTS.c.game).where(EVENTS.c.kind == "voided")
-        chosen = select(func.min(_ROW.place)).where(_ROW.game.in_(struck))
+        chosen = select(func.min(_ROW.place)).where(or_(_ROW.game.in_(struck), _ROW.tournament.in_(removed())))
         places = (self.connection.execute(chosen.where(part)).scalar() for part in self._parts())
         return next((place for place in places if place is not None), len(self))
 

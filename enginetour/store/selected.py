@@ -18,9 +18,10 @@ from enginetour.store.cuts import any_fits, cut_of, is_whole, tournaments_of
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import Moment, moment_of
 from enginetour.store.paircounts import LINES, engines_in, joined, kept_counts
-from enginetour.store.queries import EVEN, ODDS, STRUCK
+from enginetour.store.queries import EVEN, EVEN_READ, ODDS, STRUCK
 from enginetour.store.ratednames import rated_names
-from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
+from enginetour.store.removals import removed
+from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
 
 if TYPE_CHECKING:
@@ -136,8 +137,8 @@ def _played(connection: Connection, moment: Moment) -> set[int]:
     met = union(
         select(GAMES.c.white_engine).where(*own),
         select(GAMES.c.black_engine).where(*own),
-        select(IMPORTED_GAMES.c.white).where(moment.read()),
-        select(IMPORTED_GAMES.c.black).where(moment.read()),
+        select(IMPORTED_GAMES.c.white).where(moment.read(), EVEN_READ),
+        select(IMPORTED_GAMES.c.black).where(moment.read(), EVEN_READ),
     )
     return {row[0] for row in connection.execute(met)}
 
@@ -149,7 +150,10 @@ def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums
     left = sum(int(sums[2:].sum()) for tournament, sums in kept.items() if tournament not in wanted)
     standing = ODDS, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
     rows = connection.execute(select(GAMES.c.tournament, func.count()).where(*standing).group_by(GAMES.c.tournament))
-    odds = {row[0]: int(row[1]) for row in rows}
+    read = select(IMPORTS.c.tournament, IMPORTS.c.odds).where(
+        IMPORTS.c.odds > 0, IMPORTS.c.tournament.not_in(removed())
+    )
+    odds = {row[0]: int(row[1]) for row in (*rows, *connection.execute(read))}
     inside = sum(games for tournament, games in odds.items() if tournament in wanted)
     return found, {"tournament": left + sum(odds.values()) - inside, "odds": inside}
 

@@ -17,8 +17,9 @@ from enginetour.store import records
 from enginetour.store.database import Database
 from enginetour.store.importlog import IMPORT
 from enginetour.store.log import TournamentLog
-from enginetour.store.paircounts import by_pair, joined, kept_counts
-from enginetour.store.queries import recounted, versions_counts
+from enginetour.store.paircounts import by_pair, unpacked
+from enginetour.store.queries import EVEN_READ, recounted, versions_counts
+from enginetour.store.removals import KIND, removed
 from enginetour.store.tables import ENGINES, EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, MOVES, TOURNAMENTS
 
 MOST_TOLD = 20  # findings of one kind in one place: a screenful; the rest is counted
@@ -78,23 +79,28 @@ def imports(database: Database) -> list[tuple[str, int]]:
 
 
 def imported(database: Database, tournament: int) -> Iterator[str]:
-    """An import's games, digests and counts against each other."""
+    """An import's games, digests and counts against each other, and its log: struck out once at most."""
     with database.reading() as connection:
         row = connection.execute(select(IMPORTS).where(IMPORTS.c.tournament == tournament)).first()
         if row is None:
             yield "its import is not there"
             return
         mine = IMPORTED_GAMES.c.tournament == tournament
-        games = connection.execute(select(func.count()).where(mine)).scalar_one()
+        games, even = connection.execute(select(func.count(), func.count().filter(EVEN_READ)).where(mine)).one()
+        log = connection.execute(select(EVENTS.c.kind).where(EVENTS.c.tournament == tournament)).scalars().all()
         sums = [func.count().filter(IMPORTED_GAMES.c.half_points == points) for points in (2, 1, 0)]
         pair = (IMPORTED_GAMES.c.white, IMPORTED_GAMES.c.black)
         counted = {
             (white, black): (wins, draws, losses)
             for white, black, wins, draws, losses in connection.execute(
-                select(*pair, *sums).where(mine).group_by(*pair)
+                select(*pair, *sums).where(mine, EVEN_READ).group_by(*pair)
             )
         }
-        kept = by_pair(joined(kept_counts(connection, [tournament]).values()))
+        kept = by_pair(unpacked(row.counts))
+    if log not in ([], [KIND]):
+        yield f"its log tells {', '.join(log)}, an import can only be struck out, once"
+    if games - even != row.odds:
+        yield f"brought {row.odds} games at odds, {games - even} are there"
     if games != row.games:
         yield f"brought {row.games} games, {games} are there"
     if len(row.digests) != DIGEST_BYTES * row.games:
@@ -103,9 +109,13 @@ def imported(database: Database, tournament: int) -> Iterator[str]:
 
 
 def doubled(database: Database) -> Iterator[str]:
-    """Digests that are in the store twice: a game of a file counts once, whatever files bring it."""
+    """Digests that are in the store twice: a game of a file counts once, whatever files bring it.
+
+    Those of imports that were struck out may come again.
+    """
+    standing = select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed()))
     with database.reading() as connection:
-        blobs = connection.execute(select(IMPORTS.c.digests).order_by(IMPORTS.c.tournament)).scalars().all()
+        blobs = connection.execute(standing.order_by(IMPORTS.c.tournament)).scalars().all()
     found = np.frombuffer(b"".join(blob[: len(blob) // DIGEST_BYTES * DIGEST_BYTES] for blob in blobs), dtype="<u8")
     twice = len(found) - len(np.unique(found))
     if twice:

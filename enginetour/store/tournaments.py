@@ -19,6 +19,7 @@ from enginetour.store.database import Database
 from enginetour.store.entrants import add_entrant, made_id
 from enginetour.store.importlog import IMPORT, ImportedEvent
 from enginetour.store.log import TournamentLog, write_notes
+from enginetour.store.removals import removed
 from enginetour.store.slugs import slug_of
 from enginetour.store.tables import ENTRANTS, EVENTS, GAMES, TOURNAMENTS
 from enginetour.task import EngineSpec
@@ -105,9 +106,9 @@ class Store:
     def tournament(self, name: str | None = None, edition: int | None = None) -> TournamentLog:
         """The newest edition of a name, imports too, or the newest tournament that was played here.
 
-        UsageRefused names the known ones.
+        Imports that stand come before those struck out. UsageRefused names the known ones.
         """
-        rows = select(TOURNAMENTS).order_by(TOURNAMENTS.c.id.desc())
+        rows = select(TOURNAMENTS).order_by(TOURNAMENTS.c.id.in_(removed()), TOURNAMENTS.c.id.desc())
         rows = rows.where(_PLAYED if name is None else TOURNAMENTS.c.name == name)
         if edition is not None:
             rows = rows.where(TOURNAMENTS.c.edition == edition)
