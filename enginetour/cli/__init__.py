@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 
 import click
 
 from enginetour import __version__
-from enginetour.errors import StorageFailed, TourError
+from enginetour.errors import StorageFailed, TourError, UsageRefused
 
 # command -> (drawer, module, function, one line of help)
 COMMANDS: dict[str, tuple[str, str, str, str]] = {
@@ -105,12 +106,12 @@ def main() -> None:
     try:
         code = cli(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        _cleaned(error).show()
         code = error.exit_code
     except click.exceptions.Abort:
         code = 130
     except TourError as error:
-        click.echo(f"enginetour: {error}", err=True)
+        _complain(error)
         code = error.exit_code
     except BrokenPipeError:
         # The reader has gone (`| head`): no traceback, and none at shutdown either.
@@ -120,15 +121,41 @@ def main() -> None:
         code = 130
     except OSError as error:
         refused = StorageFailed(error.strerror or str(error), place=str(error.filename or ""))
-        click.echo(f"enginetour: {refused}", err=True)
+        _complain(refused)
         code = refused.exit_code
     except Exception as error:  # our own failure: one line here, the traceback where asked
+        if isinstance(error, UnicodeEncodeError) and (odd := _not_utf8(sys.argv)):
+            _complain(f"not UTF-8: {odd!r}")  # the store and files of ours hold nothing else
+            sys.exit(UsageRefused.exit_code)
         if os.environ.get("ENGINETOUR_DEBUG"):
             raise
-        click.echo(f"enginetour: our own failure, {type(error).__name__}: {error}", err=True)
+        _complain(f"our own failure, {type(error).__name__}: {error}")
         click.echo(f"where it happened: {_kept_traceback()}; please report it", err=True)
         code = 1
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _cleaned(error: click.ClickException) -> click.ClickException:
+    """The same refusal, what was typed in it as text."""
+    told = error.format_message()
+    words = "\n".join(map(_safe, told.split("\n")))
+    return error if words == told else click.UsageError(words, getattr(error, "ctx", None))
+
+
+def _complain(error: object) -> None:
+    """One line on stderr, whatever names and files of others are quoted in it."""
+    click.echo(_safe(f"enginetour: {error}"), err=True)
+
+
+def _safe(words: str) -> str:
+    from enginetour.reports.sheet import safe
+
+    return safe(words)
+
+
+def _not_utf8(words: Sequence[str]) -> str | None:
+    """The first word with bytes that are no UTF-8: Python keeps them as halves of surrogate pairs (PEP 383)."""
+    return next((word for word in words if any("\ud800" <= sign <= "\udfff" for sign in word)), None)
 
 
 def _kept_traceback() -> str:
@@ -137,7 +164,7 @@ def _kept_traceback() -> str:
     import traceback
 
     with tempfile.NamedTemporaryFile(
-        "w", prefix="enginetour-failure-", suffix=".txt", delete=False, encoding="utf-8"
+        "w", prefix="enginetour-failure-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
     ) as sink:
         traceback.print_exc(file=sink)
     return sink.name

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import chosen, open_store, say_json, tournament_options
-from enginetour.errors import StoreRefused, TourError
+from enginetour.cli.common import chosen, open_store, say, say_json, tournament_options
+from enginetour.errors import StoreRefused, TourError, UsageRefused
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
@@ -30,7 +30,7 @@ def _send(db: Path | None, name: str | None, request: dict[str, Any], *, as_json
         refused = TourError(str(reply["error"]))
         refused.exit_code = int(reply.get("exit", 1))
         raise refused
-    click.echo(reply["said"])
+    say(reply["said"])
     return 0
 
 
@@ -138,16 +138,22 @@ def _refuse_edition(edition: int | None) -> None:
 
 def _newcomer(engine: str, new_name: str | None, db: Path | None) -> dict[str, Any]:
     """An engine of the registry as a request carries it, after it has shown that it starts."""
+    from pydantic import ValidationError
+
     from enginetour.plan import registry_of, resolve
     from enginetour.probing import probe_all, refuse_unfit
     from enginetour.sections.entrants import EntrantSection
     from enginetour.store.records import entrant_payload, spec_text
     from enginetour.task import Side
     from enginetour.timecontrol import TimeControl
+    from enginetour.tomlplace import refusal
     from enginetour.workspace import workspace_of
 
     start = db.resolve().parent if db is not None else Path.cwd()
-    section = EntrantSection(engine=engine, name=new_name, new=True)
+    try:
+        section = EntrantSection(engine=engine, name=new_name, new=True)
+    except ValidationError as error:
+        raise UsageRefused(refusal(error, Path(), "", EntrantSection).what) from None
     found = list(resolve(section, registry_of(workspace_of(start)), Path.cwd(), f"engine {engine}"))
     entrant, spec = found[0]
     sides = {entrant.name: Side(spec, TimeControl.parse("1+0"))}

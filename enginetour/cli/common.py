@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps, render
+from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps, render, safe
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
@@ -39,6 +39,11 @@ def output_options(command: F) -> F:
     """``--json`` and ``--csv``."""
     command = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def say(words: object, *, err: bool = False) -> None:
+    """Print one line that quotes names, whatever is in them; `err`: on stderr."""
+    click.echo(safe(words), err=err)
 
 
 def say_json(value: object) -> None:
@@ -73,7 +78,7 @@ def chosen(store: Store, name: str | None, edition: int | None, *, quiet: bool =
     """The tournament asked for; says which one is meant when none was named."""
     log = store.tournament(name, edition)
     if name is None and not quiet:
-        click.echo(f"tournament {log.name}, edition {log.edition}", err=True)
+        say(f"tournament {log.name}, edition {log.edition}", err=True)
     return log
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from enginetour.cli.common import database_option, say_json
+from enginetour.cli.common import database_option, say, say_json
 from enginetour.errors import StoreRefused
 
 
@@ -55,7 +55,7 @@ def check(db: Path | None, as_json: bool) -> int:
     )
     told = ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in parts)
     if not found.findings:
-        click.echo(f"sound: {database}; {told}")
+        say(f"sound: {database}; {told}")
         return 0
     count = len(found.findings)
     step = "put a backup in its place, or go on knowing this"
@@ -83,7 +83,7 @@ def backup(file: Path, db: Path | None, replace: bool, as_json: bool) -> None:
     if as_json:
         say_json({**asdict(made), "path": str(made.path)})
     else:
-        click.echo(f"{made.path} written and verified: {made.rows:,} rows, {made.bytes:,} bytes, schema {made.schema}")
+        say(f"{made.path} written and verified: {made.rows:,} rows, {made.bytes:,} bytes, schema {made.schema}")
 
 
 @db.command()
@@ -111,9 +111,9 @@ def upgrade(db: Path | None, as_json: bool) -> None:
     if as_json:
         say_json({"database": str(database), "from": before, "to": SCHEMA_VERSION, "backup": kept and str(kept)})
     elif kept is None:
-        click.echo(f"{database}: schema {SCHEMA_VERSION}, nothing to upgrade")
+        say(f"{database}: schema {SCHEMA_VERSION}, nothing to upgrade")
     else:
-        click.echo(f"{database}: schema {before} upgraded to {SCHEMA_VERSION}; as it was: {kept}")
+        say(f"{database}: schema {before} upgraded to {SCHEMA_VERSION}; as it was: {kept}")
 
 
 def _there(db: Path | None) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from enginetour.cli.common import database_option, open_store, output_options, show
+from enginetour.cli.common import database_option, open_store, output_options, say, show
 from enginetour.cli.listoptions import definition_from, list_options
 
 
@@ -62,11 +62,11 @@ def define(name: str, db: Path | None, anew: bool, **asked: Any) -> None:
         base = revisions_of(store, name)[-1].definition if has_list(store, name) and not anew else None
         revision, written = write(store, name, definition_from(asked, base))
     if not written:
-        click.echo(f"list {name}: nothing changed, revision {revision.number} holds")
+        say(f"list {name}: nothing changed, revision {revision.number} holds")
     elif revision.number == 1:
-        click.echo(f"list {name} defined; enginetour ratings {name!r} shows it, enginetour publish {name!r} freezes it")
+        say(f"list {name} defined; enginetour ratings {name!r} shows it, enginetour publish {name!r} freezes it")
     else:
-        click.echo(f"list {name}, revision {revision.number}: {revision.why}")
+        say(f"list {name}, revision {revision.number}: {revision.why}")
 
 
 @lists.command(name="show")

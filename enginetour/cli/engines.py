@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import output_options, show
+from enginetour.cli.common import output_options, say, show
 from enginetour.errors import EngineRefused, InputRefused
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ def find(dry_run: bool) -> None:
     for entry in found:
         if not dry_run:
             registry.write_entry(folder, entry)
-        click.echo(f"{entry.id:<26}{entry.protocol:<6}{shlex.join(entry.command)}")
+        say(f"{entry.id:<26}{entry.protocol:<6}{shlex.join(entry.command)}")
     verb = "would be written" if dry_run else "written"
-    click.echo(f"{len(found)} engine files {verb} to {folder}" if found else "no engine that has no file yet")
+    say(f"{len(found)} engine files {verb} to {folder}" if found else "no engine that has no file yet")
 
 
 @engines.command(short_help="Write an engine file for a command.", context_settings={"ignore_unknown_options": True})
@@ -92,7 +92,7 @@ def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
     name = probe.own_name or engine
     entry = EngineEntry(engine, name, spec.command, spec.protocol, author=probe.author)
     path = registry.write_entry(folder, entry)
-    click.echo(f"{path} written: {name}, {spec.protocol}; enginetour engines check {engine} tries it")
+    say(f"{path} written: {name}, {spec.protocol}; enginetour engines check {engine} tries it")
 
 
 @engines.command(short_help="Try engines under all their limits.")

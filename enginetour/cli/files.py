@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import chosen, open_store, tournament_options
+from enginetour.cli.common import chosen, open_store, say, tournament_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +59,7 @@ def export(kind: str, db: Path | None, name: str | None, edition: int | None, ou
             if output.is_dir() or not output.absolute().parent.is_dir():
                 raise UsageRefused("not a file in a folder that is there", place=str(output), step="choose another -o")
             replace_file(output, chunks)
-            click.echo(f"{output} written", err=True)
+            say(f"{output} written", err=True)
             return
         for chunk in chunks:
             click.echo(chunk, nl=False)
@@ -102,4 +102,4 @@ def _export_tde(log: TournamentLog, folder: Path | None) -> None:
             raise UsageRefused("there is a file already", place=str(folder / name), step="choose another folder")
     for name, text in texts.items():
         replace_file(folder / name, [text])
-        click.echo(f"{folder / name} written", err=True)
+        say(f"{folder / name} written", err=True)

@@ -142,9 +142,8 @@ def _told(stored: Stored, title: str) -> str:
         parts.append("struck out afterwards\n")
     parts += [f"{line}\n" for line in machine_lines(stored.game)]
     for incident in stored.game.incidents:
-        parts.append(
-            f"incident: {safe(incident.engine)}, ply {incident.ply}, {incident.category}: {safe(incident.cause)}\n"
-        )
+        about = f"incident: {incident.engine}, ply {incident.ply}, {incident.category}: {incident.cause}"
+        parts.append(f"{safe(about)}\n")
         parts += [f"  {safe(line)}\n" for line in incident.traffic]
         parts += [f"  stderr: {safe(line)}\n" for line in incident.stderr]
     return "".join(parts)

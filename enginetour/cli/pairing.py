@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import say_json, show
+from enginetour.cli.common import say, say_json, show
 from enginetour.errors import InputRefused, TourError, UsageRefused
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def pair(
     sheet = round_sheet(f"round {field.number} of {field.rounds} · {name}", field, labels, paired, warnings)
     if output is not None:
         for path in write(foreign, paired, output):
-            click.echo(f"{path} written", err=True)
+            say(f"{path} written", err=True)
     show(sheet, as_json=as_json, as_csv=False, value=round_json(name, field, labels, paired, warnings))
 
 

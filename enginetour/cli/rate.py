@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from enginetour.cli.common import output_options, width
+from enginetour.cli.common import output_options, say, width
 from enginetour.cli.display import Display, asked_errors, display_options, present
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
 from enginetour.cli.listoptions import number, ratings
@@ -134,7 +134,7 @@ def rate(
         click.echo(text, nl=False)
         return
     _write(output, text)
-    click.echo(f"{output} written: {len(found.rows):,} engines, {found.games:,} games", err=True)
+    say(f"{output} written: {len(found.rows):,} engines, {found.games:,} games", err=True)
 
 
 def _notes(tally: Tally, left: LeftOut) -> list[str]:

@@ -11,11 +11,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
-
 from enginetour import __version__, tournament
 from enginetour.changes import Desk
 from enginetour.cli import tell
+from enginetour.cli.common import say
 from enginetour.cli.screen import Lines, LiveTable
 from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
@@ -98,7 +97,7 @@ class Run:
             return code, any(not incident.is_warning for _, incident in session.log.incidents())
 
     def _tell(self, text: str) -> None:
-        self.voice.try_to(lambda: click.echo(text))
+        self.voice.try_to(lambda: say(text))
 
     def _heed(self) -> None:
         if self.signals:

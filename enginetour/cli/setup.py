@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import say_json, show
+from enginetour.cli.common import say, say_json, show
 from enginetour.errors import InputRefused, UsageRefused
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def init(file: Path, name: str | None, system: str, tc: str, engines: tuple[str,
     except Exception:
         file.unlink()
         raise
-    click.echo(f"{file} written; enginetour check {file} tells the plan, enginetour run {file} starts it")
+    say(f"{file} written; enginetour check {file} tells the plan, enginetour run {file} starts it")
 
 
 def _starter(name: str, system: str, tc: str, engines: tuple[str, ...], games: int) -> str:
@@ -174,7 +174,7 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
     show(sheet, as_json=as_json, as_csv=False, value={"engines": [dict(row) for row in sheet.rows], **told})
     probing.refuse_unfit(found, plan.sides)
     if not as_json and not told:
-        click.echo(f"games: told by run, which takes the ratings of order = {plan.config.tournament.order}")
+        say(f"games: told by run, which takes the ratings of order = {plan.config.tournament.order}")
     elif not as_json:
         fewest, most = told["fewest"], told["most"]
         click.echo(f"games: {most}" if fewest == most else f"games: {fewest} to {most}, likely {told['likely']}")
@@ -185,11 +185,11 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
         if hours is not None:
             at_once = f"{slots} at once" if slots > 1 else "one after another"
             click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {outlook.LONG_GAME} moves")
-        click.echo(f"openings: {told['openings']} from {plan.suite.source}")
+        say(f"openings: {told['openings']} from {plan.suite.source}")
         for warning in told["warnings"]:
-            click.echo(f"warning: {warning}")
+            say(f"warning: {warning}")
     if not as_json:
-        click.echo(f"fit to run: enginetour run {config}")
+        say(f"fit to run: enginetour run {config}")
     return 0
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import database_option, output_options, say_json, show
+from enginetour.cli.common import database_option, output_options, say, say_json, show
 from enginetour.errors import InputRefused, UsageRefused
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _config(
     title = f"{config.tournament.name}: {count} simulations, {strengths}, noise {world.noise:g}"
     show(simulation.rehearsal(title, found, hours), as_json=False, as_csv=False)
     if unrated and len(unrated) < len(plan.entrants):
-        click.echo(f"{len(unrated)} entrants bring no rating ({unrated[0]} ...): all strengths are random", err=True)
+        say(f"{len(unrated)} entrants bring no rating ({unrated[0]} ...): all strengths are random", err=True)
 
 
 def _case(case: Path, *, as_json: bool) -> None:
@@ -168,11 +168,9 @@ def _case(case: Path, *, as_json: bool) -> None:
     for step in trace["steps"]:
         table = ", ".join(f"{name} {score:g}" for name, score, _ in step["table"])
         decision = step["decision"]
-        click.echo(f"{step['step']:>3}  {table}")
-        click.echo(
-            f"     {decision['action']} {decision['engine']} ({decision['reason']}), {step['games_total']} games"
-        )
-    click.echo(f"ranking, best first: {', '.join(reversed(trace['ranking']))}")
+        say(f"{step['step']:>3}  {table}")
+        say(f"     {decision['action']} {decision['engine']} ({decision['reason']}), {step['games_total']} games")
+    say(f"ranking, best first: {', '.join(reversed(trace['ranking']))}")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import width
+from enginetour.cli.common import say, width
 from enginetour.errors import UsageRefused
 from enginetour.model import GameFinished, GameKey, GameVoided, Note, Placed
 from enginetour.ratings.listing import RatingList, bubble_rating_order, rating_list
@@ -58,7 +58,8 @@ def morning(session: Session, pgn: Path, end: End) -> None:
     click.echo("")
     if found:
         click.echo(f"incidents: {wrong}, warnings: {len(found) - wrong}   enginetour games --incidents")
-    click.echo(f"state: {end.value}\ndatabase: {plan.database}\nPGN: {pgn}")
+    for line in (f"state: {end.value}", f"database: {plan.database}", f"PGN: {pgn}"):
+        say(line)
 
 
 def story(log: TournamentLog, *, most: int | None = None) -> str:

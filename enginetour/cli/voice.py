@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from enginetour.model import Game, Note
+from enginetour.reports.sheet import safe
 from enginetour.scheduler import Scheduler, Watcher
 
 GONE = (errno.EPIPE, errno.EIO)  # the reader has ended, the terminal is closed: neither comes back
@@ -37,7 +38,7 @@ class Voice(Watcher):
 
     def say(self, text: str) -> None:
         """A line on stderr."""
-        self.try_to(lambda: click.echo(text, err=True))
+        self.try_to(lambda: click.echo(safe(text), err=True))
 
     def try_to(self, speak: Callable[[], None]) -> None:
         """Say something that may be lost; the first loss is told on stderr."""

@@ -85,7 +85,7 @@ def report(one: Played) -> Report:
     if len(members) > MOST_ENTRIES:
         raise InputRefused(f"{len(members)} entrants, a TRF has room for {MOST_ENTRIES}", place=one.name)
     lines = [
-        f"012 {one.name}",
+        f"012 {_plain(one.name)}",
         f"062 {len(members)}",
         f"092 {one.system}",
         f"142 {one.field.rounds * one.games_each:3d}",
@@ -100,7 +100,7 @@ def report(one: Played) -> Report:
         entries.append(
             Entry(
                 number=place + 1,
-                name=" ".join(member.name.split()),
+                name=_plain(member.name),
                 rating=None if member.rating is None else min(9999, max(0, round(member.rating))) or None,
                 federation=member.origin.upper() if len(member.origin) == 3 and member.origin.isalpha() else "",
                 points=sum(WORTH[cell.result] for cell in cells),
@@ -109,6 +109,11 @@ def report(one: Played) -> Report:
             )
         )
     return Report((*map(Line, lines), *entries), one.name)
+
+
+def _plain(text: str) -> str:
+    """On one line, without anything that a terminal obeys."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def _families(one: Played) -> list[str]:
@@ -163,8 +168,8 @@ def register(one: Played) -> dict[str, str]:
             step = "give it a rating in its engine file, or export trf"
             raise InputRefused(f"{member.name} has no rating: a register needs one ({GRADE} points a grade)", step=step)
         missed = [n for n, row in enumerate(one.field.history, 1) if row[place].kind is Kind.ABSENT]
-        club = f" CLUB={'_'.join(member.family.split())}" if member.family else ""
-        name = " ".join(member.name.replace("#", " ").split())
+        club = f" CLUB={'_'.join(_plain(member.family).split())}" if member.family else ""
+        name = _plain(member.name.replace("#", " "))
         drops = "".join(f" DROP{number}" for number in missed)
         lines.append(f"{ids[place]} {name} {written_rating(member.rating)}{club}{' #' + drops if drops else ''}")
     texts = {"register.tde": "".join(f"{line}\n" for line in lines)}

@@ -11,8 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# C0, C1, DEL, zero-width and bidirectional marks: what a name may do to a terminal (Unicode TR 36).
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+# C0, C1, DEL, zero-width and bidirectional marks, line and paragraph ends: what a name may do to a terminal (Unicode
+# TR 36).
+_MARKS = "\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
+_UNSAFE = re.compile(f"[\x00-\x1f{_MARKS}]")
+# JSON escapes C0 itself; these, and halves of surrogate pairs, it would pass on (RFC 8259, 7).
+_RAW = re.compile(f"[{_MARKS}\ud800-\udfff]")
 # A cell that a spreadsheet would take for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 NOTE_WIDTH = 80  # sentences below a table read badly when longer
@@ -20,8 +24,12 @@ PLAIN_WIDTH = 200  # columns of a table that is piped: a file has no edge
 
 
 def safe(words: object) -> str:
-    """Text from engines and people without anything that moves a cursor, turns a line round or breaks it."""
-    return _UNSAFE.sub("", str(words).replace("\n", " "))
+    """Text from engines and people without anything that moves a cursor, turns a line round or breaks it.
+
+    What UTF-8 cannot hold, as bytes of a file's name that are none, is told by its number.
+    """
+    text = _UNSAFE.sub("", str(words).replace("\n", " "))
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +106,8 @@ def render(sheet: Sheet, width: int | None = None) -> str:
 
 def dumps(value: object) -> str:
     """JSON as every ``--json`` prints it: one object, keys in the documented order, no NaN."""
-    return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    return _RAW.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def _fit(widths: list[int], columns: Sequence[Column], room: int) -> None:
