@@ -75,8 +75,12 @@ def game(
     aborts: int = 0,
     **rules: Any,
 ) -> Game:
-    """Play one game; every engine is ended afterwards unless a shelf keeps it. Five repetitions: room for faults."""
+    """Play one game; every engine is ended afterwards unless a shelf keeps it. Five repetitions: room for faults.
+
+    A busy machine makes flags doubtful, and they stand here all the same: doubt is what test_verdict.py is about.
+    """
     rules.setdefault("repetition", 5)
+    rules.setdefault("doubtful_flag", "loss")
     task = GameTask(
         Pairing(white.name, black.name),
         Side(white, TimeControl.parse(white_tc), margin),

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from enginetour.cli import COMMANDS, cli
-from tests.touring import config, tour
+from tests.touring import config, tour, try_engines_once
 
 HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich")
 
@@ -111,18 +111,14 @@ def test_engines_check_tells_each_step() -> None:
         assert len(probe["steps"]) >= 4
 
 
-def test_engines_add_detects_the_protocol(tmp_path: Path) -> None:
+def test_engines_add_detects_the_protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that speaks both is UCI; one that speaks nothing is refused with exit 4 and no file."""
+    try_engines_once(monkeypatch)
     (tmp_path / "engines").mkdir()
     wren = Path(__file__).parent.parent / "engines" / "wren.py"
-    command = [sys.executable, "-m", "enginetour", "engines", "add"]
-    done = subprocess.run(
-        [*command, "mine", sys.executable, str(wren)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    tour(tmp_path, "engines", "add", "mine", sys.executable, str(wren))
     assert 'protocol = "uci"' in (tmp_path / "engines" / "mine.toml").read_text()
-    refused = subprocess.run([*command, "cat", "/bin/true"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert refused.returncode == 4
+    refused = tour(tmp_path, "engines", "add", "cat", "/bin/true", expect=4)
     assert refused.stderr.count("\n") == 1
     assert not (tmp_path / "engines" / "cat.toml").exists()
 

@@ -8,11 +8,13 @@ from typing import Literal
 
 import pytest
 
-from enginetour.adapters import cecp_listening
+from enginetour.adapters import base, cecp, cecp_listening
 from enginetour.errors import MachineFailure
 from enginetour.model import Game, Opening, Outcome, Termination
+from enginetour.referee import clock
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
+from enginetour.supervise import ending
 from enginetour.supervise.ending import living
 from tests.playing import Eavesdropper, Protocol, game, scripted, sound
 
@@ -24,6 +26,18 @@ def nothing_left() -> object:
     """Every test ends with no engine alive."""
     yield
     assert not living
+
+
+@pytest.fixture
+def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is silent for ever is silent for a tenth of a second too: so long its answer to `stop` is waited for."""
+    monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The referee waits for no CPU, however busy the machine is: what else makes a flag doubtful is seen alone."""
+    monkeypatch.setattr(clock.RunQueue, "waited_ns", lambda queue: 0)
 
 
 def lost(played: Game, fault: str, termination: Termination) -> Game:
@@ -100,6 +114,7 @@ def test_a_dying_engine_may_still_mate() -> None:
 
 
 @BOTH
+@pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize("fault", ["hang", "deaf"])
 def test_silence_loses_on_time(protocol: Protocol, fault: str) -> None:
     """No answer by the flag is a loss on time, whether the engine still answers pings or not."""
@@ -113,6 +128,7 @@ def test_output_extends_no_deadline(fault: str) -> None:
     lost(game(scripted("uci", fault, at=1), sound(), white_tc="0.2"), fault, Termination.TIME)
 
 
+@pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize(
     ("protocol", "control"), [("uci", "depth=3"), ("uci", "nodes=100"), ("uci", "movetime=0.2"), ("cecp", "depth=3")]
 )
@@ -134,6 +150,7 @@ def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None
     shelf.close_all()
 
 
+@pytest.mark.usefixtures("idle")
 def test_an_old_late_answer_excuses_no_new_silence() -> None:
     """Who was late in one game and says nothing in the next has lost both, and nothing of it is doubtful."""
     shelf = EngineShelf()
@@ -141,16 +158,19 @@ def test_an_old_late_answer_excuses_no_new_silence() -> None:
     lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
     silent = lost(game(late, sound(), white_tc="0.2", shelf=shelf), "late-then-hang", Termination.TIME)
     assert "no answer" in silent.cause
+    assert "doubtful" not in silent.cause
     shelf.close_all()
 
 
+@pytest.mark.usefixtures("idle")
 def test_a_delay_between_lines_excuses_no_flag() -> None:
     """Time spent between an engine's lines is on nobody's clock, so it makes no overrun doubtful."""
-    slow = scripted("uci", "late", at=2, seconds=0.7, line_delay_ms=600)
+    slow = scripted("uci", "late", at=2, seconds=0.5, line_delay_ms=400)
     played = lost(game(slow, sound(), white_tc="0.1", margin=0), "late", Termination.TIME)
     assert "doubtful" not in played.cause
 
 
+@pytest.mark.usefixtures("unanswered")
 def test_a_flag_against_a_bare_king_is_a_draw() -> None:
     """The opponent of a flagged engine that cannot mate by any means gets a draw."""
     opening = Opening(fen="8/8/4k3/8/8/4K3/4Q3/8 w - - 0 1")
@@ -339,6 +359,7 @@ def test_a_false_claim_loses(fault: str) -> None:
     lost(game(scripted("cecp", fault), sound()), fault, Termination.FALSE_CLAIM)
 
 
+@pytest.mark.usefixtures("unanswered")
 def test_a_false_draw_claim_without_a_move_loses() -> None:
     """Who claims a draw that is none may still move; without a move the claim loses at the deadline."""
     lost(game(scripted("cecp", "draw-silent", at=1), sound(), white_tc="0.2"), "draw-silent", Termination.FALSE_CLAIM)
@@ -370,8 +391,10 @@ def test_talk_is_no_claim(fault: str) -> None:
 
 
 @pytest.mark.parametrize("fault", ["no-features", "late-features", "no-ping", "done-0-then-1", "no-reuse"])
-def test_all_ways_to_declare_features(fault: str) -> None:
+def test_all_ways_to_declare_features(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Protocol 1, features in the middle of the game, no ping, a slow start, no reuse: all play."""
+    if fault in ("no-features", "late-features"):  # nothing comes before the first search, however long one waits
+        monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
     played = drawn(game(scripted("cecp", fault), sound()))
     if fault == "late-features":
         assert played.white.own_name == "Late"
@@ -483,11 +506,13 @@ class Halting(Link):
             os.kill(os.getpid(), signal.SIGCONT)
 
 
+@pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize("fault", ["late", "hang"])
 def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
     """Whoever stopped this process stopped the clock's reader, not the clock: the game is void, nobody is to blame."""
     before = signal.getsignal(signal.SIGCONT)
-    played = game(sound(), scripted("uci", fault, at=1, seconds=0.3), black_tc="2", link=Halting())
+    control = {"late": "2", "hang": "0.3"}[fault]
+    played = game(sound(), scripted("uci", fault, at=1, seconds=0.3), black_tc=control, link=Halting())
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
     assert "was stopped" in played.cause
     assert signal.getsignal(signal.SIGCONT) == before
@@ -522,8 +547,10 @@ def test_what_may_not_play_again_is_ended() -> None:
     ("fault", "category", "words"),
     [("ignores-quit", "shutdown-warning", "ignored quit"), ("leaves-a-child", "orphan-warning", "left behind: ")],
 )
-def test_a_bad_parting_is_a_warning(fault: str, category: str, words: str) -> None:
+def test_a_bad_parting_is_a_warning(fault: str, category: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who must be ended by a signal, or leaves a process behind, is told once, in the game with which it went."""
+    if fault == "ignores-quit":  # it parts alone, and would ignore it for longer
+        monkeypatch.setattr(ending, "QUIT_WAIT", 0.2)
     shelf = EngineShelf()
     rude, polite = scripted("uci", fault, restart=True), sound("cecp")
     first = drawn(game(rude, polite, shelf=shelf))

@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from enginetour.adapters import base, cecp
 from enginetour.referee import probe as probes
 from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
@@ -20,8 +21,10 @@ BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
 
 @pytest.fixture(autouse=True)
 def once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One try is enough to see what is told of it."""
+    """One try is enough to see what is told of it, and nobody here wakes late or answers `stop`."""
     monkeypatch.setattr(probes, "AGAIN_S", ())
+    monkeypatch.setattr(probes, "WAKE_NS", 100 * base.MS)
+    monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
 
 
 def tried(spec: EngineSpec, *limits: str) -> Probe:
@@ -66,11 +69,15 @@ def test_without_limits_nothing_is_searched(protocol: Protocol) -> None:
         ("hang", "unsupported", "no move within"),
     ],
 )
-def test_what_is_wrong_is_told(protocol: Protocol, fault: str, category: str, words: str) -> None:
+def test_what_is_wrong_is_told(
+    protocol: Protocol, fault: str, category: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Problems are sentences; the category says what kind."""
+    if fault == "silent":
+        monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
     if (protocol, fault) == ("cecp", "silent"):
         category, words = "", ""  # silence is protocol 1 until a move is asked
-    found = tried(scripted(protocol, fault, at=1, handshake_timeout=3.0 if fault == "silent" else 20.0), "0.1")
+    found = tried(scripted(protocol, fault, at=1, handshake_timeout=1.0 if fault == "silent" else 20.0), "0.1")
     if category:
         assert (found.category, len(found.problems)) == (category, 1)
         assert words in found.problems[0]
@@ -126,8 +133,9 @@ def test_real_engines_pass(name: str, protocol: Protocol) -> None:
     assert found.own_name
 
 
-def test_a_silent_program_is_no_engine() -> None:
+def test_a_silent_program_is_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Protocol 1 has no handshake, so a program that only listens is found out by asking it for a move."""
+    monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
     found = tried(EngineSpec("cat", (shutil.which("cat") or "/bin/cat",), "cecp"))
     assert found.problems
     assert found.category == "unsupported"

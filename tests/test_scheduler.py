@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any
 
 from enginetour.errors import MachineFailure
@@ -80,10 +81,17 @@ def task_for(pairing: Pairing, replay: int) -> GameTask:
     return GameTask(pairing, side, side, replay=replay)
 
 
+class Unwaiting(SimpleQueue[Callable[[], None]]):
+    """An inbox that waits for nobody: here games end as they begin, and the clock is the test's."""
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Callable[[], None]:
+        return super().get(block=False)
+
+
 def scheduler(verdict: Callable[[GameTask], Game], log: MemoryLog | None = None, **more: Any) -> Scheduler:
     format_ = make_format("roundrobin", options_model("roundrobin")())
     ticks = iter(range(0, 10_000_000, 100))
-    settings: dict[str, Any] = {"watcher": Heard(), "clock": lambda: float(next(ticks)), **more}
+    settings: dict[str, Any] = {"watcher": Heard(), "inbox": Unwaiting(), "clock": lambda: float(next(ticks)), **more}
     return Scheduler(log or MemoryLog(), format_, ENTRANTS, Inline(verdict), task_for, **settings)
 
 

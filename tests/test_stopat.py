@@ -13,7 +13,7 @@ from enginetour.cli.stopat import StopAt, stop_time
 from enginetour.errors import UsageRefused
 from enginetour.scheduler import End
 from tests.test_scheduler import Heard, ended, scheduler
-from tests.touring import audit, config, read, running, tour
+from tests.touring import audit, config, read, running, tour, typed
 
 EVENING = datetime(2026, 11, 21, 22, 30, tzinfo=ZoneInfo("Europe/Prague"))
 
@@ -78,7 +78,10 @@ def test_real_play(tmp_path: Path) -> None:
     """`status` tells the time from outside; what is left is exit 8, and the same command goes on."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500")
     (tmp_path / "results").mkdir()
-    soon = datetime.now().astimezone() + timedelta(seconds=6)
+    begun = time.monotonic()
+    typed(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    lasted = time.monotonic() - begun  # a start and a game, as busy as the machine is
+    soon = datetime.now().astimezone() + timedelta(seconds=2 + 2 * lasted)
     with running(tmp_path, path, "--stop-at", soon.isoformat()) as process:
         told = read(tmp_path, "status")
         assert (told["state"], told["stop_at"]) == ("running", f"{soon.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}")

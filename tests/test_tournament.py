@@ -14,7 +14,19 @@ from typing import Any
 import pytest
 
 from enginetour.store.tournaments import Store
-from tests.touring import BUBBLE, FOUR, audit, config, left_running, pgn_games, read, running, tour, typed
+from tests.touring import (
+    BUBBLE,
+    FOUR,
+    audit,
+    config,
+    left_running,
+    pgn_games,
+    read,
+    running,
+    tour,
+    try_engines_once,
+    typed,
+)
 
 
 @pytest.fixture
@@ -186,9 +198,10 @@ DUMB = "import sys\nfor line in sys.stdin: print('what?', flush=True)\n"
     ],
 )  # fmt: skip
 def test_an_engine_that_cannot_play_stops_the_run_before_game_1(
-    workspace: Path, more: str, code: int, words: tuple[str, ...]
+    workspace: Path, more: str, code: int, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One clear line, the right exit code, and not a byte written."""
+    try_engines_once(monkeypatch)
     (workspace / "faulty.py").write_text(FAULTY)
     (workspace / "dumb.py").write_text(DUMB)
     path = config(workspace, FOUR, more=more)

@@ -10,14 +10,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import chess.pgn
+import pytest
 
-from enginetour import tournament
+from enginetour import probing, tournament
 from enginetour.cli import main
+from enginetour.places import LocalPlace
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
 
@@ -64,6 +67,25 @@ def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.Comple
         except SystemExit as end:
             code = end.code
     return _checked(subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue()), expect)
+
+
+TRIED_ONCE = """\
+from enginetour import slot
+from enginetour.adapters import base
+from enginetour.referee import probe
+probe.AGAIN_S = ()
+probe.WAKE_NS = base.OWED_NS = 100 * base.MS
+slot.main()
+"""
+
+
+def try_engines_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slots that try an engine do so once, and wait a tenth of a second for one that says nothing.
+
+    For refusals told by `tour`: three tries and their pauses have tests of their own in regressions/test_probe.py.
+    """
+    command = (sys.executable, "-P", "-c", TRIED_ONCE)
+    monkeypatch.setattr(probing, "LocalPlace", partial(LocalPlace, command=command))
 
 
 def typed(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:
