@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shlex
 import signal
 import time
@@ -33,6 +34,8 @@ from enginetour.store.slugs import slug_of
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
 INCIDENTS_CODE = 6
+# Open files of a run: 22 with two slots, 4 of them for each; of a slot 23 while an engine starts (measured).
+FILES, SLOT_FILES = 32, 4
 # Signals after which games in the air are dropped at once; SIGINT first lets them end.
 HARD = (signal.SIGTERM, signal.SIGHUP)
 
@@ -76,6 +79,7 @@ class Run:
         if count > cores and not force:
             step = "lower slots, or say --force"
             raise UsageRefused(f"{count} slots on {cores} processors would steal time from the engines", step=step)
+        _refuse_few_files(count)
         with self._handlers(), self.farewell:
             try:
                 code, wrong = self._run(count, most_games)
@@ -240,3 +244,12 @@ class Run:
         finally:
             for number, action in before.items():
                 signal.signal(number, action)
+
+
+def _refuse_few_files(slots: int) -> None:
+    """UsageRefused before anything starts, where games would fail one after the other."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = FILES + SLOT_FILES * slots
+    if allowed != resource.RLIM_INFINITY and allowed < needed:
+        what = f"{allowed} open files are too few, {slots} slot{'s' * (slots != 1)} need {needed}"
+        raise UsageRefused(what, place="ulimit -n", step="say ulimit -n 1024")

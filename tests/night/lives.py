@@ -1,6 +1,6 @@
 """A tournament that is ended from outside at random moments and gone on with: its lives, and what must hold after each.
 
-Sizes by environment: ENGINETOUR_NIGHT_KILLS (default 50), ENGINETOUR_NIGHT_SEED (default 2007).
+Sizes by environment: ENGINETOUR_NIGHT_KILLS (default 1000), ENGINETOUR_NIGHT_SEED (default 2007).
 """
 
 from __future__ import annotations
@@ -14,31 +14,72 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol
 
 from enginetour import tournament
 from enginetour.model import GameFinished, Note, Outcome, Pairing
 from enginetour.plan import prepare
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
+from enginetour.supervise import strays
 from tests.touring import audited, default_signals, left_running, pgn_games, tour
 
-KILLS = int(os.environ.get("ENGINETOUR_NIGHT_KILLS", "50"))
+KILLS = int(os.environ.get("ENGINETOUR_NIGHT_KILLS", "1000"))
+ENDS = max(4, KILLS // 20)  # of every other kind
 SEED = int(os.environ.get("ENGINETOUR_NIGHT_SEED", "2007"))
 GONE_S = 5.0  # after the end of the scheduler, however it ended: reliability section 3
+ALL_OF_IT = 0.3  # share of kills that hit scheduler, slots and engines at once
 STUCK_S = 120.0  # a life without any sign for so long hangs
 FINISHED = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (\S+) ")
+
+
+class Started(Protocol):
+    """A process as `subprocess` gives it, however it was started; `stdout` is read without buffer."""
+
+    pid: int
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """What it says."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code, negative for a signal."""
+
+
+Starter = Callable[[Path, list[str], Path], Started]
+"""Folder, words of the command line, file for stderr -> the process."""
+
+
+def by_name(folder: Path, words: list[str], errors: Path) -> Started:
+    """The program as it is typed, in a session of its own."""
+    with errors.open("wb") as sink:
+        return subprocess.Popen(
+            [sys.executable, "-u", "-m", "enginetour", *words],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=sink,
+            env=os.environ | {"TMPDIR": str(temporary(folder))},
+            preexec_fn=default_signals,
+            start_new_session=True,
+        )
+
+
+def temporary(folder: Path) -> Path:
+    """Where the scratch folders of a run go: in our folder too."""
+    made = folder / "tmp"
+    made.mkdir(exist_ok=True)
+    return made
 
 
 @dataclass
 class Life:
     """One run of `enginetour run` until it was ended from outside, or ended by itself."""
 
-    process: subprocess.Popen[bytes]
+    process: Started
     errors: Path
     held: bytes = b""
     announced: list[tuple[int, str, str, str]] = field(default_factory=list)
@@ -85,6 +126,8 @@ class Tour:
     path: Path
     dice: random.Random
     slots: int = 1
+    start: Starter = by_name
+    start_s: float = 2.0  # about what the preparations of a run take
     lives: int = 0
     announced: dict[int, tuple[str, str, str]] = field(default_factory=dict)
 
@@ -94,27 +137,16 @@ class Tour:
         return self.path.stem
 
     def begin(self) -> Life:
-        """Start or go on: the same command, in a process of its own; its temporary files are in our folder too."""
+        """Start or go on: the same command, in a process of its own."""
         self.lives += 1
         errors = self.folder / f"{self.name}-{self.lives}.stderr"
-        temporary = self.folder / "tmp"
-        temporary.mkdir(exist_ok=True)
         words = ["run", str(self.path), "--slots", str(self.slots), "--force"]
-        with errors.open("wb") as sink:
-            process = subprocess.Popen(
-                [sys.executable, "-u", "-m", "enginetour", *words],
-                cwd=self.folder,
-                stdout=subprocess.PIPE,
-                stderr=sink,
-                env=os.environ | {"TMPDIR": str(temporary)},
-                preexec_fn=default_signals,
-            )
-        return Life(process, errors)
+        return Life(self.start(self.folder, words, errors), errors)
 
     def wait_for_a_moment(self, life: Life) -> bool:
         """Anything from the first instruction to a game, the instant it is announced too; False if it ended before."""
         if self.dice.random() < 0.4:
-            return life.listen(self.dice.uniform(0.0, 2.0))
+            return life.listen(self.dice.uniform(0.0, self.start_s))
         later = self.dice.choice((0.0, self.dice.uniform(0.0, 0.3)))
         return life.listen(STUCK_S, self.dice.randint(1, 4)) and life.listen(later)
 
@@ -229,3 +261,46 @@ def send(pids: list[int], number: signal.Signals) -> None:
 def everybody(folder: Path) -> list[int]:
     """Scheduler, slots and engines: as the kernel ends them without memory, or a service manager its unit."""
     return [int(line.partition(":")[0]) for line in left_running(folder)]
+
+
+def kill_everybody(folder: Path) -> None:
+    """All their groups one right after the other, the scheduler's first: one has no time to end the next."""
+    found = sorted(everybody(folder))
+    for pid in found:
+        seen = strays.look(pid)
+        if seen is not None and seen.group == pid:  # a leader's group is all its own
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+
+
+def slots_of(scheduler: int) -> list[int]:
+    """The slot processes of a scheduler."""
+    return [seen.pid for seen in strays.table() if seen.parent == scheduler and seen.state != "Z"]
+
+
+def kill(folder: Path, life: Life, dice: random.Random) -> None:
+    """SIGKILL, to the scheduler or to everybody."""
+    if dice.random() < ALL_OF_IT:
+        kill_everybody(folder)
+    send([life.process.pid], signal.SIGKILL)
+
+
+def killed(folder: Path, tours: Iterable[Tour], wanted: int) -> str:
+    """So many SIGKILLs, over as many tournaments as it takes, each played to its end; what came of it, in words."""
+    kills = games = lives = 0
+    for one in tours:
+        while kills < wanted:
+            life = one.begin()
+            if one.wait_for_a_moment(life):
+                kill(folder, life, one.dice)
+                kills += 1
+            code = life.end()
+            assert code in (0, -signal.SIGKILL), life.said()
+            one.after(life, code)
+            if one.finished():
+                break
+        games += one.finish()
+        lives += one.lives
+        if kills >= wanted:
+            break
+    return f"{kills} kills in {lives} lives, {games} games, none lost, none doubled, nothing left running"

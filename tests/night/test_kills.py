@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.night.lives import KILLS, SEED, Tour, everybody, send
+from enginetour.supervise import strays
+from tests.night.lives import ENDS, KILLS, SEED, Tour, everybody, kill, killed, send, slots_of
 from tests.touring import config, left_running
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
-ALL_OF_IT = 0.3  # share of kills that hit scheduler, slots and engines at once
 WRENS = ("wren1", "wren2", "wren3", "wren4", "wren5", "wren6")
 BUBBLE = "size = 4\nmin_matches = 3\nunpark_threshold = 2\ngames_per_pairing = 2"
 BUSY_S = 2.0  # room for a busy machine on top of what is promised
@@ -44,24 +44,36 @@ def test_sigkill_at_any_moment_loses_and_doubles_nothing(
     workspace: Path, slots: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """After every SIGKILL the same command goes on; in the end the tournament is what it would have been unbroken."""
-    dice = random.Random(SEED + slots)
-    kills = games = lives = 0
+    told = killed(workspace, tours(workspace, random.Random(SEED + slots), slots), KILLS)
+    with capsys.disabled():
+        print(f"\n{slots} slots: {told}")
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_killed_slot_costs_nothing(workspace: Path, slots: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever slot is killed at any moment: its engines go with it, its game is played again, the run goes on."""
+    dice = random.Random(SEED - slots)
+    kills = games = 0
+    longest = 0.0
     for tour in tours(workspace, dice, slots):
-        while kills < KILLS:
-            life = tour.begin()
-            if tour.wait_for_a_moment(life):
-                whole = dice.random() < ALL_OF_IT
-                send(everybody(workspace) if whole else [life.process.pid], signal.SIGKILL)
+        life = tour.begin()
+        while kills < ENDS and tour.wait_for_a_moment(life):
+            for slot in slots_of(life.process.pid)[: dice.randint(1, slots)]:
+                engines = [seen.pid for seen in strays.descendants(slot, strays.table())]
+                send([slot], signal.SIGKILL)
+                begun = time.monotonic()
+                while any(strays.look(pid) for pid in (slot, *engines)):
+                    time.sleep(0.005)  # they are not our children
+                    assert time.monotonic() - begun < 1.0 + BUSY_S
+                longest = max(longest, time.monotonic() - begun)
                 kills += 1
-            tour.after(life, life.end())
-            if tour.finished():
-                break
+        assert life.end() == 0, life.said()
+        tour.after(life, 0)
         games += tour.finish()
-        lives += tour.lives
-        if kills >= KILLS:
+        if kills >= ENDS:
             break
     with capsys.disabled():
-        print(f"\n{slots} slots: {kills} kills in {lives} lives, {games} games, none lost, none doubled")
+        print(f"\n{slots} slots: {kills} of them killed, {games} games, all gone after {longest * 1000:.0f} ms")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +99,7 @@ def test_a_stop_at_any_moment_is_tidy(
     dice = random.Random(SEED + number + whole)
     stops = games = 0
     longest = 0.0
-    wanted = max(4, KILLS // 4)
+    wanted = ENDS
     for tour in tours(workspace, dice):
         while stops < wanted:
             life = tour.begin()
@@ -135,10 +147,10 @@ def test_real_engines_survive_kills(workspace: Path, capsys: pytest.CaptureFixtu
     )
     tour = Tour(workspace, path, dice)
     kills = 0
-    while kills < max(4, KILLS // 5) and not tour.finished():
+    while kills < ENDS and not tour.finished():
         life = tour.begin()
         if tour.wait_for_a_moment(life):
-            send(everybody(workspace) if dice.random() < ALL_OF_IT else [life.process.pid], signal.SIGKILL)
+            kill(workspace, life, dice)
             kills += 1
         tour.after(life, life.end())
     games = tour.finish()

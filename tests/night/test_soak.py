@@ -1,0 +1,158 @@
+"""A long tournament of short games: nothing the scheduler or its slots hold grows with the number of games.
+
+Size by environment: ENGINETOUR_NIGHT_GAMES (default 10 000).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, median_high
+
+import pytest
+
+from enginetour.supervise import strays
+from tests.bench import free
+from tests.touring import CONFIG, audit, default_signals, left_running, pgn_games
+
+pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
+
+GAMES = int(os.environ.get("ENGINETOUR_NIGHT_GAMES", "10000"))
+SAMPLES = 50
+SLOTS = 2
+MANAGER_MB = 150.0  # reliability section 6, after 10 000 games
+GROWTH_MB = 20.0  # the same: of scheduler and slot, under any fault; here under none
+ENGINE_FILES = 4  # of a running engine: a sample may fall between two games
+RESUME_S = 2.0  # the same: restart to the first move, with 10 000 stored games
+NAMES = ("Ada", "Bea", "Cid", "Dot")
+ENTRANT = """
+[[entrants]]
+name = "{name}"
+protocol = "uci"
+dir = "scratch"
+command = {command}
+"""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one process holds: resident memory in MB, descriptors, threads."""
+
+    memory: float
+    descriptors: int
+    threads: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The scheduler and its slots after so many games."""
+
+    games: int
+    manager: Held
+    slots: dict[int, Held]
+
+    def __str__(self) -> str:
+        held = (self.manager, *self.slots.values())
+        return f"{self.games:>7}  " + "   ".join(
+            f"{one.memory:6.1f} MB {one.descriptors:3} fd {one.threads:2} th" for one in held
+        )
+
+
+def held(pid: int) -> Held:
+    """From /proc: proc(5)."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    descriptors = len(os.listdir(f"/proc/{pid}/fd"))
+    return Held(int(status["VmRSS"].split()[0]) / 1024, descriptors, int(status["Threads"]))
+
+
+def sample(manager: int, games: int) -> Sample:
+    """Now; slots are the children of the scheduler."""
+    slots = [seen.pid for seen in strays.table() if seen.parent == manager and seen.state != "Z"]
+    return Sample(games, held(manager), {pid: held(pid) for pid in slots})
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Path]:
+    """With a results folder and the program of an engine that plays at once; at the end nothing of it runs."""
+    (tmp_path / "results").mkdir()
+    yield tmp_path
+    assert left_running(tmp_path) == []
+
+
+def config(folder: Path, games: int) -> Path:
+    """A round-robin of free engines with at least so many games."""
+    engine = str(free.command(free.build(folder), folder / "stamps")).replace("'", '"')
+    entrants = "".join(ENTRANT.format(name=name, command=engine) for name in NAMES)
+    settings = f"cycles = {games // 12 + 2}\ngames_per_pairing = 2"
+    text = CONFIG.format(name="soak", system="roundrobin", settings=settings, tc="60+1", entrants=entrants)
+    path = folder / "soak.toml"
+    path.write_text(text.replace("[play]", "[play]\nopenings = { plies = 0 }"), "utf-8")
+    return path
+
+
+def command(path: Path, games: int, slots: int = SLOTS) -> list[str]:
+    """`run` with a line for each game."""
+    words = ["run", str(path), "--slots", str(slots), "--force", "--max-games", str(games)]
+    return [sys.executable, "-u", "-m", "enginetour", *words]
+
+
+def soaked(path: Path) -> tuple[list[Sample], float]:
+    """Play all games; what was held meanwhile, and games a second."""
+    samples: list[Sample] = []
+    games, begun = 0, time.monotonic()
+    with subprocess.Popen(
+        command(path, GAMES), cwd=path.parent, stdout=subprocess.PIPE, text=True, preexec_fn=default_signals
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            games += line.startswith("Finished game")
+            if line.startswith("Finished game") and games % max(1, GAMES // SAMPLES) == 0 and games < GAMES:
+                samples.append(sample(process.pid, games))
+    assert process.returncode == 8
+    assert games == GAMES
+    return samples, games / (time.monotonic() - begun)
+
+
+def first_move(path: Path) -> float:
+    """Seconds from the start of a resume to the first `go` an engine reads."""
+    stamps = path.parent / "stamps"
+    for old in stamps.glob("*.stamps"):
+        old.unlink()
+    begun = time.monotonic_ns()
+    subprocess.run(command(path, 1, 1), cwd=path.parent, stdout=subprocess.DEVNULL, check=False)
+    return (min(stamp.heard for process in free.read(stamps) for stamp in process) - begun) / 1e9
+
+
+def middle(samples: list[Sample], slot: int | None) -> Held:
+    """Medians of the scheduler, or of a slot: a sample may fall into the start of an engine."""
+    seen = [one.manager if slot is None else one.slots[slot] for one in samples]
+    memory, descriptors, threads = zip(*((one.memory, one.descriptors, one.threads) for one in seen), strict=True)
+    return Held(median(memory), median_high(descriptors), median_high(threads))
+
+
+def test_nothing_grows_with_the_number_of_games(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Memory, descriptors and threads are flat; every game is stored and in the PGN; a resume plays at once."""
+    path = config(workspace, GAMES)
+    samples, pace = soaked(path)
+    with capsys.disabled():
+        print(f"\n{GAMES} games, {SLOTS} slots, {pace:.1f} games/s; scheduler, then slots", *samples, sep="\n")
+    steady = samples[len(samples) // 10 :]
+    early, late = steady[: len(steady) // 4], steady[-len(steady) // 4 :]
+    assert max(one.manager.memory for one in samples) < MANAGER_MB
+    assert {frozenset(one.slots) for one in steady} == {frozenset(steady[0].slots)}, "a slot was replaced"
+    for pid, most in ((None, GROWTH_MB), *((slot, GROWTH_MB / 4) for slot in steady[0].slots)):
+        before, after = middle(early, pid), middle(late, pid)
+        assert after.memory - before.memory < most, f"{before} became {after}"
+        assert after.threads == before.threads
+        assert after.descriptors < before.descriptors + ENGINE_FILES, f"{before} became {after}"
+    assert audit(workspace, "soak") == GAMES
+    assert pgn_games(workspace / "results" / "soak.pgn") == GAMES
+    taken = min(first_move(path) for _ in range(3))
+    with capsys.disabled():
+        print(f"first move of a resume after {taken:.2f} s")
+    assert taken < RESUME_S

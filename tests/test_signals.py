@@ -1,0 +1,174 @@
+"""Signals from outside, while an engine that heeds nothing thinks and nobody answers the webhook: codes and limits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from enginetour.store.tournaments import Store
+from tests.forked import ENTRANT, Forked, quick, scripted
+from tests.night.lives import everybody, send
+from tests.touring import audit, config, left_running
+
+BUSY_S = 5.0  # room for a busy machine on top of what is promised
+INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+# Ignores every signal it can, end of file and `quit`; says through a named pipe when its first search begins.
+STUBBORN = """\
+import signal, sys, time
+for number in signal.valid_signals():
+    if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_IGN)
+for line in sys.stdin:
+    word = line.split()[0]
+    if word == "go":
+        open({thinks!r}, "w").close()
+        break
+    print({{"uci": "uciok", "isready": "readyok"}}.get(word, ""), flush=True)
+while True:
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Path]:
+    """With a results folder; at the end nothing of it runs."""
+    (tmp_path / "results").mkdir()
+    yield tmp_path
+    left = left_running(tmp_path)
+    send(everybody(tmp_path), signal.SIGKILL)
+    assert left == []
+
+
+@pytest.fixture
+def silence() -> Iterator[str]:
+    """A webhook that takes the call and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/"
+
+
+def stubborn(folder: Path, more: str = "") -> Path:
+    """A tournament whose first game is never going to end."""
+    (folder / "stubborn.py").write_text(STUBBORN.format(thinks=str(folder / "thinks")))
+    os.mkfifo(folder / "thinks")
+    entrants = ENTRANT.format(name="Eve", protocol="uci", command=[sys.executable, "-I", str(folder / "stubborn.py")])
+    return config(folder, (), "roundrobin", "", entrants + scripted("Ada", "uci") + more, tc="600")
+
+
+def thinking(folder: Path, path: Path) -> Forked:
+    """A run of it in which the engine thinks."""
+    run = Forked(folder, ["run", str(path)], folder / "errors")
+    (folder / "thinks").read_text()
+    return run
+
+
+@pytest.mark.parametrize(
+    ("numbers", "whole", "within"),
+    [((INT, INT), False, 3.0), ((TERM,), False, 5.0), ((TERM,), True, 5.0), ((HUP,), False, 5.0)],
+    ids=["int-twice", "term", "term-everybody", "hup"],
+)
+def test_whoever_is_in_a_hurry_gets_out(
+    workspace: Path, silence: str, numbers: tuple[signal.Signals, ...], whole: bool, within: float
+) -> None:
+    """In time, with the code of the signal and the command that goes on; no game is booked, nobody is blamed."""
+    path = stubborn(workspace, f'\n[notify]\nwebhook = "{silence}"\n')
+    run = thinking(workspace, path)
+    begun = time.monotonic()
+    for number in numbers:
+        send(everybody(workspace) if whole else [run.pid], number)
+        until_heard(run, number)
+    code, _, told = run.ended()
+    assert time.monotonic() - begun < within + BUSY_S
+    assert code == 128 + numbers[-1]
+    assert f"enginetour run {path} goes on" in told
+    with Store.open(workspace / "results" / "enginetour.db", create=False) as store:
+        assert store.tournament("trial").games() == []
+        assert store.tournament("trial").incidents() == []
+
+
+def until_heard(run: Forked, number: signal.Signals) -> None:
+    """The same signal sent again before it is delivered would be one."""
+    bit = 1 << (number - 1)
+    while True:
+        try:
+            status = Path(f"/proc/{run.pid}/status").read_text()
+        except FileNotFoundError:
+            return
+        lines = dict(line.split(":", 1) for line in status.splitlines())
+        if not (int(lines["SigPnd"], 16) | int(lines["ShdPnd"], 16)) & bit:
+            return
+
+
+def test_ctrl_c_gives_the_game_its_grace(workspace: Path) -> None:
+    """Once: told how long and how to hurry; the game that does not end in that time is dropped; 130."""
+    path = stubborn(workspace)
+    path.write_text(path.read_text().replace("[play]", "[play]\ngrace = 0.3"))
+    run = thinking(workspace, path)
+    run.send(INT)
+    code, _, told = run.ended()
+    assert code == 130
+    assert "running games may end within 0.3 s; Ctrl-C again drops them" in told
+    assert f"enginetour run {path} goes on" in told
+
+
+def test_no_grace_at_all(workspace: Path) -> None:
+    """grace = 0: one Ctrl-C drops the game."""
+    path = stubborn(workspace)
+    path.write_text(path.read_text().replace("[play]", "[play]\ngrace = 0"))
+    run = thinking(workspace, path)
+    run.send(INT)
+    assert run.ended()[0] == 130
+
+
+def ignore(*numbers: signal.Signals) -> None:
+    """As nohup and a shell's ``&`` leave them."""
+    for number in numbers:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def test_what_was_ignored_at_start_stays_ignored(workspace: Path) -> None:
+    """nohup and ``&``: neither the closed terminal nor its Ctrl-C ends the run; SIGTERM does."""
+    path = quick(workspace, system="roundrobin", settings="cycles = 500")
+    run = Forked(workspace, ["run", str(path)], workspace / "errors", partial(ignore, INT, HUP))
+    run.first_game()
+    for number in (INT, HUP, HUP, INT):
+        run.send(number)
+    run.first_game()
+    run.send(TERM)
+    code, _, told = run.ended()
+    assert code == 143
+    assert "Ctrl-C" not in told
+    assert audit(workspace) > 1
+
+
+def test_a_closed_terminal_ends_a_run_that_plays(workspace: Path) -> None:
+    """SIGHUP between short games: 129, and the same command plays the rest."""
+    path = quick(workspace)
+    run = Forked(workspace, ["run", str(path)], workspace / "errors")
+    run.first_game()
+    run.send(HUP)
+    code, said, _ = run.ended()
+    assert code in (129, 0)  # 0 when it had played all before it heard
+    rest = Forked(workspace, ["run", str(path)], workspace / "errors").ended()
+    assert rest[0] == 0
+    assert audit(workspace) == said.count("Finished game") + rest[1].count("Finished game") + 1
+
+
+def test_a_signal_while_a_large_suite_is_read(workspace: Path) -> None:
+    """Before anything is open: out at once, nothing written."""
+    path = quick(workspace)
+    (workspace / "suite.epd").unlink()
+    os.mkfifo(workspace / "suite.epd")  # as slow as a suite can be
+    run = Forked(workspace, ["run", str(path)], workspace / "errors")
+    with (workspace / "suite.epd").open("w"):  # it has come to its suite
+        run.send(TERM)
+        code, _, _ = run.ended()
+    assert code == 143
+    assert list((workspace / "results").iterdir()) == []
