@@ -31,6 +31,19 @@ class Quirks:
     movetime_margin_ms: int = 0  # how late it is known to be with a fixed time a move
 
 
+Sandbox = Literal["none", "bwrap", "landlock"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What an engine's processes may use; each field is a key under ``[resources]``. None: as much as we may."""
+
+    memory: int | None = None  # MB of anonymous memory, of all its processes together
+    files: int | None = None  # most open files
+    file_size: int | None = None  # MB of the largest file it may write
+    nice: int = 0  # 0 to 19; more gives way to others
+
+
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
     """How to start one engine and what it may be asked; `name` is the entrant's and the key everywhere.
@@ -49,6 +62,10 @@ class EngineSpec:
     quirks: Quirks = field(default_factory=Quirks)
     max_copies: int = 0  # 0: as many as there are slots
     fingerprint: str = ""
+    resources: Resources = field(default_factory=Resources)
+    sandbox: Sandbox = "none"
+    pass_env: tuple[str, ...] = ()  # names of our own variables that it gets too
+    keep_scratch: bool = False
 
 
 @dataclass(frozen=True, slots=True)

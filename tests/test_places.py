@@ -263,9 +263,10 @@ def test_leftovers_of_an_earlier_run_are_found_by_its_tag(heard: Heard) -> None:
         mine.submit(task("plays"))
         other.submit(task("plays"))
         heard.playing(), heard.playing()
-        assert len(processes(other)) == 3
-        assert len(end_leftovers("mine")) == 3
-        assert len(processes(other)) == 3
+        own, others = processes(mine), processes(other)
+        assert len(own) >= 3
+        assert len(end_leftovers("mine")) == len(own)
+        assert processes(other) == others
         assert end_leftovers("mine") == ()
 
 

@@ -18,6 +18,7 @@ from enginetour.supervise import strays
 from enginetour.supervise.pipes import LineBuffer
 from enginetour.supervise.process import EngineProcess, end_all, kill_living, wait
 from enginetour.supervise.scratch import wipe
+from enginetour.supervise.starting import LAUNCHER
 from enginetour.task import EngineSpec
 
 ODD = str(Path(__file__).parent / "engines" / "proc_odd.py")
@@ -61,9 +62,28 @@ def lines_of(engine: EngineProcess, wanted: int) -> list[str]:
     return [line.decode() for line in lines]
 
 
+def outside(engine: EngineProcess, number: int) -> int:
+    """The process id, as we see it, of the process with this number in the engine's namespace."""
+    if engine.init is None:
+        return number
+    for pid in strays.family(engine.init):
+        with open(f"/proc/{pid}/status") as file:
+            inside = next(line.split()[-1] for line in file if line.startswith("NSpid:"))
+        if int(inside) == number:
+            return pid
+    raise AssertionError(f"no process {number} in its namespace")
+
+
 def child_of(engine: EngineProcess) -> int:
-    """The process id a child of it told."""
-    return int(next(line for line in lines_of(engine, 1) if line.startswith("child")).split()[1])
+    """The process id, as we see it, of the child that it told of."""
+    return outside(engine, int(next(line for line in lines_of(engine, 1) if line.startswith("child")).split()[1]))
+
+
+@pytest.fixture(params=["pid", "off"])
+def namespace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With a PID namespace, where this machine has one for us, and without."""
+    monkeypatch.setenv("ENGINETOUR_NAMESPACE", request.param)
+    return str(request.param)
 
 
 def test_an_engine_starts_in_a_clean_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +195,7 @@ def test_a_failed_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     assert os.listdir(tmp_path) == []
 
 
-def test_an_answer_before_the_death_is_read_and_the_death_is_named() -> None:
+def test_an_answer_before_the_death_is_read_and_the_death_is_named(namespace: str) -> None:
     """Output written before a crash is there to read; then comes the end, with the signal's name and its last words."""
     engine = EngineProcess(odd("crashes"))
     assert lines_of(engine, 9) == ["bestmove e2e4"]
@@ -188,7 +208,7 @@ def test_an_answer_before_the_death_is_read_and_the_death_is_named() -> None:
     assert engine.traffic()[-1].endswith(" < bestmove e2e4")
 
 
-def test_the_end_is_seen_though_a_child_holds_the_pipes() -> None:
+def test_the_end_is_seen_though_a_child_holds_the_pipes(namespace: str) -> None:
     """A dead engine is at its end of file at once, though a child keeps its pipes open; the child dies too."""
     engine = EngineProcess(odd("forks"))
     child = child_of(engine)
@@ -196,8 +216,9 @@ def test_the_end_is_seen_though_a_child_holds_the_pipes() -> None:
     while not engine.eof:
         assert wait((engine,), None, deadline).readable
         engine.read()
+    until(engine.exit_status)
     assert engine.exit_status() == "exit 3"
-    assert alive(child)
+    assert not alive(child) or engine.init is None
     engine.kill()
     until(lambda: not alive(child))
     assert engine.orphans == ()
@@ -216,23 +237,25 @@ def test_the_end_is_seen_after_the_last_words() -> None:
 
 
 @pytest.mark.parametrize("state", ["alive", "ended"])
-def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str) -> None:
-    """A daemon that an engine left behind is found by its tag, killed and reported."""
+def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str, namespace: str) -> None:
+    """A daemon that an engine left behind is found by its namespace or its tag, killed and reported."""
     engine = EngineProcess(odd("escapes"))
     child = child_of(engine)
-    assert os.getsid(child) != engine.pid
+    assert os.getsid(child) not in (engine.pid, engine.engine_pid)
+    name = Path(f"/proc/{child}/comm").read_text().strip()
     if state == "alive":
         engine.kill()
     else:
         engine.end()
     assert not alive(child)
-    assert [f"({child})" in told for told in engine.orphans] == [True]
+    assert [told.startswith(f"{name} (") for told in engine.orphans] == [True]
 
 
 def test_only_the_right_tag_is_signalled() -> None:
     """Ending one engine's leftovers touches no other engine, nor a process whose tag only begins the same."""
     one, other = EngineProcess(odd("quiet"), tag="night"), EngineProcess(odd("quiet"), tag="nightly")
-    assert [seen.pid for seen, _ in strays.end_tagged(("night",))] == [one.pid]
+    mine = {one.pid, *strays.family(one.pid)}
+    assert {seen.pid for seen, _ in strays.end_tagged(("night",))} == mine
     assert other.exit_status() == ""
     until(one.exit_status)
     assert one.exit_status() == "signal 9 (SIGKILL)"
@@ -264,11 +287,13 @@ def test_deaf_engines_end_together() -> None:
     end_all(engines)
 
 
-def test_a_stopped_engine_dies_too() -> None:
-    """SIGKILL reaches what SIGSTOP has stopped."""
+@pytest.mark.parametrize("whom", ["pid", "engine_pid"])
+def test_a_stopped_engine_dies_too(whom: str, namespace: str) -> None:
+    """SIGKILL reaches what SIGSTOP has stopped, the engine or its launcher."""
     engine = EngineProcess(odd("quiet"))
-    os.kill(engine.pid, signal.SIGSTOP)
+    os.kill(getattr(engine, whom), signal.SIGSTOP)
     engine.kill()
+    assert not alive(engine.engine_pid)
     assert engine.exit_status() == "signal 9 (SIGKILL)"
 
 
@@ -352,13 +377,31 @@ def test_a_wait_ends_for_the_control_pipe() -> None:
     os.close(writing)
 
 
-def test_engines_die_with_a_parent_that_was_killed() -> None:
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM, 0])
+def test_the_signal_that_ended_an_engine_is_told(number: int, namespace: str) -> None:
+    """An abort is an abort and a segmentation fault one, though another process stands between."""
+    engine = EngineProcess(odd("quiet"))
+    engine.write(f"kill {number}\n".encode() if number else b"quit\n")
+    until(engine.exit_status)
+    assert engine.exit_status() == (f"signal {number} ({signal.Signals(number).name})" if number else "exit 0")
+    engine.kill()
+
+
+def test_a_polite_signal_reaches_the_engine(namespace: str) -> None:
+    """SIGTERM to the group is passed on to an engine that knows nothing of `quit`, and ends it."""
+    engine = EngineProcess(EngineSpec("sleeper", ("/bin/sleep", "600"), "uci", dir="scratch"))
+    engine.signal(signal.SIGTERM)
+    until(engine.exit_status)
+    assert engine.exit_status() == "signal 15 (SIGTERM)"
+
+
+def test_engines_die_with_a_parent_that_was_killed(namespace: str) -> None:
     """After SIGKILL of the process that started it, an engine that ignores everything is gone."""
     program = (
         "import sys, time; from enginetour.supervise.process import EngineProcess; "
         "from enginetour.task import EngineSpec; "
         f"e = EngineProcess(EngineSpec('deaf', (sys.executable, '-I', '-S', {ODD!r}, 'deaf'), 'uci')); "
-        "print(e.pid, e.scratch, flush=True); time.sleep(600)"
+        "print(e.engine_pid, e.scratch, flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout
@@ -371,10 +414,9 @@ def test_engines_die_with_a_parent_that_was_killed() -> None:
 
 def test_the_launcher_does_not_start_an_engine_for_a_dead_parent(tmp_path: Path) -> None:
     """When the parent is another one than expected the engine is never started."""
-    launcher = Path(strays.__file__).with_name("launch.py")
     reading, writing = os.pipe()
     mark = tmp_path / "ran"
-    call = [sys.executable, "-I", "-S", str(launcher), "1", str(writing), "/", "/usr/bin/touch", str(mark)]
+    call = [*LAUNCHER, "1", str(writing), "/", "namespace=pid", "--", "/usr/bin/touch", str(mark)]
     ended = subprocess.run(call, pass_fds=(writing,), check=False)
     os.close(writing)
     assert ended.returncode == 1

@@ -185,7 +185,7 @@ def test_a_daemon_without_our_tag_is_adopted_and_ended(child: Child) -> None:
     send(child, task("leaves", odd("escapes-bare")))
     pid, told = hear(child)[1].cause.split(" ", 1)
     assert not alive(int(pid))
-    assert f"({pid})" in told
+    assert told.count("python") == 1
 
 
 def test_a_hung_slot_is_ended_by_its_alarm(child: Child) -> None:

@@ -23,7 +23,7 @@ from enginetour.model import (
     SideRecord,
     Termination,
 )
-from enginetour.task import EngineSpec, Quirks
+from enginetour.task import EngineSpec, Quirks, Resources
 
 LARGEST_MOVES = 64 << 20  # bytes once unpacked: 1200 plies with a 50 KB line each; a bound against made-up files
 LARGEST_NUMBER = (1 << 63) - 1  # what a column holds: SQLite file format 2.1
@@ -199,16 +199,18 @@ def spec_text(spec: EngineSpec) -> str:
     plain = {field.name: getattr(spec, field.name) for field in fields(spec)}
     plain["limits"] = sorted(spec.limits)
     plain["quirks"] = {field.name: getattr(spec.quirks, field.name) for field in fields(spec.quirks)}
+    plain["resources"] = {field.name: getattr(spec.resources, field.name) for field in fields(spec.resources)}
     return packed(plain)
 
 
 def spec_of(text: str) -> EngineSpec:
     """Back from `spec_text`; a field that is not there has its default."""
     plain: dict[str, Any] = json.loads(text)
-    quirks = plain.pop("quirks", {})
+    quirks, resources = plain.pop("quirks", {}), plain.pop("resources", {})
     quirks["init"] = tuple(quirks.get("init", ()))
     for name in ("env", "options", "files"):
         plain[name] = tuple((key, value) for key, value in plain.get(name, ()))
     plain["command"] = tuple(plain["command"])
     plain["limits"] = frozenset(plain["limits"])
-    return EngineSpec(**plain, quirks=Quirks(**quirks))
+    plain["pass_env"] = tuple(plain.get("pass_env", ()))
+    return EngineSpec(**plain, quirks=Quirks(**quirks), resources=Resources(**resources))

@@ -52,7 +52,9 @@ def kill_all(processes: Iterable[EngineProcess]) -> None:
     before = strays.table()  # while parents live: afterwards nobody knows whose child it was
     escaped = {
         process: [
-            seen for seen in strays.descendants(process.pid, before) if seen.group != process.pid and seen.state != "Z"
+            seen
+            for seen in strays.descendants(process.pid, before)
+            if seen.group not in (process.pid, process.engine_pid) and seen.state != "Z"
         ]
         for process in open_ones
     }
@@ -60,20 +62,22 @@ def kill_all(processes: Iterable[EngineProcess]) -> None:
         process.signal(signal.SIGKILL)
     for process in open_ones:
         strays.end(escaped[process])
-    strays.ended_by([process.pidfd for process in open_ones], time.monotonic_ns() + int(KILL_WAIT * 1e9))
+    handles = [fd for process in open_ones for fd in (process.pidfd, process.init_fd) if fd is not None]
+    strays.ended_by(handles, time.monotonic_ns() + int(KILL_WAIT * 1e9))
+    left = {process: process.left() for process in open_ones}
     tagged = strays.end_tagged(process.tag for process in open_ones)
     for process in open_ones:
         process.forget()
     adopted = strays.end_adopted({process.pid: process.tag for process in living})
     names = " or ".join(process.spec.name for process in open_ones)
-    sessions = {process.pid for process in open_ones}
+    sessions = {pid for process in open_ones for pid in (process.pid, process.engine_pid)}
     for process in open_ones:
         own = [seen for seen, tag in tagged if tag == process.tag]
-        away = {seen.pid: _told(seen) for seen in [*escaped[process], *own] if seen.session != process.pid}
+        away = {seen.pid: _told(seen) for seen in [*escaped[process], *own] if seen.session not in sessions}
         # What stayed in its session died with its group, some a moment later: no orphan.
         strangers = [seen for seen in adopted if seen.pid not in away and seen.session not in sessions]
         away |= {seen.pid: f"{_told(seen)} of {names}" for seen in strangers}
-        process.orphans = tuple(away.values())
+        process.orphans = (*left[process], *away.values())
 
 
 def kill_living() -> None:

@@ -10,11 +10,12 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from enginetour.supervise import memory, starting, strays
 from enginetour.supervise import scratch as folders
-from enginetour.supervise import starting, strays
 from enginetour.supervise.ending import end_all, kill_all, kill_living, living
-from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, last_lines
-from enginetour.supervise.waiting import Wake, wait
+from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, last_lines, printable
+from enginetour.supervise.sandbox import SHELL_SIGNAL
+from enginetour.supervise.waiting import NEVER_NS, Wake, wait
 from enginetour.task import EngineSpec
 
 __all__ = ["EngineProcess", "Wake", "end_all", "kill_all", "kill_living", "status_words", "wait"]
@@ -36,7 +37,7 @@ class EngineProcess:
         self.spec = spec
         base = tag or os.environ.get(strays.TAG, "") or "enginetour"
         self.tag = f"{base}/{os.getpid()}.{next(_numbers)}"
-        self.scratch: Path = folders.make_scratch()
+        self.scratch: Path = folders.make_kept(spec.name) if spec.keep_scratch else folders.make_scratch()
         try:
             folders.fill(self.scratch, spec)
             started = starting.start(spec, self.scratch, self.tag)
@@ -48,6 +49,12 @@ class EngineProcess:
         self.pid: int = started.process.pid
         self.stdin_fd, self.stdout_fd, self.stderr_fd = started.stdin, started.stdout, started.stderr
         self.pidfd = started.pidfd
+        self.init, self.init_fd, self._report = started.init, started.init_fd, started.report
+        inside = strays.children(started.init) if started.init is not None else []
+        self.engine_pid = inside[0] if inside else self.pid  # by its number outside
+        self._left = started.early
+        self._over = ""  # what it exceeded and was killed for
+        self.watch_ns = self.started_ns if spec.resources.memory is not None else NEVER_NS
         self.eof = False
         self.exited = False  # the process ended; its pipes may be held open by a child
         self.closed = False
@@ -140,7 +147,10 @@ class EngineProcess:
                 self._status = UNKNOWN
                 return self._status
             if seen is not None:
-                self._status = status_words(seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status)
+                code = seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
+                if self.spec.sandbox == "bwrap" and code > SHELL_SIGNAL:
+                    code = SHELL_SIGNAL - code
+                self._status = self._over or status_words(code)
         return self._status
 
     def end(self) -> None:
@@ -152,10 +162,30 @@ class EngineProcess:
         kill_all((self,))
 
     def signal(self, number: int) -> None:
-        """To its process group. Only before it is reaped: until then the number is its own."""
+        """To its process group. Only before it is reaped: until then the number is its own.
+
+        In a namespace that is the launcher's, which passes SIGTERM on and takes all along when it is killed.
+        """
         if not self.closed and self.exit_status() != UNKNOWN:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
+
+    def watch(self) -> None:
+        """If it is time to: look at its memory, and kill it where it is over its limit."""
+        now = time.monotonic_ns()
+        if now < self.watch_ns or self.exited or self.closed:
+            return
+        self.watch_ns = now + memory.EVERY_NS
+        self._over = memory.excess(self.family(), self.spec.resources.memory)
+        if self._over:
+            self.watch_ns = NEVER_NS
+            self.signal(signal.SIGKILL)
+
+    def family(self) -> list[int]:
+        """The process ids of the engine and all it started, the launcher's not among them."""
+        if self.init is None:
+            return strays.family(self.pid)
+        return strays.family(self.init)[1:]
 
     def register(self, poll: select.poll, where: dict[int, EngineProcess]) -> None:
         """Put every descriptor that can still say something into a poll."""
@@ -195,6 +225,14 @@ class EngineProcess:
         if self._stderr_due:
             self.drain_stderr()
 
+    def left(self) -> list[str]:
+        """What it left behind in its namespace, as its init told before that ended: ``name (number inside)``."""
+        if self._report is not None and not self.closed:
+            with suppress(OSError):
+                self._left += os.read(self._report, READ_SIZE)
+        told = [line.split(b" ", 2)[1:] for line in self._left.splitlines() if line.startswith(starting.STRAY)]
+        return [f"{printable(name)} ({number.decode()})" for number, name in told]
+
     def forget(self) -> None:
         """Reap it, close the pipes, wipe the scratch folder; it must be dead."""
         self.exit_status()
@@ -207,9 +245,12 @@ class EngineProcess:
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]  # all three are pipes
-        os.close(self.pidfd)
+        for fd in (self.pidfd, self.init_fd, self._report):
+            if fd is not None:
+                os.close(fd)
         self._process.poll()
-        folders.wipe(self.scratch)
+        if not self.spec.keep_scratch:
+            folders.wipe(self.scratch)
         living.discard(self)
 
 

@@ -12,6 +12,8 @@ from enginetour.errors import MachineFailure, StartFailed
 from enginetour.task import EngineSpec
 
 SCRATCH_ROOT = "ENGINETOUR_SCRATCH"  # environment: the folder in which a slot makes its engines' scratch folders
+KEPT_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+KEPT_LENGTH = 64  # as a slug (reliability spec 5)
 SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib", "/snap/", "/nix/")  # root may write there; an engine need not
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -21,8 +23,17 @@ def make_scratch(tag: str = "") -> Path:
 
     Raises MachineFailure: without room for it no engine can start.
     """
-    root = _root()
-    scratch = root / f"{_named(tag)}{os.urandom(6).hex()}"
+    return _made(_root(), _named(tag))
+
+
+def make_kept(name: str) -> Path:
+    """A scratch folder that stays for whoever wants to look into it, named after its engine. Raises MachineFailure."""
+    told = "".join(sign if sign in KEPT_SIGNS else "-" for sign in name.lower())[:KEPT_LENGTH]
+    return _made(Path(os.environ.get("TMPDIR") or "/tmp"), f"enginetour-kept-{told}-")  # noqa: S108 - the usual fallback
+
+
+def _made(root: Path, prefix: str) -> Path:
+    scratch = root / f"{prefix}{os.urandom(6).hex()}"
     try:
         scratch.mkdir(mode=0o700)
     except OSError as error:

@@ -1,8 +1,7 @@
-"""How an engine is started: its environment, the launcher's call, and words for a start that failed."""
+"""How an engine is started: the launcher's call, what the launcher tells, and words for a start that failed."""
 
 from __future__ import annotations
 
-import errno
 import os
 import select
 import subprocess
@@ -12,33 +11,58 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from enginetour.errors import MachineFailure, StartFailed
+from enginetour.supervise import sandbox
 from enginetour.supervise import scratch as folders
+from enginetour.supervise.refusals import why
 from enginetour.supervise.strays import TAG
-from enginetour.task import EngineSpec
+from enginetour.task import EngineSpec, Resources
 
-LAUNCHER = str(Path(__file__).with_name("launch.py"))
+ROOT = Path(__file__).resolve().parents[2]  # of the package: the launcher is a module of it
+# -I, -S: nothing of the user's or of site-packages is looked at, which would double the start-up.
+LAUNCHER = (
+    *(sys.executable, "-I", "-S", "-c"),
+    f"import sys; sys.path.append({str(ROOT)!r}); from enginetour.supervise.launch import main; main(sys.argv[1:])",
+)
 FURTHER = "ENGINETOUR_PASS_ENV"  # comma separated names of further variables (reliability spec 4.1)
+NAMESPACE = "ENGINETOUR_NAMESPACE"  # "off": no PID namespace, for engines that cannot bear one
 EXEC_LIMIT = 10.0  # s until the program is loaded; as the whole handshake (runner spec 6)
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"  # Debian's for users, if we have none
-ELF_MACHINE = slice(18, 20)  # e_machine; System V ABI, ELF header
+MB = 1_000_000  # bytes
+FAILED, RUNNING, STRAY = b"failed ", b"running", b"stray "  # the launcher's lines
+DECIDED = (FAILED, RUNNING)
+
+_forbidden = ""  # why this machine has no PID namespace for us, once that is known
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A running engine's ends of its pipes, ours non-blocking."""
+    """A running engine's ends of its pipes, ours non-blocking.
+
+    With a PID namespace `init` is its first process, and `report` will name what it leaves behind after `early`.
+    """
 
     process: subprocess.Popen[bytes]
     stdin: int
     stdout: int
     stderr: int
     pidfd: int
+    report: int | None = None
+    init: int | None = None
+    init_fd: int | None = None
+    early: bytes = b""
+
+
+def without_namespace() -> str:
+    """Why engines get no PID namespace, "" if they get one, by what was found at the starts so far."""
+    return f"{NAMESPACE}=off" if os.environ.get(NAMESPACE) == "off" else _forbidden
 
 
 def environment(spec: EngineSpec, scratch: Path, tag: str) -> dict[str, str]:
     """Reliability spec 4.1: little, and the same everywhere; the engine file's own variables win but for the tag."""
     ours = os.environ
-    kept = {"PATH": ours.get("PATH", PATH), "HOME": ours.get("HOME", str(scratch))}
-    named = [name.strip() for name in ours.get(FURTHER, "").split(",")]
+    home = str(scratch) if spec.sandbox != "none" else ours.get("HOME", str(scratch))
+    kept = {"PATH": ours.get("PATH", PATH), "HOME": home}
+    named = [*spec.pass_env, *(name.strip() for name in ours.get(FURTHER, "").split(","))]
     kept |= {name: ours[name] for name in named if name in ours}
     kept |= {"TMPDIR": str(scratch), "LANG": "C.UTF-8"}
     kept |= {name: folders.expand(text, scratch) for name, text in spec.env}
@@ -51,12 +75,36 @@ def start(spec: EngineSpec, scratch: Path, tag: str) -> Started:
     Call it from a thread that outlives the engine: the parent-death signal is bound to it.
     Raises StartFailed when the program cannot be run, MachineFailure when this machine cannot start any.
     """
+    global _forbidden  # what a machine forbids once it forbids always
     command = [folders.expand(word, scratch) for word in spec.command]
     if not command:
         raise StartFailed("no command")
     directory = folders.working_directory(spec, command, scratch)
+    try:
+        return _launch(spec, scratch, tag, command, directory)
+    except _NoNamespace as refused:
+        _forbidden = os.strerror(refused.number) if refused.number else "the kernel forbids it"
+        return _launch(spec, scratch, tag, command, directory)
+
+
+class _NoNamespace(Exception):
+    """The launcher could not make one."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _launch(spec: EngineSpec, scratch: Path, tag: str, command: list[str], directory: Path) -> Started:
+    inside = not without_namespace()
+    settings = [f"namespace={'pid' if inside else 'off'}", *_limits(spec.resources)]
+    if spec.sandbox == "landlock":
+        settings.append(f"landlock={scratch}")
+    program = command
+    if spec.sandbox == "bwrap":
+        program = sandbox.wrapped(spec, command, directory, scratch, in_namespace=inside)
     report, status = os.pipe2(os.O_CLOEXEC)
-    call = [sys.executable, "-I", "-S", LAUNCHER, str(os.getpid()), str(status), str(directory), *command]
+    call = [*LAUNCHER, str(os.getpid()), str(status), str(directory), *settings, "--", *program]
     try:
         process = subprocess.Popen(
             call,
@@ -78,84 +126,67 @@ def start(spec: EngineSpec, scratch: Path, tag: str) -> Started:
         os.close(status)
     try:
         said = _hear(report)
-    finally:
+        told = None if said is None else said.splitlines()
+        if not told or b"ready" not in told or any(line.startswith(FAILED) for line in told):
+            raise _failure(process, told, command[0], directory, spec.resources)
+        return _ends(process, report, said or b"")
+    except BaseException:
         os.close(report)
-    if said != b"ready":
-        process.kill()
-        _, complaint = process.communicate()
-        if said is None:
-            raise StartFailed(f"{command[0]}: not loaded after {EXEC_LIMIT:.0f} s")
-        if not said.startswith(b"ready "):
-            last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            raise MachineFailure(f"the launcher failed (status {process.returncode}): {last}")
-        step, number = said.split()[1:3]
-        raise StartFailed(why(step.decode(), int(number), command[0], directory))
-    return _ends(process)
+        raise
+
+
+def _limits(resources: Resources) -> list[str]:
+    """The launcher's words for what an engine may use; memory is watched from outside."""
+    size = None if resources.file_size is None else resources.file_size * MB
+    named = {"files": resources.files, "file_size": size, "nice": resources.nice or None}
+    return [f"{key}={value}" for key, value in named.items() if value is not None]
 
 
 def _hear(report: int) -> bytes | None:
-    """All that comes on the status pipe up to its end; None if it is still open at the limit."""
+    """What comes on the report pipe up to its end or the decision; None if there is none at the limit."""
     deadline = time.monotonic() + EXEC_LIMIT
     poll = select.poll()
     poll.register(report, select.POLLIN)
     said = b""
     while poll.poll(max(0.0, (deadline - time.monotonic()) * 1000)):
         chunk = os.read(report, 4096)
-        if not chunk:
-            return said
         said += chunk
+        if not chunk or (chunk.endswith(b"\n") and any(line.startswith(DECIDED) for line in said.splitlines())):
+            return said
     return None
 
 
-def _ends(process: subprocess.Popen[bytes]) -> Started:
+def _failure(
+    process: subprocess.Popen[bytes], told: list[bytes] | None, program: str, directory: Path, resources: Resources
+) -> Exception:
+    """What a start that failed means; its processes are gone then."""
+    process.kill()
+    _, complaint = process.communicate()
+    if told is None:
+        return StartFailed(f"{program}: not loaded after {EXEC_LIMIT:.0f} s")
+    failed = [line.decode() for line in told if line.startswith(FAILED)]
+    if not failed:
+        last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return MachineFailure(f"the launcher failed (status {process.returncode}): {last}")
+    step, number = failed[0].split()[1:3]
+    if step == "namespace":
+        return _NoNamespace(int(number))
+    return StartFailed(why(step, int(number), program, directory, resources))
+
+
+def _ends(process: subprocess.Popen[bytes], report: int, said: bytes) -> Started:
     assert process.stdin and process.stdout and process.stderr
     ends = (process.stdin.fileno(), process.stdout.fileno(), process.stderr.fileno())
-    for end in ends:
+    for end in (*ends, report):
         os.set_blocking(end, False)
-    return Started(process, *ends, pidfd=os.pidfd_open(process.pid))
-
-
-def why(step: str, number: int, program: str, directory: Path) -> str:
-    """Why the program could not be run, in one line with what to do."""
-    if step == "chdir":
-        return f"its folder {directory} cannot be entered: {os.strerror(number)}"
-    path = Path(program)
-    if number == errno.ENOENT and path.is_file():
-        return f"{program}: its interpreter {_interpreter(path)} is missing"
-    if number in (errno.ENOENT, errno.ENOTDIR):
-        return f"{program} is missing"
-    if number == errno.EACCES:
-        if path.is_dir():
-            return f"{program} is a folder, not a program"
-        return f"{program} is not executable (chmod +x {path.name}?)"
-    if number == errno.ENOEXEC:
-        return f"{program}: {_not_a_program(path)}"
-    return f"{program} cannot be run: {os.strerror(number)}"
-
-
-def _head(path: Path) -> bytes:
+    pidfd = os.pidfd_open(process.pid)
+    lines = said.splitlines(keepends=True)
+    named = [int(line.split()[1]) for line in lines if line.startswith(b"init ")]
+    if not named:
+        os.close(report)
+        return Started(process, *ends, pidfd)
+    early = b"".join(line for line in lines if line.startswith(STRAY))
     try:
-        with path.open("rb") as file:
-            return file.read(256)
-    except OSError:
-        return b""
-
-
-def _interpreter(path: Path) -> str:
-    head = _head(path)
-    if head.startswith(b"#!"):
-        words = head[2:].split(b"\n")[0].split()
-        return words[0].decode("utf-8", "replace") if words else "(none named)"
-    return "(its loader: is it built for another system?)"
-
-
-def _not_a_program(path: Path) -> str:
-    head = _head(path)
-    if head.startswith(b"\x7fELF"):
-        mine = _head(Path("/proc/self/exe"))
-        if head[ELF_MACHINE] != mine[ELF_MACHINE]:
-            return "built for another processor architecture"
-        return "a damaged program file"
-    if head.startswith(b"MZ"):
-        return "a Windows program: start it through wine"
-    return "neither a program nor a script with an interpreter (#!) in its first line"
+        return Started(process, *ends, pidfd, report, named[0], os.pidfd_open(named[0]), early)
+    except ProcessLookupError:  # it has ended already, and everything in its namespace with it
+        return Started(process, *ends, pidfd, report, early=early)

@@ -20,6 +20,7 @@ TAG = "ENGINETOUR_TAG"  # environment of everything we start; unique per run (re
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 PASSES = 5  # a stray may fork while we look
+MOST = 64  # processes of one engine that are looked at in a game: one that forks without end must not hold us up
 KILL_WAIT = 1.0  # s; SIGKILL is instant but for a process deep in the kernel (a dead network disk)
 
 _adopting = False
@@ -66,6 +67,25 @@ def descendants(root: int, processes: Iterable[Seen]) -> list[Seen]:
         below = children.pop(front.pop(), [])
         found += below
         front += [seen.pid for seen in below]
+    return found
+
+
+def children(pid: int) -> list[int]:
+    """What a process started and what fell to it, by the kernel's own list: proc_pid_task(5)."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - quicker, and asked for in games
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children", "rb") as file:  # noqa: PTH123
+                found += [int(word) for word in file.read().split()]
+    return found
+
+
+def family(pid: int) -> list[int]:
+    """A process and its descendants, itself first; at most `MOST` of them."""
+    found, seen = [pid], 0
+    while seen < len(found) < MOST:
+        found += children(found[seen])
+        seen += 1
     return found
 
 

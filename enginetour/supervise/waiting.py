@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from enginetour.supervise.process import EngineProcess
 
 
+NEVER_NS = 1 << 62  # a time that does not come
+
+
 class Wake(NamedTuple):
     """Why a wait ended: engines to `read` from (the read may find nothing), the control descriptor; or neither."""
 
@@ -21,7 +24,8 @@ class Wake(NamedTuple):
 def wait(processes: Sequence[EngineProcess], control_fd: int | None, deadline_ns: int) -> Wake:
     """Wait until an engine has output or ended, control speaks, or CLOCK_MONOTONIC reaches the deadline (ns).
 
-    stderr is drained and waiting input is pushed on the way; neither, nor any output, moves the deadline.
+    On the way stderr is drained, waiting input is pushed, and who has a memory limit is looked at; nothing of it, nor
+    any output, moves the deadline.
     """
     for process in processes:
         process.catch_up()
@@ -33,8 +37,10 @@ def wait(processes: Sequence[EngineProcess], control_fd: int | None, deadline_ns
         if control_fd is not None:
             poll.register(control_fd, select.POLLIN)
         ended = [process for process in processes if process.exited and not process.eof]  # its last words, then its end
-        left = 0 if ended else deadline_ns - time.monotonic_ns()
-        ready = poll.poll(max(0, -(-left // 1_000_000)))  # whole ms, rounded up: no busy loop before the deadline
+        now = time.monotonic_ns()
+        left = 0 if ended else deadline_ns - now
+        pause = min(left, *(process.watch_ns - now for process in processes)) if processes else left
+        ready = poll.poll(max(0, -(-pause // 1_000_000)))  # whole ms, rounded up: no busy loop before the deadline
         control = False
         readable: dict[EngineProcess, None] = dict.fromkeys(ended)
         for fd, _ in ready:
@@ -42,6 +48,8 @@ def wait(processes: Sequence[EngineProcess], control_fd: int | None, deadline_ns
                 control = True
             elif where[fd].woke(fd):
                 readable[where[fd]] = None
+        for process in processes:
+            process.watch()
         if readable or control or left <= 0:
             return Wake(tuple(readable), control)
         for process in processes:

@@ -16,6 +16,8 @@ def until_quit() -> None:
     for line in sys.stdin:
         if line.strip() == "quit":
             return
+        if line.startswith("kill "):
+            os.kill(os.getpid(), int(line.split()[1]))
         say(f"heard {line.strip()}")
 
 

@@ -12,6 +12,7 @@ from enginetour import slot
 from enginetour.errors import MachineFailure
 from enginetour.model import Game, Outcome, Termination
 from enginetour.referee.link import Link
+from enginetour.supervise import strays
 from enginetour.supervise.process import EngineProcess, end_all, wait
 from enginetour.task import GameTask, Probe, ProbeTask
 
@@ -67,7 +68,7 @@ def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
     if what in ("plays", "keeps"):
         engines = [EngineProcess(task.white.spec), EngineProcess(task.black.spec)]
         children = [_child(engine) for engine in engines if "escapes" in engine.spec.name]
-        link.tell("playing", (os.getpid(), [engine.pid for engine in engines], children))
+        link.tell("playing", (os.getpid(), [engine.engine_pid for engine in engines], children))
         if what == "keeps":
             shelf.kept += engines
             return ended(task, "kept")
@@ -89,7 +90,15 @@ def _child(engine: EngineProcess) -> int:
     while not said.endswith(b"\n"):
         wait((engine,), None, time.monotonic_ns() + 1_000_000_000)
         said += engine.read()[0]
-    return int(said.split()[1])
+    number = int(said.split()[1])
+    if engine.init is None:
+        return number
+    for pid in strays.family(engine.init):
+        with open(f"/proc/{pid}/status") as file:
+            inside = next(line.split()[-1] for line in file if line.startswith("NSpid:"))
+        if int(inside) == number:
+            return pid
+    raise AssertionError(f"no process {number} in its namespace")
 
 
 def ended(task: GameTask, cause: str) -> Game:

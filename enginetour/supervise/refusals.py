@@ -1,0 +1,76 @@
+"""Why a program could not be run: one line, with what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from enginetour.task import Resources
+
+ELF_MACHINE = slice(18, 20)  # e_machine; System V ABI, ELF header
+
+
+def why(step: str, number: int, program: str, directory: Path, resources: Resources) -> str:
+    """What the launcher failed at, by its word for the step and the error number (0: none)."""
+    if step == "chdir":
+        return f"its folder {directory} cannot be entered: {os.strerror(number)}"
+    if step == "limits":
+        return f"its [resources] cannot be had: files = {resources.files}; this machine allows {_most_files()}"
+    if step == "landlock":
+        return f'sandbox = "landlock" cannot be had: {_no_landlock(number)}; say "bwrap" or "none"'
+    path = Path(program)
+    if number == errno.ENOENT and path.is_file():
+        return f"{program}: its interpreter {_interpreter(path)} is missing"
+    if number in (errno.ENOENT, errno.ENOTDIR):
+        return f"{program} is missing"
+    if number == errno.EACCES:
+        if path.is_dir():
+            return f"{program} is a folder, not a program"
+        return f"{program} is not executable (chmod +x {path.name}?)"
+    if number == errno.ENOEXEC:
+        return f"{program}: {_not_a_program(path)}"
+    return f"{program} cannot be run: {os.strerror(number)}"
+
+
+def _most_files() -> int:
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+
+def _no_landlock(number: int) -> str:
+    """In the kernel's own words for it: landlock(7), ENOSYS and EOPNOTSUPP."""
+    if number == errno.ENOSYS:
+        return "this kernel is built without it"
+    if number == errno.EOPNOTSUPP:
+        return "it is switched off at boot (kernel parameter lsm=)"
+    return os.strerror(number)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(256)
+    except OSError:
+        return b""
+
+
+def _interpreter(path: Path) -> str:
+    head = _head(path)
+    if head.startswith(b"#!"):
+        words = head[2:].split(b"\n")[0].split()
+        return words[0].decode("utf-8", "replace") if words else "(none named)"
+    return "(its loader: is it built for another system?)"
+
+
+def _not_a_program(path: Path) -> str:
+    head = _head(path)
+    if head.startswith(b"\x7fELF"):
+        mine = _head(Path("/proc/self/exe"))
+        if head[ELF_MACHINE] != mine[ELF_MACHINE]:
+            return "built for another processor architecture"
+        return "a damaged program file"
+    if head.startswith(b"MZ"):
+        return "a Windows program: start it through wine"
+    return "neither a program nor a script with an interpreter (#!) in its first line"

@@ -1,0 +1,56 @@
+"""bubblewrap around an engine: a read-only system, a /tmp of its own, no network; it writes in its scratch folder only.
+
+Its folder, and files that its command or options name, stay readable where they lie in /tmp. Source: bwrap(1).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from enginetour.errors import StartFailed
+from enginetour.supervise import scratch as folders
+from enginetour.supervise.refusals import why
+from enginetour.task import EngineSpec
+
+PROGRAM = "bwrap"
+PACKAGE = "bubblewrap"  # Debian's, Fedora's and Arch's name of it
+HIDDEN = Path("/tmp")  # noqa: S108 - the folder that everybody shares
+SHELL_SIGNAL = 128  # bwrap ends as a shell does: 128 + signal
+
+
+def wrapped(
+    spec: EngineSpec, command: Sequence[str], directory: Path, scratch: Path, *, in_namespace: bool
+) -> list[str]:
+    """The command in its sandbox. StartFailed when bwrap, or the program itself, is not there."""
+    program = shutil.which(PROGRAM)
+    if program is None:
+        raise StartFailed(f'sandbox = "bwrap" needs the program {PROGRAM}: apt install {PACKAGE}')
+    if (number := _unusable(command[0])) is not None:  # inside, nobody could tell it from an engine's own end
+        raise StartFailed(why("exec", number, command[0], directory, spec.resources))
+    own = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", str(HIDDEN)]
+    for path in _needed(spec, command, directory, scratch):
+        own += ["--ro-bind", path, path]
+    own += ["--bind", str(scratch), str(scratch), "--chdir", str(directory), "--die-with-parent"]
+    own += ["--unshare-net", "--unshare-ipc", *([] if in_namespace else ["--unshare-pid"])]
+    return [program, *own, "--", *command]
+
+
+def _unusable(program: str) -> int | None:
+    """The error number that running it would give, as far as that can be told beforehand."""
+    path = Path(program)
+    if not path.exists():
+        return errno.ENOENT
+    return None if path.is_file() and os.access(path, os.X_OK) else errno.EACCES
+
+
+def _needed(spec: EngineSpec, command: Sequence[str], directory: Path, scratch: Path) -> list[str]:
+    """What lies in the hidden folder and is named, outermost first; nothing for the scratch folder, which is bound."""
+    texts = [*command, *(folders.expand(text, scratch) for _, text in spec.options), str(directory)]
+    named = {Path(text) for text in texts if text.startswith("/") and "\0" not in text}
+    named.add(Path(command[0]).parent)
+    hidden = [path for path in named if path.is_relative_to(HIDDEN) and path != HIDDEN and path.exists()]
+    return [str(path) for path in sorted(hidden) if not path.is_relative_to(scratch)]
