@@ -256,18 +256,19 @@ def test_slots_and_engines_go_with_a_scheduler_that_was_killed(tmp_path: Path) -
 
 def test_leftovers_of_an_earlier_run_are_found_by_its_tag(heard: Heard) -> None:
     """Slots and engines of one tag are ended and named; those of another are not touched."""
+    tag = f"mine-{os.getpid()}"  # tests of another process may run beside this one
     with (
-        LocalPlace(1, heard, tag="mine", command=COMMAND) as mine,
-        LocalPlace(1, heard, tag="mine-too", command=COMMAND) as other,
+        LocalPlace(1, heard, tag=tag, command=COMMAND) as mine,
+        LocalPlace(1, heard, tag=f"{tag}-too", command=COMMAND) as other,
     ):
         mine.submit(task("plays"))
         other.submit(task("plays"))
         heard.playing(), heard.playing()
         own, others = processes(mine), processes(other)
         assert len(own) >= 3
-        assert len(end_leftovers("mine")) == len(own)
+        assert len(end_leftovers(tag)) == len(own)
         assert processes(other) == others
-        assert end_leftovers("mine") == ()
+        assert end_leftovers(tag) == ()
 
 
 def test_a_listener_that_fails_stops_the_place_and_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -253,9 +253,10 @@ def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str, namespace
 
 def test_only_the_right_tag_is_signalled() -> None:
     """Ending one engine's leftovers touches no other engine, nor a process whose tag only begins the same."""
-    one, other = EngineProcess(odd("quiet"), tag="night"), EngineProcess(odd("quiet"), tag="nightly")
+    tag = f"night-{os.getpid()}"  # tests of another process may run beside this one
+    one, other = EngineProcess(odd("quiet"), tag=tag), EngineProcess(odd("quiet"), tag=f"{tag}ly")
     mine = {one.pid, *strays.family(one.pid)}
-    assert {seen.pid for seen, _ in strays.end_tagged(("night",))} == mine
+    assert {seen.pid for seen, _ in strays.end_tagged((tag,))} == mine
     assert other.exit_status() == ""
     until(one.exit_status)
     assert one.exit_status() == "signal 9 (SIGKILL)"
