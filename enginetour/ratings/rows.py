@@ -80,6 +80,15 @@ class Bounds(NamedTuple):
     remarks: tuple[str, ...] = ()
 
 
+class _Told(NamedTuple):
+    """The fields of a row that bounds give, in shown points."""
+
+    plus: float | None
+    minus: float | None
+    error: float | None
+    opponents_error: float | None
+
+
 def shown(fitted: Fit, prior: Prior | None, mean: float | None) -> Shown:
     """Points near equality made Elo points about what stays where it is: the anchor, the average, the prior's mean.
 
@@ -121,12 +130,13 @@ def rows_of(fitted: Fit, prior: Prior | None, pool: int, seen: Shown, asked: Col
         score = (won + drawn / 2) / (won + drawn + lost)
         following = order[position] if position < len(order) else None
         compared = following is not None and name in wanted and not fitted.fixed >= {place, following}
-        row = Row(
+        told = _told(ground, bounds[place], float(halves[place]), float(around[place]))
+        yield Row(
             rank=rank,
             name=name,
             rating=float(ratings[place]),
-            plus=None,
-            minus=None,
+            plus=told.plus,
+            minus=told.minus,
             games=won + drawn + lost,
             score=score,
             wins=won,
@@ -136,24 +146,28 @@ def rows_of(fitted: Fit, prior: Prior | None, pool: int, seen: Shown, asked: Col
             performance=float(opponents[place]) + fitted.scale * log10(score / (1 - score)) if 0 < score < 1 else None,
             los=errors.los(place, following) if compared and following is not None else None,
             pool=pool,
-            remarks=_rests_on(fitted, prior, place, score, level, seen.point),
+            remarks=(*_rests_on(fitted, prior, place, score, level, seen.point), *bounds[place].remarks),
+            error=told.error,
+            opponents_error=told.opponents_error,
             opponent_count=int(met[place]),
             diversity=float(diversity[place]),
+            ground=ground,
         )
-        yield bounded(row, ground, bounds[place], float(halves[place]), float(around[place]))
 
 
 def bounded(row: Row, ground: Ground, bounds: Bounds, half: float, around: float) -> Row:
     """The row with these bounds in place of its own; `half` and `around` are nan where there is none."""
+    remarks = (*(each for each in row.remarks if each not in _OF_BOUNDS), *bounds.remarks)
+    return replace(row, **_told(ground, bounds, half, around)._asdict(), remarks=remarks, ground=ground)
+
+
+def _told(ground: Ground, bounds: Bounds, half: float, around: float) -> _Told:
     point = ground.shown.point
-    return replace(
-        row,
+    return _Told(
         plus=None if bounds.plus is None else bounds.plus * point,
         minus=None if bounds.minus is None else bounds.minus * point,
         error=None if bounds.plus is None else half,
         opponents_error=None if isnan(around) else around,
-        remarks=(*(each for each in row.remarks if each not in _OF_BOUNDS), *bounds.remarks),
-        ground=ground,
     )
 
 

@@ -22,6 +22,7 @@ class Middle:
     """V: built like a curvature, but for White's advantage, which adds up what ratings cancel."""
 
     bent: Curvature
+    draw_rate: float  # between equals
     advantage: float  # more than `bent` has in the advantage's own place; never less, so that no variance is negative
 
     def matrix(self) -> Vector:
@@ -42,15 +43,19 @@ def middle_of(fit: Fit) -> Middle | None:
         return None
     rows = fit.curvature.rows
     if fit.model == "logistic":
-        rows = fit.lean.pairs.games * moments(fit, fit.lean.gaps(fit.at))[1]
+        share = chance(fit.lean.gaps(fit.at))
+        rate = draw_rate_of_equals(fit.lean.pairs, share)
+        rows = rows - fit.lean.pairs.games * expected_draws(share, rate) / 4
+    else:
+        rate = draw_rate(fit)
     if depends is None:
-        return Middle(replace(fit.curvature, rows=rows, level_free=False), 0.0)
+        return Middle(replace(fit.curvature, rows=rows, level_free=False), rate, 0.0)
     games = fit.problem.pairs.games
     own = float(rows @ (depends.paired / games)) * max(0.0, 2 - 2 * depends.ratio)
     wide = depends.widened(games)
     # What results say of the gap scatters by the ratio, what they say of draws does not: between the two its root.
     cross = fit.curvature.cross * np.sqrt(wide)
-    return Middle(replace(fit.curvature, rows=rows * wide, cross=cross, level_free=False), own)
+    return Middle(replace(fit.curvature, rows=rows * wide, cross=cross, level_free=False), rate, own)
 
 
 def surprise_of(fit: Fit, openings: OpeningPairs) -> Surprise:
@@ -91,11 +96,15 @@ def draw_rate(fit: Fit) -> float:
 
 def expected_draws(share: Vector, draw_rate: float) -> Vector:
     """Draw probability at each expected score, by the relation of Davidson 1970; `draw_rate` is that of equals."""
-    even = share * (1 - share)
+    return _draws(4 * share * (1 - share), draw_rate)
+
+
+def _draws(even: Vector, draw_rate: float) -> Vector:
+    """`expected_draws` from how even a game is: 1 between equals."""
     if not draw_rate:
         return np.zeros_like(even)
     bend = (1 - 2 * draw_rate) / draw_rate**2
-    draws: Vector = 4 * even / (1 + np.sqrt(np.maximum(0.0, 1 + 4 * bend * even)))
+    draws: Vector = even / (1 + np.sqrt(np.maximum(0.0, 1 + bend * even)))
     return draws
 
 
@@ -106,10 +115,10 @@ def draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
     At most that of nothing but draws, a win and a loss imagined: else ratings would be certain.
     """
     games, target = float(pairs.games.sum()), float(pairs.draws.sum())
-    most = games / (games + 2)
+    most, even = games / (games + 2), 4 * share * (1 - share)
 
     def excess(rate: float) -> float:
-        return float(pairs.games @ expected_draws(share, rate)) - target
+        return float(pairs.games @ _draws(even, rate)) - target
 
     low, high, below, above = 0.0, most, -target, excess(most)
     if target <= 0 or above <= 0:

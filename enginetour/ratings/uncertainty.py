@@ -173,7 +173,7 @@ def errors_of(fit: Fit) -> Errors:
         plain,
         advantage_sd=None if spreads[0] is None else spreads[0] * fit.unit,
         draw_sd=None if spreads[1] is None else spreads[1] * draw_unit,
-        draw_rate=draw_rate(fit),
+        draw_rate=draw_rate(fit) if middle is None else middle.draw_rate,
     )
 
 

@@ -40,14 +40,14 @@ def roomy(found: RatingList, room: int) -> tuple[str, ...]:
     """The columns that find room: all that Ordo's users look for, the usual ones, or the fewest."""
     longest = max((len(safe(row.name)) for row in found.rows), default=0)
     pool = ("pool",) if len(found.pools) > 1 else ()
+    sheet = likelihood("", found, (*pool, *WIDE))
+    cells = [[column.header for column in sheet.columns], *sheet.cells()]
+    widths = {
+        column.key: 0 if column.flexible else max(map(len, cell)) + 2
+        for column, cell in zip(sheet.columns, zip(*cells, strict=True), strict=True)
+    }
     for columns in (WIDE, USUAL):
-        sheet = likelihood("", found, (*pool, *columns))
-        cells = [[column.header for column in sheet.columns], *sheet.cells()]
-        taken = sum(
-            max(len(line[place]) for line in cells) + 2
-            for place, column in enumerate(sheet.columns)
-            if not column.flexible
-        )
+        taken = sum(widths[key] for key in (*pool, *columns))
         if taken + min(longest, NAME_ROOM) <= room:
             return (*pool, *columns)
     return (*pool, *NARROW)
