@@ -57,7 +57,7 @@ class Config(BaseModel):
 
     def frozen_part(self) -> dict[str, Any]:
         """What may not change on resume, JSON-ready: format, seed, controls, rules, openings."""
-        play = self.play.model_dump(mode="json", exclude={"slots", "grace"})
+        play = self.play.model_dump(mode="json", exclude={"slots", "grace", "on_suspend", "suspend_patience"})
         return {
             "tournament": {"seed": self.tournament.seed},
             "format": {"system": self.system, **self.format_options.model_dump(mode="json")},

@@ -4,7 +4,8 @@ event      fields beside `at` (UTC), `event`, `tournament` and `text`
 started    games_done, remaining, resumed, pid, version
 game       number, white, black, result, termination, cause, plies, seconds, decisions
 incident   game, engine, category, cause; a warning instead where it cost nobody a point
-suspended  engine, cause
+suspended  engine, cause; engines, cause: they are waited for, nothing else can be played
+withdrawn  engine, cause: it was waited for in vain
 paused     cause; resumed when games begin again
 disk-low   cause
 trouble    cause: whatever else the user should read now
@@ -37,7 +38,8 @@ class Happenings(Watcher):
         self.tournament = tournament
         self.sinks = sinks
         self.clock = clock
-        self._suspended: set[str] = set()
+        self.suspended: set[str] = set()  # as they were last seen
+        self._awaited: tuple[str, ...] = ()
         self._cramped = self._paused = False
         self._said = ""  # the last trouble: the reason of a pause that begins with it
 
@@ -79,14 +81,22 @@ class Happenings(Watcher):
         self._said = text
         self.tell("trouble", text, cause=text)
 
+    def withdrawn(self, name: str, why: str) -> None:
+        """The run goes on without it."""
+        self.tell("withdrawn", f"{name} is withdrawn: it {why}", engine=name, cause=why)
+
     def progress(self, scheduler: Scheduler) -> None:
         """Engines set aside and pauses, by what has changed since the last look."""
         suspended = scheduler.setbacks.suspended
-        for engine in sorted(suspended.keys() - self._suspended):
+        for engine in sorted(suspended.keys() - self.suspended):
             self.tell(
                 "suspended", f"{engine} is suspended: {suspended[engine]}", engine=engine, cause=suspended[engine]
             )
-        self._suspended = set(suspended)
+        self.suspended = set(suspended)
+        awaited = scheduler.standstill.names
+        if awaited and not self._awaited:
+            self.tell("suspended", self._said, engines=list(awaited), cause=self._said)
+        self._awaited = awaited
         cramped, paused = scheduler.cramped, scheduler.setbacks.is_pausing()
         waits, waited = cramped or paused, self._cramped or self._paused
         if cramped and not self._cramped:

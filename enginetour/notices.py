@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-Notice = Literal["finished", "stopped", "incident", "suspended", "disk-low"]
-ALL: tuple[Notice, ...] = ("finished", "stopped", "incident", "suspended", "disk-low")
+Notice = Literal["finished", "stopped", "incident", "suspended", "withdrawn", "disk-low"]
+ALL: tuple[Notice, ...] = ("finished", "stopped", "incident", "suspended", "withdrawn", "disk-low")
 Word = Annotated[str, Field(min_length=1)]
 
 

@@ -18,8 +18,9 @@ from typing import Any, Protocol
 
 from enginetour.errors import MachineFailure
 from enginetour.formats.base import Format, replay
-from enginetour.model import Event, Game, GameFinished, GameKey, Note, Outcome, Pairing
+from enginetour.model import Event, Game, GameFinished, GameKey, Note, Outcome, Pairing, Withdrawn
 from enginetour.setbacks import Setbacks
+from enginetour.standstill import Standstill, would_go_on
 from enginetour.task import GameTask
 
 # Reliability spec 3: 1 MiB, and for each game in the air what it may need; 600 moves with full lines take 200 KiB.
@@ -36,6 +37,9 @@ class Log(Protocol):
 
     def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
         """Write a game with the notes it caused; its number, or None when it was there already."""
+
+    def record_event(self, event: Event, notes: Sequence[Note], *, why: str) -> int:
+        """Write an event that is no game, with the notes it caused; its position."""
 
     def replays(self, key: GameKey) -> int:
         """How many void games that key has."""
@@ -69,6 +73,9 @@ class Watcher:
     def trouble(self, text: str) -> None:
         """Something the user should read now."""
 
+    def withdrawn(self, name: str, why: str) -> None:
+        """The loop itself took an engine out; it is in the log."""
+
     def progress(self, scheduler: Scheduler) -> None:
         """Called after every change and at least once a second."""
 
@@ -89,6 +96,7 @@ class Scheduler:
     inbox: SimpleQueue[Callable[[], None]] = field(default_factory=SimpleQueue)
     clock: Callable[[], float] = time.monotonic
     free_bytes: Callable[[], float] = lambda: math.inf  # on the disk of the log
+    standstill: Standstill = field(default_factory=Standstill)
 
     def __post_init__(self) -> None:
         """Fold what is in the log: starting and resuming are the same act."""
@@ -180,7 +188,34 @@ class Scheduler:
             return End.STOPPED
         if self.most_games is not None and self.played >= self.most_games:
             return End.ENOUGH
-        return End.BLOCKED if self.setbacks.is_blocked(offers) else None
+        return self._stand_still(offers) if self.setbacks.is_blocked(offers) else None
+
+    def _stand_still(self, offers: Sequence[Pairing]) -> End | None:
+        """Wait for engines without which nothing goes on, then do without them; BLOCKED where that helps nobody."""
+        still, suspended = self.standstill, self.setbacks.suspended
+        names = suspended.keys() & {name for pairing in offers for name in pairing.pair}
+        if still.until is None and not would_go_on(self.format, self.state, names, self.setbacks.is_open):
+            return End.BLOCKED
+        told = still.begin(names, self.clock())
+        if told:
+            self.watcher.trouble(told)
+        if not still.is_over(self.clock()):
+            return None
+        if not still.withdraws:
+            return End.BLOCKED
+        for name in sorted(names):
+            self._withdraw(name, still.why(suspended[name]))
+        still.end()
+        return None
+
+    def _withdraw(self, name: str, why: str) -> None:
+        event = Withdrawn(name)
+        after, notes = self.step(event)
+        self.log.record_event(event, notes, why=why)
+        self.state = after
+        self.setbacks.forget(name)
+        self.watcher.trouble(f"{name} is withdrawn: it {why}")
+        self.watcher.withdrawn(name, why)
 
     def _is_cramped(self) -> bool:
         """The disk has no room for one more game: said once, looked at again after a while."""
@@ -227,6 +262,7 @@ class Scheduler:
         self.state = after
         self.setbacks.heed(game)
         if game.outcome is not Outcome.VOID:
+            self.standstill.end()
             self.played += 1
             self.spent += self.clock() - since
         self.watcher.game(number, game, notes)

@@ -55,11 +55,11 @@ class Setbacks:
         for name in names:
             if name in self.suspended and now >= self._retry_at[name]:
                 self._try_again(name)
-        return not self._is_open(pairing) and all(now >= self._retry_at.get(name, now) for name in names)
+        return not self.is_open(pairing) and all(now >= self._retry_at.get(name, now) for name in names)
 
     def is_blocked(self, offers: Sequence[Pairing]) -> bool:
         """Nothing of this can be played; every suspended engine has had one more try since the last finished game."""
-        if not all(self._is_open(pairing) for pairing in offers):
+        if not all(self.is_open(pairing) for pairing in offers):
             return False
         names = {name for pairing in offers for name in pairing.pair}
         untried = names.intersection(self.suspended) - self._last_tries
@@ -67,6 +67,11 @@ class Setbacks:
             self._last_tries.add(name)
             self._try_again(name)
         return not untried
+
+    def forget(self, name: str) -> None:
+        """It has left."""
+        self.suspended.pop(name, None)
+        self._retry_at.pop(name, None)
 
     def heed(self, game: Game) -> None:
         """Learn from a game that is in the log."""
@@ -89,7 +94,7 @@ class Setbacks:
             self.pause(seconds)
             self._tell(f"{self._host_failures} failures of the machine in a row: waiting {seconds:.0f} s")
 
-    def _is_open(self, pairing: Pairing) -> bool:
+    def is_open(self, pairing: Pairing) -> bool:
         """It stays open: an engine does not start, or cannot play it."""
         return pairing.key in self._set_aside or any(name in self.suspended for name in pairing.pair)
 

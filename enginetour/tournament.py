@@ -22,6 +22,7 @@ from enginetour.probing import probe_all, refuse_unfit
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.sections.ratings import RatingsSection
 from enginetour.sections.tournament import listed_order
+from enginetour.standstill import Standstill
 from enginetour.startlist import ordered
 from enginetour.store.database import is_made
 from enginetour.store.filesystem import free_bytes
@@ -157,6 +158,7 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
         watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
     place = LocalPlace(slots, on_event=picture, tag=tag)
     copies = {name: side.spec.max_copies for name, side in session.sides.items()}
+    settings = session.plan.config.play
     scheduler = Scheduler(
         log=session.log,
         format=format_of(session.log),
@@ -168,6 +170,7 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
         copies=copies,
         watcher=watcher,
         free_bytes=lambda: free_bytes(session.plan.database.parent),
+        standstill=Standstill(settings.suspend_patience, settings.on_suspend == "withdraw"),
     )
 
     def joined(entrant: Entrant, spec: EngineSpec) -> None:

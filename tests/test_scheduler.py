@@ -23,6 +23,7 @@ class MemoryLog:
     def __init__(self) -> None:
         self.games: dict[tuple[GameKey, int], Game] = {}
         self.notes: list[Note] = []
+        self.left: list[tuple[Event, str]] = []
 
     def events(self) -> Iterable[Event]:
         return [GameFinished(game.pairing, game.outcome) for game in self.games.values()]
@@ -34,6 +35,10 @@ class MemoryLog:
         self.games[place] = game
         self.notes += notes
         return len(self.games)
+
+    def record_event(self, event: Event, notes: Sequence[Note], *, why: str) -> int:
+        self.left.append((event, why))
+        return len(self.left)
 
     def replays(self, key: GameKey) -> int:
         return sum(place[0] == key and game.outcome is Outcome.VOID for place, game in self.games.items())

@@ -160,6 +160,11 @@ class Both(Watcher):
         for watcher in self.watchers:
             watcher.trouble(text)
 
+    def withdrawn(self, name: str, why: str) -> None:
+        """Tell all."""
+        for watcher in self.watchers:
+            watcher.withdrawn(name, why)
+
     def progress(self, scheduler: Scheduler) -> None:
         """Tell all."""
         for watcher in self.watchers:

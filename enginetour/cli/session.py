@@ -159,7 +159,7 @@ class Run:
         if not self._is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
             tournament.rate(session.store, session.plan.config.ratings)
             self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
-        return self._code(end, session)
+        return self._code(end, session, sorted(told.suspended))
 
     def _sinks(self, path: Path) -> Sequence[Sink]:
         """Who is told of the events of the run."""
@@ -201,12 +201,14 @@ class Run:
         self.voice.say(f"no game begins from {clock_words(self.until)} on")
         return (StopAt(self.until, self.voice),)
 
-    def _code(self, end: End, session: tournament.Session) -> int:
+    def _code(self, end: End, session: tournament.Session, suspended: Sequence[str]) -> int:
         if end is End.FINISHED:
             return 0
         if end is End.BLOCKED:
             self.voice.say(f"only pairings that cannot be played are left; mend the engine and {self.again}")
-            self.voice.say(f'or enginetour withdraw -t "{session.log.name}" ENGINE')
+            for name in suspended or ("ENGINE",):
+                words = ["enginetour", "withdraw", "-t", session.log.name]
+                self.voice.say(f"or {shlex.join(words)} {shlex.quote(name)}")
             return BLOCKED_CODE
         self.voice.say(f"stopped; {self.again} goes on")
         return self._signal_code() if self.signals else ENOUGH_CODE

@@ -107,6 +107,11 @@ class Watching(Both):
             self.picture.count(incident)
         super().game(number, game, notes)
 
+    def withdrawn(self, name: str, why: str) -> None:
+        """Its games and everybody's places have changed."""
+        self.changed()
+        super().withdrawn(name, why)
+
 
 class Inbox:
     """Requests of the socket become acts of the loop."""

@@ -15,6 +15,7 @@ Divisor = Annotated[float, Field(gt=1, le=1000)]
 class PlaySection(BaseModel):
     """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
 
+    An engine that does not start, and without which nothing goes on, is waited for `suspend_patience` seconds.
     `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
     """
 
@@ -28,6 +29,8 @@ class PlaySection(BaseModel):
     repetition: Annotated[int, Field(ge=3, le=5)] = 3
     fifty: Annotated[int, Field(ge=50, le=75)] = 50
     grace: Annotated[float, Field(ge=0, le=86_400)] = 60.0
+    on_suspend: Literal["withdraw", "stop"] = "withdraw"
+    suspend_patience: Annotated[float, Field(ge=0, le=604_800)] = 3600.0  # s, reliability spec 1
     odds: tuple[Divisor, ...] | None = None
     openings: OpeningSettings = OpeningSettings()
     _tc = field_validator("tc")(control)
