@@ -14,12 +14,12 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from enginetour.errors import InputRefused
-from enginetour.task import Quirks
+from enginetour.task import Quirks, Resources, Sandbox
 from enginetour.tomlplace import near, read_toml, refusal
 
 Limit = Literal["clock", "movetime", "nodes", "depth"]
@@ -33,6 +33,7 @@ _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _Line = Annotated[str, Field(max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
 _Word = Annotated[_Line, Field(min_length=1)]
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=256)]
 _Lines = Annotated[tuple[_Line, ...], Field(strict=False, max_length=64)]
 
 
@@ -55,6 +56,16 @@ class QuirksSection(BaseModel):
     movetime_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 0
 
 
+class ResourcesSection(BaseModel):
+    """``[resources]``: the fields of `Resources`, with their bounds."""
+
+    model_config = _STRICT
+    memory: Annotated[int, Field(ge=16, le=10_000_000)] | None = None  # 16 MB: what a bare interpreter holds
+    files: Annotated[int, Field(ge=16, le=1_048_576)] | None = None  # 1 048 576: nr_open of Linux, proc_sys_fs(5)
+    file_size: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    nice: Annotated[int, Field(ge=0, le=19)] = 0
+
+
 class EngineFile(BaseModel):
     """An engine file as written."""
 
@@ -75,6 +86,10 @@ class EngineFile(BaseModel):
     limits: Annotated[frozenset[Limit], Field(strict=False, min_length=1)] | None = None
     files: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")], str] = {}
     max_copies: Annotated[int, Field(ge=0, le=1024)] = 0
+    sandbox: Sandbox = "none"
+    pass_env: Annotated[tuple[VariableName, ...], Field(strict=False, max_length=64)] = ()
+    keep_scratch: bool = False
+    resources: ResourcesSection = ResourcesSection()
     quirks: QuirksSection = QuirksSection()
 
     @field_validator("command", mode="before")
@@ -112,6 +127,10 @@ class EngineEntry:
     limits: frozenset[str] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     max_copies: int = 0
+    sandbox: Sandbox = "none"
+    pass_env: tuple[str, ...] = ()
+    keep_scratch: bool = False
+    resources: Resources = field(default_factory=Resources)
     quirks: Quirks = field(default_factory=Quirks)
 
     @property
@@ -132,25 +151,38 @@ def read_entry(path: Path) -> EngineEntry:
         path=path,
         folder=path.parent,
         command=(*read.command, *read.args),
+        resources=Resources(**read.resources.model_dump()),
         quirks=Quirks(**read.quirks.model_dump()),
         **{key: getattr(read, key) for key in _COPIED},
     )
 
 
-_COPIED = tuple(f.name for f in fields(EngineEntry) if f.name not in {"id", "path", "folder", "command", "quirks"})
+_MADE = {"id", "path", "folder", "command", "resources", "quirks"}
+_COPIED = tuple(f.name for f in fields(EngineEntry) if f.name not in _MADE)
 
 
 def changed_quirks(quirks: Quirks, changes: Mapping[str, object], place: str) -> Quirks:
     """Quirks with those of a configuration put over them; InputRefused at `place` for unknown or impossible ones."""
-    known = {one.name: getattr(quirks, one.name) for one in fields(Quirks)}
+    return Quirks(**_changed("quirk", QuirksSection, quirks, changes, place))
+
+
+def changed_resources(resources: Resources, changes: Mapping[str, object], place: str) -> Resources:
+    """The same for what an engine may use."""
+    return Resources(**_changed("resource", ResourcesSection, resources, changes, place))
+
+
+def _changed(
+    word: str, section: type[BaseModel], now: Quirks | Resources, changes: Mapping[str, object], place: str
+) -> dict[str, Any]:
+    known = {one.name: getattr(now, one.name) for one in fields(now)}
     for key in changes:
         if key not in known:
-            raise InputRefused(f"unknown quirk {key!r}{near(key, known)}", place=place)
+            raise InputRefused(f"unknown {word} {key!r}{near(key, known)}", place=place)
     try:
-        return Quirks(**QuirksSection.model_validate({**known, **changes}).model_dump())
+        return section.model_validate({**known, **changes}).model_dump()
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(str(key) for key in ("quirks", *first["loc"]))
+        name = ".".join(str(key) for key in (f"{word}s", *first["loc"]))
         raise InputRefused(f"{name}: {first['msg']}, found {first['input']!r}", place=place) from None
 
 
@@ -182,19 +214,37 @@ def write_entry(folder: Path, entry: EngineEntry) -> Path:
 def entry_text(entry: EngineEntry) -> str:
     """The TOML that `read_entry` reads back to the same entry; what has its default is left out."""
     lines = [f"name = {_toml(entry.name)}", f"command = {_toml(entry.command)}", f"protocol = {_toml(entry.protocol)}"]
-    for key in ("dir", "version", "author", "family", "origin", "rating", "package", "max_copies"):
+    for key in (
+        "dir",
+        "version",
+        "author",
+        "family",
+        "origin",
+        "rating",
+        "package",
+        "max_copies",
+        "sandbox",
+        "keep_scratch",
+    ):
         value = getattr(entry, key)
-        if value not in (None, "", 0):
+        if value not in (None, "", 0, "none"):
             lines.append(f"{key} = {_toml(value)}")
     if entry.limits is not None:
         lines.append(f"limits = {_toml(tuple(sorted(entry.limits)))}")
-    usual = Quirks()
-    quirks = {one.name: getattr(entry.quirks, one.name) for one in fields(Quirks)}
-    odd = {key: value for key, value in quirks.items() if value != getattr(usual, key)}
-    for section, table in (("env", entry.env), ("options", entry.options), ("files", entry.files), ("quirks", odd)):
+    if entry.pass_env:
+        lines.append(f"pass_env = {_toml(entry.pass_env)}")
+    tables = {"env": entry.env, "options": entry.options, "files": entry.files}
+    for section, table in {**tables, "resources": _odd(entry.resources), "quirks": _odd(entry.quirks)}.items():
         if table:
             lines += ["", f"[{section}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
     return "\n".join(lines) + "\n"
+
+
+def _odd(now: Quirks | Resources) -> dict[str, Any]:
+    """The fields that do not have their default."""
+    usual = type(now)()
+    values = {one.name: getattr(now, one.name) for one in fields(now)}
+    return {key: value for key, value in values.items() if value != getattr(usual, key)}
 
 
 def _toml(value: object) -> str:

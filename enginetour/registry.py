@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from enginetour.enginefile import EngineEntry, Value, changed_quirks, read_entry, write_entry
+from enginetour.enginefile import EngineEntry, Value, changed_quirks, changed_resources, read_entry, write_entry
 from enginetour.errors import EngineRefused, InputRefused
 from enginetour.shipped import shipped
-from enginetour.task import EngineSpec
+from enginetour.task import EngineSpec, Sandbox
 from enginetour.tomlplace import near
 
 __all__ = [
@@ -59,6 +59,14 @@ class Wanted(Protocol):
     def limits(self) -> Sequence[str] | None: ...  # noqa: D102
     @property
     def quirks(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def resources(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def sandbox(self) -> Sandbox | None: ...  # noqa: D102
+    @property
+    def pass_env(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def keep_scratch(self) -> bool: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,7 @@ class Registry:
         return tuple(read_entry(self.paths[engine]) for engine in self.ids)
 
     def matching(self, wanted: Wanted, folder: Path, place: str = "") -> tuple[EngineEntry, ...]:
-        """The entries an entrant section means, its dir, env, limits and quirks put over those of the engine file.
+        """The entries an entrant section means, its own settings put over those of the engine file.
 
         A command's relative paths, and `dir`, begin at `folder`, the configuration's. Options are the caller's.
         """
@@ -108,7 +116,18 @@ class Registry:
             if wanted.limits:
                 entry = replace(entry, limits=frozenset(wanted.limits))
             quirks = changed_quirks(entry.quirks, wanted.quirks, place) if wanted.quirks else entry.quirks
-            changed.append(replace(entry, env={**entry.env, **wanted.env}, quirks=quirks))
+            resources = changed_resources(entry.resources, wanted.resources, place)
+            changed.append(
+                replace(
+                    entry,
+                    env={**entry.env, **wanted.env},
+                    pass_env=(*entry.pass_env, *wanted.pass_env),
+                    keep_scratch=entry.keep_scratch or wanted.keep_scratch,
+                    sandbox=wanted.sandbox or entry.sandbox,
+                    resources=resources,
+                    quirks=quirks,
+                )
+            )
         return tuple(changed)
 
 
@@ -149,6 +168,10 @@ def to_spec(entry: EngineEntry, *, name: str | None = None, options: Mapping[str
         limits=entry.obeyed,
         quirks=entry.quirks,
         max_copies=entry.max_copies,
+        resources=entry.resources,
+        sandbox=entry.sandbox,
+        pass_env=entry.pass_env,
+        keep_scratch=entry.keep_scratch,
     )
 
 

@@ -14,13 +14,14 @@ from enginetour.enginefile import (
     USUAL_LIMITS,
     EngineEntry,
     QuirksSection,
+    ResourcesSection,
     changed_quirks,
     entry_text,
     read_entry,
     write_entry,
 )
 from enginetour.errors import InputRefused
-from enginetour.task import Quirks
+from enginetour.task import Quirks, Resources
 
 LEAST = 'name = "X"\ncommand = ["x"]\nprotocol = "uci"\n'
 
@@ -84,6 +85,12 @@ def test_quirks_match() -> None:
     assert Quirks(**QuirksSection().model_dump()) == Quirks()
 
 
+def test_resources_match() -> None:
+    """So it is with what an engine may use."""
+    assert set(ResourcesSection.model_fields) == {one.name for one in fields(Resources)}
+    assert Resources(**ResourcesSection().model_dump()) == Resources()
+
+
 def test_changed_quirks() -> None:
     """A configuration's quirks go over the file's; unknown and impossible ones are refused."""
     quirks = Quirks(line_delay_ms=100)
@@ -130,6 +137,10 @@ def test_written_and_read_back(
         limits=None if limits is None else frozenset(limits),
         quirks=Quirks(line_delay_ms=delay, init=tuple(command)),
         rating=2800.0,
+        resources=Resources(memory=delay + 16, nice=delay % 20),
+        sandbox="bwrap" if delay % 2 else "none",
+        pass_env=("LICENCE",) * (delay % 3),
+        keep_scratch=delay % 2 == 0,
     )
     path.write_text(entry_text(entry), encoding="utf-8", newline="")
     assert read_entry(path) == entry

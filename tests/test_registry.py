@@ -13,7 +13,7 @@ from enginetour.enginefile import EngineEntry
 from enginetour.errors import EngineRefused, InputRefused
 from enginetour.registry import candidates, find, find_program, load, to_spec, write_entry
 from enginetour.shipped import shipped
-from enginetour.task import Quirks
+from enginetour.task import Quirks, Resources, Sandbox
 
 DEBIAN = {
     "stockfish": "clock movetime nodes depth",
@@ -46,6 +46,10 @@ class Asked:
     env: dict[str, str] = field(default_factory=dict)
     limits: tuple[str, ...] | None = None
     quirks: dict[str, Any] = field(default_factory=dict)
+    resources: dict[str, Any] = field(default_factory=dict)
+    sandbox: Sandbox | None = None
+    pass_env: tuple[str, ...] = ()
+    keep_scratch: bool = False
 
 
 @pytest.fixture
@@ -208,6 +212,13 @@ def test_matching(programs: Path, tmp_path: Path) -> None:
     )
     assert changed.quirks == replace(registry.get("hoichess").quirks, line_delay_ms=5)
     assert changed.obeyed == {"clock"}
+    (confined,) = registry.matching(
+        Asked(engine="wren1", resources={"memory": 900}, sandbox="landlock", pass_env=("A",), keep_scratch=True),
+        tmp_path,
+    )
+    spec = to_spec(confined)
+    assert (spec.resources, spec.sandbox) == (Resources(memory=900), "landlock")
+    assert (spec.pass_env, spec.keep_scratch) == (("A",), True)
     assert (changed.dir, dict(changed.env)) == (str(tmp_path / "d"), {"A": "b"})
     _program(tmp_path / "mine")
     (own,) = registry.matching(Asked(command=("./mine", "-x"), protocol="cecp", name="My engine"), tmp_path)
@@ -223,6 +234,8 @@ def test_matching_nothing(tmp_path: Path) -> None:
         (Asked(glob="x*"), "t:3: no engine file matches 'x\\*'"),
         (Asked(engine="wren9"), "t:3: unknown engine 'wren9', did you mean 'wren"),
         (Asked(engine="wren1", quirks={"fenc": "off"}), "t:3: unknown quirk 'fenc', did you mean 'fence'"),
+        (Asked(engine="wren1", resources={"memry": 9}), "t:3: unknown resource 'memry', did you mean 'memory'"),
+        (Asked(engine="wren1", resources={"nice": 20}), "t:3: resources.nice: .* less than or equal to 19, found 20"),
     ):
         with pytest.raises(InputRefused, match=told):
             registry.matching(asked, tmp_path, "t:3")

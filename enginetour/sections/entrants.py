@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from enginetour.enginefile import VariableName
 from enginetour.sections.spelling import STRICT, Name, Rating, control, printable
+from enginetour.task import Sandbox
 
 
 class EntrantSection(BaseModel):
@@ -23,6 +25,10 @@ class EntrantSection(BaseModel):
     options: dict[str, str | int | float | bool] = {}
     limits: tuple[Literal["clock", "movetime", "nodes", "depth"], ...] | None = None
     quirks: dict[str, Any] = {}
+    resources: dict[str, Any] = {}
+    sandbox: Sandbox | None = None
+    pass_env: Annotated[tuple[VariableName, ...], Field(strict=False)] = ()
+    keep_scratch: bool = False
     tc: str | None = None
     margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
     new: bool = False

@@ -52,5 +52,10 @@ def _needed(spec: EngineSpec, command: Sequence[str], directory: Path, scratch: 
     texts = [*command, *(folders.expand(text, scratch) for _, text in spec.options), str(directory)]
     named = {Path(text) for text in texts if text.startswith("/") and "\0" not in text}
     named.add(Path(command[0]).parent)
-    hidden = [path for path in named if path.is_relative_to(HIDDEN) and path != HIDDEN and path.exists()]
-    return [str(path) for path in sorted(hidden) if not path.is_relative_to(scratch)]
+    named |= {path.resolve() for path in named}
+    hidden = {path for path in named if path.is_relative_to(HIDDEN) and path != HIDDEN and path.exists()}
+    bound: list[Path] = [scratch]
+    for path in sorted(hidden):
+        if not any(path.is_relative_to(one) for one in bound):
+            bound.append(path)
+    return [str(path) for path in bound[1:]]

@@ -60,6 +60,37 @@ def report() -> None:
     )
 
 
+def tries(outside: str, port: int) -> None:
+    """What it may do: write in its TMPDIR and outside, connect, look at its limits."""
+    import socket
+
+    def may(act) -> bool:  # type: ignore[no-untyped-def]
+        try:
+            act()
+        except OSError:
+            return False
+        return True
+
+    def write(path: str) -> None:
+        with open(path, "w") as file:
+            file.write("x")
+
+    say(
+        json.dumps(
+            {
+                "scratch": may(lambda: write(os.path.join(os.environ["TMPDIR"], "own"))),
+                "outside": may(lambda: write(outside)),
+                "null": may(lambda: write("/dev/null")),
+                "tcp": may(lambda: socket.create_connection(("127.0.0.1", port), timeout=5).close()),
+                "home": os.environ["HOME"] == os.environ["TMPDIR"],
+                "files": resource.getrlimit(resource.RLIMIT_NOFILE),
+                "file_size": resource.getrlimit(resource.RLIMIT_FSIZE),
+                "nice": os.nice(0),
+            }
+        )
+    )
+
+
 def main(mode: str) -> None:
     if mode == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -90,6 +121,11 @@ def main(mode: str) -> None:
             os.write(2, b"nonsense \x1b[31m\n" * 1000)
         os.write(2, b"the last words\n")
         say("done")
+    if mode == "eats":  # as many MB as its second argument says, and holds them
+        held = [bytearray(b"x") * 1_000_000 for _ in range(int(sys.argv[2]))]
+        say(f"held {len(held)}")
+    if mode == "tries":
+        tries(sys.argv[2], int(sys.argv[3]))
     if mode == "closes-stdin":
         os.close(0)
         say("closed")

@@ -1,0 +1,166 @@
+"""What an engine may use and touch: memory, files, niceness, and the two sandboxes."""
+
+import json
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.errors import StartFailed
+from enginetour.store import records
+from enginetour.supervise import memory, starting
+from enginetour.supervise.process import EngineProcess, kill_living, wait
+from enginetour.supervise.scratch import wipe
+from enginetour.task import Resources, Sandbox
+from tests.test_process import SECOND, lines_of, odd, until
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """Whatever a test does, its engines end with it."""
+    yield
+    kill_living()
+
+
+def tried(outside: Path, **more: Any) -> dict[str, Any]:
+    """What an engine could do under these settings, beside a port that answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        engine = EngineProcess(odd("tries", str(outside), str(server.getsockname()[1]), **more))
+        told: dict[str, Any] = json.loads(lines_of(engine, 1)[0])
+        engine.end()
+    assert engine.exit_status() == "exit 0"
+    return told
+
+
+def fenced(sandbox: Sandbox, tmp_path: Path) -> dict[str, Any]:
+    """The same in a sandbox; skips where this machine has none."""
+    try:
+        told = tried(tmp_path / "escaped", sandbox=sandbox)
+    except StartFailed as fault:
+        pytest.skip(fault.detail)
+    assert not (tmp_path / "escaped").exists()
+    return told
+
+
+def test_without_a_sandbox_an_engine_may_do_what_we_may(tmp_path: Path) -> None:
+    """The other tests show something: a write and a connection succeed here."""
+    told = tried(tmp_path / "written")
+    assert (told["scratch"], told["outside"], told["null"], told["tcp"]) == (True, True, True, True)
+    assert (tmp_path / "written").exists()
+
+
+def test_landlock_lets_it_write_in_scratch_only(tmp_path: Path) -> None:
+    """A write outside scratch and a TCP connection fail, its scratch folder and /dev/null stay open."""
+    told = fenced("landlock", tmp_path)
+    assert (told["scratch"], told["outside"], told["null"], told["tcp"]) == (True, False, True, False)
+    assert told["home"]
+
+
+def test_bubblewrap_lets_it_write_in_scratch_only(tmp_path: Path) -> None:
+    """The same through bubblewrap, with the system read-only and no network at all."""
+    told = fenced("bwrap", tmp_path)
+    assert (told["scratch"], told["outside"], told["null"], told["tcp"]) == (True, False, True, False)
+    assert told["home"]
+
+
+def test_a_death_inside_bubblewrap_is_told_as_it_was() -> None:
+    """bwrap ends with 128 and the signal's number: told as the signal."""
+    try:
+        engine = EngineProcess(odd("quiet", sandbox="bwrap"))
+    except StartFailed as fault:
+        pytest.skip(fault.detail)
+    engine.write(b"kill 6\n")
+    until(engine.exit_status)
+    assert engine.exit_status() == "signal 6 (SIGABRT)"
+
+
+def test_a_missing_bubblewrap_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for and not there: refused, and told what to install."""
+    monkeypatch.setattr(shutil, "which", lambda *_: None)
+    with pytest.raises(StartFailed, match="apt install bubblewrap"):
+        EngineProcess(odd("quiet", sandbox="bwrap"))
+
+
+def test_a_kernel_without_landlock_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launcher's error number becomes a reason and the next step."""
+    monkeypatch.setattr(starting, "_hear", lambda _: b"ready\nfailed landlock 38\n")
+    with pytest.raises(StartFailed, match='built without it; say "bwrap" or "none"'):
+        EngineProcess(odd("quiet", sandbox="landlock"))
+
+
+def test_limits_are_set(tmp_path: Path) -> None:
+    """Open files, the size of a file and niceness are those of the engine file."""
+    told = tried(tmp_path / "written", resources=Resources(files=64, file_size=3, nice=7))
+    own = os.nice(0)
+    assert (told["files"], told["file_size"], told["nice"]) == ([64, 64], [3_000_000] * 2, min(19, own + 7))
+
+
+def test_a_limit_beyond_our_own_is_refused() -> None:
+    """More files than the kernel gives anybody: one line that names the key."""
+    with pytest.raises(StartFailed, match="files = 2000000000; this machine allows"):
+        EngineProcess(odd("quiet", resources=Resources(files=2_000_000_000)))
+
+
+@pytest.mark.parametrize("namespace", ["pid", "off"])
+def test_an_engine_over_its_memory_is_killed_alone(namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends within a wait and says why; one below its limit, and one without, play on."""
+    monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
+    hog = EngineProcess(odd("eats", "120", resources=Resources(memory=60)))
+    modest = EngineProcess(odd("eats", "20", resources=Resources(memory=60)))
+    deadline = time.monotonic_ns() + 20 * SECOND
+    while not hog.eof and time.monotonic_ns() < deadline:
+        for process in wait((hog, modest), None, deadline).readable:
+            process.read()
+    until(hog.exit_status)
+    held, limit = hog.exit_status().split(" over limit ")
+    assert (held.startswith("killed: "), limit) == (True, "60 MB")
+    assert modest.exit_status() == ""
+
+
+def test_shared_pages_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that share what they hold are below a limit that their sum exceeds."""
+    sizes = {b"RssAnon:": 60 * memory.MB, b"Pss_Anon:": 30 * memory.MB}
+    monkeypatch.setattr(memory, "_field", lambda _path, key: sizes[key])
+    assert memory.excess([1, 2], 100) == ""
+    assert memory.excess([1, 2], 50) == "killed: 60 MB over limit 50 MB"
+    assert memory.excess([1, 2], None) == ""
+
+
+def test_a_size_in_gigabytes_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a person would write it."""
+    monkeypatch.setattr(memory, "_field", lambda _path, _key: 1_900_000_000)
+    assert memory.excess([1], 1500) == "killed: 1.9 GB over limit 1.5 GB"
+
+
+def test_variables_that_are_named_are_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pass_env` gives an engine more of our environment, and nothing that was not named."""
+    monkeypatch.setenv("LICENCE", "l")
+    monkeypatch.setenv("SECRET", "s")
+    engine = EngineProcess(odd("report", pass_env=("LICENCE", "MISSING")))
+    environment = json.loads(lines_of(engine, 1)[0])["environment"]
+    assert environment["LICENCE"] == "l"
+    assert not {"SECRET", "MISSING"} & set(environment)
+
+
+def test_a_scratch_folder_is_kept_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named after its engine and stays."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    engine = EngineProcess(odd("quiet", keep_scratch=True))
+    engine.end()
+    assert engine.scratch.name.startswith("enginetour-kept-quiet-")
+    assert engine.scratch.exists()
+    wipe(engine.scratch)
+
+
+def test_settings_survive_the_store() -> None:
+    """A stored engine is started again under the same limits; one that was stored before they existed has none."""
+    spec = odd("quiet", resources=Resources(memory=900, nice=3), sandbox="landlock", pass_env=("A",), keep_scratch=True)
+    text = records.spec_text(spec)
+    assert records.spec_of(text) == spec
+    older = {key: value for key, value in json.loads(text).items() if key not in ("resources", "sandbox", "pass_env")}
+    assert records.spec_of(json.dumps(older)) == odd("quiet", keep_scratch=True)
