@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import log2
 
 from enginetour.task import Side
 from enginetour.timecontrol import Stage, TimeControl
@@ -24,6 +25,12 @@ def divisor(bands: int, table: Sequence[float] | None = None) -> float:
     if table:
         return table[min(bands, len(table)) - 1]
     return float(min(MOST, 2 ** (bands * BAND / DOUBLING)))
+
+
+def worth(bands: int, table: Sequence[float] | None = None) -> float:
+    """Rating points that so many bands are assumed to take from the giver, below 0 from the other side."""
+    lost = DOUBLING * log2(divisor(abs(bands), table))
+    return lost if bands > 0 else -lost
 
 
 def is_divisible(tc: TimeControl) -> bool:

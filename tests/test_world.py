@@ -51,6 +51,21 @@ def test_luck_belongs_to_the_pair() -> None:
         assert once.half_points(white=True) == again.half_points(white=False)
 
 
+def test_odds_cost_the_giver_what_a_doubling_of_time_is_assumed_to_be_worth() -> None:
+    """A band takes 100 points up to five doublings of 70; a table of divisors is asked instead of the formula."""
+    rated = (Entrant("A", rating=1600.0), Entrant("B", rating=1500.0))
+    pair = cast(World(noise=0.0), rated, "odds")
+    leads = [pair.lead(Pairing("A", "B", handicap=bands)) for bands in (0, 1, 3, 9)]
+    assert leads == pytest.approx([100, 0, -200, 100 - 350])
+    assert pair.lead(Pairing("B", "A", handicap=-1)) == pytest.approx(0)
+    doubled = cast(World(noise=0.0, odds=(2.0, 4.0)), rated, "odds")
+    assert doubled.lead(Pairing("A", "B", handicap=2)) == pytest.approx(100 - 140)
+    ends = [pair.outcome(Pairing("A", "B", meeting, handicap=3)) for meeting in range(1, 2001)]
+    share = fmean(end.half_points(white=True) / 2 for end in ends)
+    won, drawn_, _ = pair.world.chances(-200, 0)
+    assert share == pytest.approx(won + drawn_ / 2, abs=5 * 0.5 / 2000**0.5)
+
+
 def test_rated_entrants_are_as_strong_as_rated() -> None:
     """Without noise exactly; with one unrated among them all are drawn, in the order they stand."""
     rated = (Entrant("A", rating=1600.0), Entrant("B", rating=1500.0))

@@ -53,8 +53,8 @@ def pair(
 ) -> None:
     """Pair the next round of FILE: a TRF, or a folder's register.tde.
 
-    JSON: round, system, pairs (board, white, black), bye, certified,
-    guarantee, warnings.
+    JSON: round, system, pairs (board, white, black, handicap at odds),
+    bye, certified, guarantee, warnings.
 
     Example: enginetour pair club.trf --rounds 7 -o round5.trf
     """
@@ -95,6 +95,7 @@ def _read(
     """The tournament, how its next round is written, and the system its users mean."""
     from enginetour.interop import tde, trf
     from enginetour.interop.trffield import foreign, with_round
+    from enginetour.wholefile import read_whole
 
     if file.is_dir() or file.suffix.lower() == ".tde":
         register: Register = tde.read(file / "register.tde" if file.is_dir() else file)
@@ -105,7 +106,7 @@ def _read(
 
         return tde.foreign(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok), write_tde, "gopair"
     try:
-        content = file.read_bytes()
+        content = read_whole(file, trf.LARGEST_FILE)
     except OSError as error:
         raise InputRefused(f"cannot read: {error.strerror}", place=str(file)) from None
     report = trf.read(content, str(file))

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,7 +131,7 @@ def _config(
     unrated = [entrant.name for entrant in plan.entrants if entrant.rating is None]
     if spread is not None and not unrated:
         raise UsageRefused("--spread does nothing: all entrants are rated", step="leave it out")
-    world = _world(spread, (150.0 if unrated else 0.0) if noise is None else noise)
+    world = replace(_world(spread, (150.0 if unrated else 0.0) if noise is None else noise), odds=config.play.odds)
     with _bar(count) as told:
         found = rehearse(
             lambda number: make_format(config.system, config.format_options, number),
@@ -155,10 +156,12 @@ def _config(
 
 
 def _case(case: Path, *, as_json: bool) -> None:
+    from enginetour.interop.bubblecase import LARGEST_FILE
     from enginetour.simulate import play_case
+    from enginetour.wholefile import read_whole
 
     try:
-        text = case.read_bytes()
+        text = read_whole(case, LARGEST_FILE)
     except OSError as error:
         raise InputRefused(f"cannot read: {error.strerror}", place=str(case)) from None
     trace = play_case(text, str(case))

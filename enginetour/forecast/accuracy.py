@@ -36,7 +36,7 @@ class Accuracy:
     tau_fit: float
     best_table: float
     best_fit: float
-    gap: float  # root mean square of the true difference of opponents, Elo
+    gap: float  # root mean square of the true difference of opponents, after odds, Elo
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def accuracy(course: Course, population: Population) -> Accuracy:
         advantage=population.world.white,
         names=tuple(truth),
     ).by_name()
-    gaps = [truth[pairing.white] - truth[pairing.black] for pairing, _ in course.games]
+    gaps = [population.lead(pairing) for pairing, _ in course.games]
     return Accuracy(
         games=len(course.games),
         tau_table=tau(table, truth),
@@ -93,7 +93,10 @@ def _best(found: Mapping[str, float], truth: Mapping[str, float]) -> float:
 
 
 def _counts(course: Course) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """Of even games: those at odds rate nobody, as in our lists."""
     counts: dict[tuple[str, str], list[int]] = {}
     for pairing, outcome in course.games:
+        if pairing.handicap:
+            continue
         counts.setdefault((pairing.white, pairing.black), [0, 0, 0])[RESULTS.index(outcome)] += 1
     return {pair: (wins, draws, losses) for pair, (wins, draws, losses) in counts.items()}

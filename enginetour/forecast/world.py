@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, median
 
+from enginetour import odds
 from enginetour.field import Dice
 from enginetour.model import Entrant, Outcome, Pairing
 from enginetour.ratings.elo import expected_score
@@ -27,6 +28,7 @@ class World:
     white: float = 20.0  # worth of the white pieces
     draws: float = 0.45  # share of games between equals that are drawn; falls as 1 - |2e - 1|
     level: float = 2000.0  # median of the ratings brought along: clear of the floor of Go ratings
+    odds: tuple[float, ...] | None = None  # divisors of time for 1, 2 ... bands, instead of the formula
 
     def chances(self, white: float, black: float) -> tuple[float, float, float]:
         """White's win, draw, White's loss."""
@@ -44,11 +46,16 @@ class Population:
     world: World
     seed: str
 
+    def lead(self, pairing: Pairing) -> float:
+        """Elo by which White is the stronger, after what the odds of this game are assumed to cost the giver."""
+        even = self.strengths[pairing.white] - self.strengths[pairing.black]
+        return even - odds.worth(pairing.handicap, self.world.odds)
+
     def outcome(self, pairing: Pairing) -> Outcome:
         """How this game ends; the luck is that of the pair, whoever has White."""
         first, second = pairing.pair
         luck = _share(self.seed, first, second, pairing.meeting, pairing.leg)
-        won, drawn, _ = self.world.chances(self.strengths[pairing.white], self.strengths[pairing.black])
+        won, drawn, _ = self.world.chances(self.lead(pairing), 0.0)
         if pairing.white != first:
             luck = 1 - luck
         return Outcome.WHITE if luck < won else Outcome.DRAW if luck < won + drawn else Outcome.BLACK

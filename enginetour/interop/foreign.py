@@ -58,7 +58,7 @@ def next_round(system: PairingSystem, field: Separated) -> Paired:
     if there < 2:
         who = f"only {field.members[field.present[0]].name} is" if there else "nobody is"
         raise Unpairable(f"{who} there for round {field.number}: two are needed")
-    paired = system.pair(field)
+    paired = system.paired(field)
     if not paired.boards:
         raise Unpairable(f"the system has no round {field.number}: it is over")
     for board in paired.boards:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, make_format, options_model
+from enginetour.formats.handicap import RatingHandicap
 from enginetour.formats.pairing_system import PairingSystem
 from enginetour.interop.foreign import Foreign
 from enginetour.tomlplace import near, refusal
@@ -27,7 +28,7 @@ def settings(words: Iterable[str]) -> dict[str, object]:
             raise UsageRefused(f"{word!r} is not key=value", place="--set", step="enginetour systems NAME lists keys")
         try:
             found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):  # no TOML, a number of thousands of digits, brackets in brackets
             found[key.strip()] = value.strip()
     return found
 
@@ -74,6 +75,9 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
     system: PairingSystem = rounds.system
     try:
         system.check(foreign.field.members)
+        handicap = getattr(options, "handicap", None)
+        if isinstance(handicap, RatingHandicap):
+            handicap.check({member.name: member.rating for member in foreign.field.members})
     except ValueError as error:
         raise InputRefused(str(error), place=name) from None
     return system, tuple(told)

@@ -14,6 +14,7 @@ from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired,
 from enginetour.interop.foreign import Foreign, Separated
 from enginetour.interop.trf import Cell, Entry, Report
 from enginetour.interop.trfheader import Header, header
+from enginetour.interop.trfodds import Odds, odds_in, with_odds
 
 COLOURS = {"w": WHITE, "b": BLACK, "-": NEITHER}
 WORDS = {WHITE: "white", BLACK: "black"}
@@ -41,13 +42,14 @@ def foreign(report: Report, *, number: int | None = None, rounds: int | None = N
 
     `rounds` in all, by default those the file says or, for a round it has, as many as it has.
     """
-    return _Reader(report, header(report)).foreign(number, rounds)
+    return _Reader(report, header(report), odds_in(report)).foreign(number, rounds)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
     report: Report
     header: Header
+    odds: Odds
 
     def foreign(self, number: int | None, rounds: int | None) -> Foreign:
         entries = sorted(self.report.entries, key=self._order)
@@ -109,7 +111,16 @@ class _Reader:
         self._answered(entries, places, entry, number)
         kind, score = WITH_OPPONENT[cell.result]
         points, games = self.header.scores[score], int(kind is Kind.PLAYED)
-        return Turn(kind, places[cell.opponent], COLOURS[cell.colour], points, games=games)
+        given = self._given(number, entry.number, cell.opponent) if games else 0
+        return Turn(kind, places[cell.opponent], COLOURS[cell.colour], points, given, games)
+
+    def _given(self, number: int, one: int, other: int) -> int:
+        """Bands that `one` gives `other`, below 0 those it takes."""
+        taker, bands = self.odds.get((number, one), (0, 0))
+        if taker == other:
+            return bands
+        taker, bands = self.odds.get((number, other), (0, 0))
+        return -bands if taker == one else 0
 
     def _answered(self, entries: Sequence[Entry], places: Mapping[int, int], entry: Entry, number: int) -> None:
         cell = _cell(entry, number)
@@ -224,6 +235,7 @@ def with_round(report: Report, before: Foreign, paired: Paired) -> Report:
     for board in paired.boards:
         cells[board.white] = Cell(int(before.labels[board.black]), "w")
         cells[board.black] = Cell(int(before.labels[board.white]), "b")
+    report = with_odds(report, number, before.labels, paired.boards)
     entries = {entry.number: entry for entry in report.entries}
     fresh = []
     for place, label in enumerate(before.labels):

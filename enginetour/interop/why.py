@@ -117,7 +117,7 @@ def _followed(
             if place not in pair:
                 forced = forced.parted(one, place).parted(other, place)
     try:
-        found = system.pair(forced)
+        found = system.paired(forced)
     except NoRound:
         return None
     if len(found.remarks) > len(paired.remarks):

@@ -62,7 +62,7 @@ def game(make: Maker, count: int, results: str, number: int, *, rounds: int, see
 
 
 def _boards(system: PairingSystem, field: Field, each: int) -> Paired:
-    paired = system.pair(field)
+    paired = system.paired(field)
     if len(paired.boards) != each:
         raise Unpairable(f"round {field.number} has {len(paired.boards)} boards, xboard plays {each}")
     return paired
