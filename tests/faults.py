@@ -15,6 +15,7 @@ UCI: tuple[Protocol, ...] = ("uci",)
 CECP: tuple[Protocol, ...] = ("cecp",)
 SHORT = "0.3"  # s on the clock of who is going to lose on time
 HASTY = Quirks(handshake_timeout=1.0, ready_timeout=1.0)  # of who is going to miss it
+FRACTIONS = Quirks(handshake_timeout=20.0, ready_timeout=20.0, st_fraction=True)
 ANEW = Quirks(restart=True)  # a process for every game: its end comes before the next
 PLAY: Ends = {("play", ""): 4}
 ILLEGAL: Ends = {("loss", "illegal-move"): 4}
@@ -31,6 +32,17 @@ WITH_MOVES = Opening("four moves", moves=("e2e3", "e7e6", "d2d3", "d7d6"))
 PAWNS = Opening("pawns on the seventh", fen="1nbqkbnr/P5pp/8/8/8/8/p5PP/1NBQKBNR w Kk - 0 1")
 BISHOPS = Opening("bishops beside the kings", fen="4k1n1/7p/8/7b/7B/8/7P/4K1N1 w - - 0 1")
 ONE = ("protocol-warning",)
+
+
+def under_limits(fault: str, ends: Ends) -> list[Kind]:
+    """The fault under each control but a clock; CECP knows no nodes. Short for those that will not move."""
+    tc = "movetime=0.2" if ends == TIME else "movetime=20"
+    hang = 0.4 if ends == TIME else 60.0
+    return [
+        *kinds(fault, BOTH, ends, tc=tc, quirks=FRACTIONS, variant="movetime"),
+        *kinds(fault, UCI, ends, tc="nodes=100", hang_limit=hang, variant="nodes"),
+        *kinds(fault, BOTH, ends, tc="depth=3", hang_limit=hang, variant="depth"),
+    ]
 
 
 def kinds(fault: str, protocols: tuple[Protocol, ...], ends: Ends, **more: Any) -> list[Kind]:
@@ -83,6 +95,7 @@ STARTS = [
 CRASHES = [
     *kinds("crash", BOTH, CRASH, says="exit 3"),
     *kinds("crash", BOTH, CRASH, at=1, variant="first-search"),
+    *under_limits("crash", CRASH),
     *kinds("exit-0", BOTH, CRASH, says="exit 0"),
     *kinds("abort-call", BOTH, CRASH, says="SIGABRT"),
     *kinds("segv", BOTH, CRASH, says="SIGSEGV"),
@@ -114,9 +127,9 @@ TIMES = [
     *kinds("late-then-dies", BOTH, TIME, tc=SHORT, seconds=0.39),
     *kinds("late-and-illegal", BOTH, LATE_ONCE, tc=SHORT, seconds=0.6),
     *kinds("always-slow", BOTH, TIME, tc=SHORT, seconds=0.14),
-    *kinds("hang", BOTH, TIME, tc="depth=3", hang_limit=0.4, variant="depth"),
-    *kinds("deaf", UCI, TIME, tc="nodes=100", hang_limit=0.4, variant="nodes"),
-    *kinds("deaf", UCI, TIME, tc="movetime=0.2", variant="movetime"),
+    *under_limits("hang", TIME),
+    *under_limits("deaf", TIME),
+    *under_limits("flood", TIME),
     *kinds("flood-then-move", BOTH, PLAY),
     *kinds("flood-on-stderr", BOTH, PLAY),
     *kinds("flood-out-of-turn", BOTH, TIME, tc=SHORT),
@@ -124,6 +137,7 @@ TIMES = [
 
 ANSWERS = [
     *kinds("illegal", BOTH, ILLEGAL),
+    *under_limits("illegal", ILLEGAL),
     *kinds("illegal-then-dies", BOTH, ILLEGAL),
     *kinds("other-side", BOTH, ILLEGAL),
     *kinds("wrong-geometry", BOTH, ILLEGAL),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.referee.clock import GRACE_NS, MS, Clock
+from enginetour.referee import clock as module
+from enginetour.referee.clock import GRACE_NS, MS, Clock, Halts
 from enginetour.task import EngineSpec, Side
 from enginetour.timecontrol import TimeControl
 
@@ -105,3 +106,28 @@ def test_what_is_counted() -> None:
     for spent in (100, 300, 200):
         side.charge(spent * MS)
     assert (side.moves, side.total_ms, side.longest_ms, side.least_ms) == (3, 600, 300, 400)
+
+
+def words(halts: Halts) -> str:
+    return halts.words
+
+
+def test_a_referee_that_overslept_knows_it() -> None:
+    """A wait that ended more than a second late is told, less is not."""
+    halts = Halts()
+    halts.overslept(900 * MS)
+    assert words(halts) == ""
+    halts.overslept(3_200 * MS)
+    assert words(halts) == "the referee woke up 3.2 s late during a move"
+    halts.close()
+
+
+def test_a_machine_that_slept_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock since boot runs on in a sleep, the monotonic one does not: more than a second between them is told."""
+    halts = Halts()
+    awake = module.slept_ns()
+    monkeypatch.setattr(module, "slept_ns", lambda: awake + 900 * MS)
+    assert words(halts) == ""
+    monkeypatch.setattr(module, "slept_ns", lambda: awake + 1_100 * MS)
+    assert words(halts) == "the machine was suspended during a move"
+    halts.close()

@@ -1,0 +1,52 @@
+"""What went wrong in a run, and what must therefore wait."""
+
+from __future__ import annotations
+
+from enginetour.model import Game, Outcome, Pairing, Termination
+from enginetour.setbacks import MOST_REPLAYS, Setbacks
+
+PAIRING = Pairing("Ada", "Bea")
+
+
+def void(culprit: str = "", category: str = "host") -> Game:
+    return Game(PAIRING, Outcome.VOID, Termination.ABORTED, "why", culprit, category)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_voids_by_the_host_use_up_no_replays() -> None:
+    """However often the machine fails a game, it stays on offer, and an engine still has both its replays."""
+    clock = Clock()
+    setbacks = Setbacks(clock, lambda _: None)
+    for _ in range(20):
+        setbacks.heed(void())
+    clock.now = 100.0
+    assert setbacks.is_playable(PAIRING)
+    for _ in range(MOST_REPLAYS):
+        setbacks.heed(void("Bea", "engine-abort"))
+    assert setbacks.is_playable(PAIRING)
+    setbacks.heed(void("Bea", "engine-abort"))
+    assert not setbacks.is_playable(PAIRING)
+
+
+def test_pauses_grow_to_a_minute() -> None:
+    """From the third failure of the machine in a row on 5, 10, 20, 40 and 60 s; a finished game makes an end of it."""
+    clock, told = Clock(), list[str]()
+    setbacks = Setbacks(clock, told.append)
+
+    def pause() -> float:
+        setbacks.host_failed(PAIRING, "slot died")
+        begun = clock.now
+        while setbacks.is_pausing():
+            clock.now += 1.0
+        return clock.now - begun
+
+    assert [pause() for _ in range(8)] == [0, 0, 5, 10, 20, 40, 60, 60]
+    setbacks.heed(Game(PAIRING, Outcome.DRAW, Termination.STALEMATE))
+    assert [pause() for _ in range(3)] == [0, 0, 5]
+    assert told[3] == "3 failures of the machine in a row: waiting 5 s"
