@@ -17,6 +17,7 @@ from enginetour.shipped import shipped_suite
 from enginetour.suitefile import Bad, read_suite
 
 Per = Literal["pairing", "round", "encounter"]
+MOST_TOLD = 1000  # bad openings that are remembered; all are counted
 
 
 class OpeningSettings(BaseModel):
@@ -96,6 +97,7 @@ def load(settings: OpeningSettings, *, seed: int, legs: int, folder: Path) -> Op
     path = (folder / Path(settings.file).expanduser()) if settings.file else shipped_suite()
     good: list[Opening] = []
     bad: list[Bad] = []
+    count = 0
     for found in read_suite(path, settings.plies):
         if isinstance(found, Opening):
             good.append(found)
@@ -103,9 +105,11 @@ def load(settings: OpeningSettings, *, seed: int, legs: int, folder: Path) -> Op
         if not settings.skip_bad:
             step = "mend it, or leave bad openings out with skip_bad = true"
             raise InputRefused(f"bad opening, {found.why}", place=f"{path}:{found.line}", step=step)
-        bad.append(found)
+        count += 1
+        if len(bad) < MOST_TOLD:
+            bad.append(found)
     if not good:
-        more = f", {len(bad)} bad ones" if bad else ""
+        more = f", {count} bad ones" if bad else ""
         raise InputRefused(f"no openings in it{more}", place=str(path), step="give PGN games, EPD or FEN lines")
     return OpeningSuite(
         tuple(good),

@@ -18,16 +18,20 @@ import chess
 
 from enginetour.errors import InputRefused
 from enginetour.model import Opening
+from enginetour.wholefile import refuse_bomb
 
 # Bounds on other people's files: the longest books in use have about 2.6 million lines of 70 bytes.
 LONGEST_LINE = 65_536
 LARGEST_TEXT = 1_000_000_000
 MOST_OPENINGS = 5_000_000
+MOST_PLIES = 20_000  # of a game, as tags our choice: what is held of one has an end
+MOST_TAGS = 1000
+MOST_DIGITS = 4  # of a move counter: no game has ten thousand moves
 _TAG = re.compile(r'\s*\[\s*(\w+)\s+"((?:\\.|[^"\\])*)"\s*\]\s*')
 _WORD = re.compile(r"\{|\}|\(|\)|;.*|\$\d+|[^\s{}();$]+")
 _NUMBER = re.compile(r"^(?:\d+\.*|\.+)")
 _RESULTS = frozenset({"1-0", "0-1", "1/2-1/2", "*"})
-_OPERATION = re.compile(r'\s*(\w+)(?:\s+("[^"]*"|[^;"]*))?\s*;?')
+_OPERATION = re.compile(r'(\w+)(?:\s+("[^"]*"|[^;"]*))?')  # no blanks around it: their number would count squared
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def read_suite(path: Path, plies: int | None = None) -> Iterator[Opening | Bad]:
             continue
         index += 1
         if index > MOST_OPENINGS:
-            raise InputRefused(f"more than {MOST_OPENINGS:,} openings", place=str(path))
+            raise InputRefused(f"more than {MOST_OPENINGS:,} openings", place=str(path), step="cut the file")
         yield Opening(opening.name, index, opening.fen, opening.moves)
 
 
@@ -76,8 +80,11 @@ def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
             number, size, whole = 0, 0, True
             while piece := stream.readline(LONGEST_LINE):
                 size += len(piece)
+                if zipped:
+                    refuse_bomb(path, raw.tell(), size)
                 if size > LARGEST_TEXT:
-                    raise InputRefused(f"more than {LARGEST_TEXT:,} bytes of openings", place=str(path))
+                    step = "shorten its games (pgn-extract --plylimit 20), or take a part of them"
+                    raise InputRefused(f"more than {LARGEST_TEXT:,} bytes of openings", place=str(path), step=step)
                 number += whole
                 ended = piece.endswith(b"\n")
                 if not whole or (not ended and len(piece) == LONGEST_LINE):
@@ -106,6 +113,8 @@ def _is_pgn(path: Path, lines: Iterator[tuple[int, str | Bad]]) -> tuple[bool, I
     seen: list[tuple[int, str | Bad]] = []
     pgn = False
     for numbered in lines:
+        if numbered[1] == "":
+            continue  # a file may begin with millions of them
         seen.append(numbered)
         if isinstance(numbered[1], str) and numbered[1].strip():
             pgn = numbered[1].lstrip().startswith(("[", "1.", "{"))
@@ -131,15 +140,20 @@ def _position(line: int, text: str | Bad) -> Opening | Bad | None:
     name, counters = "", "0 1"
     plain = re.fullmatch(r"(\d+)\s+(\d+)\s*;?\s*(.*)", rest)
     if plain:
-        counters, rest = f"{int(plain[1])} {max(int(plain[2]), 1)}", plain[3]
+        counters, rest = _counters(plain[1], plain[2]), plain[3]
     operations = {match[1]: (match[2] or "").strip().strip('"') for match in _OPERATION.finditer(rest)}
     name = operations.get("id", "")
     if not plain:
         half, full = operations.get("hmvc", "0"), operations.get("fmvn", "1")
         if not (half.isdecimal() and full.isdecimal()):
             return Bad(line, f"hmvc and fmvn are whole numbers, found {_shown(rest)}")
-        counters = f"{half} {max(int(full), 1)}"
+        counters = _counters(half, full)
     return _checked(line, _name(name), " ".join([*fields[:4], counters]), [], None)
+
+
+def _counters(half: str, full: str) -> str:
+    """As FEN has them; a first move 0 is 1."""
+    return f"{half.lstrip('0') or '0'} {full.lstrip('0') or '1'}"
 
 
 def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None) -> Iterator[Opening | Bad]:
@@ -158,6 +172,9 @@ def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None) -> Iterato
                 yield _judged(game, plies)
                 game = _Written()
             game.line = game.line or number
+            if len(game.tags) == MOST_TAGS:
+                game.broken = Bad(number, f"more than {MOST_TAGS} tags")
+                continue
             game.tags[tag[1]] = tag[2].replace('\\"', '"').replace("\\\\", "\\")
             continue
         at = 0
@@ -181,7 +198,10 @@ def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None) -> Iterato
                 game = _Written()
             elif san := word if word.startswith("0-0") else _NUMBER.sub("", word):
                 game.line = game.line or number
-                game.moves.append((number, san))
+                if len(game.moves) < MOST_PLIES:
+                    game.moves.append((number, san))
+                elif not game.broken:
+                    game.broken = Bad(number, f"a game of more than {MOST_PLIES:,} plies")
     if comment or depth:
         yield Bad(game.line, "a comment or variation without end")
     elif game.line:
@@ -201,6 +221,8 @@ def _judged(game: _Written, plies: int | None) -> Opening | Bad:
 
 def _checked(line: int, name: str, fen: str | None, sans: list[tuple[int, str]], plies: int | None) -> Opening | Bad:
     """The rules of the module's docstring, with python-chess as the authority."""
+    if fen and any(len(field) > MOST_DIGITS for field in fen.split()[4:]):
+        return Bad(line, f"move counters of more than {MOST_DIGITS} digits")
     try:
         board = chess.Board(fen) if fen else chess.Board()
     except ValueError as error:

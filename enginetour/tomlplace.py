@@ -16,9 +16,14 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from enginetour.errors import InputRefused
+from enginetour.wholefile import read_whole
 
 # Written by hand; a megabyte of TOML is another kind of file.
 LARGEST_FILE = 1_000_000
+DEEPEST = 32  # keys in each other; the parser's time grows with the square of a dotted key
+# From the start of a word or a quoted one, so that no letter is looked at twice.
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST}}}")
 Keys = tuple[str | int, ...]
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -32,10 +37,14 @@ def read_toml(path: Path, what: str, *, step: str = "") -> tuple[dict[str, Any],
     `what` is the kind of file with its article, for the message.
     """
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise InputRefused(f"{what} of more than {LARGEST_FILE:,} bytes", place=str(path))
-        text = path.read_text("utf-8-sig")  # some editors put a byte order mark first
-        return tomllib.loads(text), text
+        text = read_whole(path, LARGEST_FILE).decode("utf-8-sig")  # some editors put a byte order mark first
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if found := _LONG_KEY.search(text):
+            line = text.count("\n", 0, found.start()) + 1
+            raise InputRefused(f"a key of more than {DEEPEST} parts", place=f"{path}:{line}")
+        table = tomllib.loads(text)
+        _refuse_unfit(table, path, text)
+        return table, text
     except FileNotFoundError:
         raise InputRefused(f"no such file, expected {what}", place=str(path), step=step) from None
     except IsADirectoryError:
@@ -50,6 +59,24 @@ def read_toml(path: Path, what: str, *, step: str = "") -> tuple[dict[str, Any],
         raise InputRefused(f"not TOML: {error}", place=f"{path}:{line}") from None
     except RecursionError:
         raise InputRefused("not TOML for people: nested too deeply", place=str(path)) from None
+    except ValueError:  # Python reads no number of more than 4300 digits
+        raise InputRefused("not TOML: a number of thousands of digits", place=str(path)) from None
+
+
+def _refuse_unfit(value: object, path: Path, text: str, keys: Keys = ()) -> None:
+    """InputRefused for what is deeper than any setting, and for whole numbers beyond 64 bits (TOML 1.0, Integer)."""
+    if len(keys) > DEEPEST:
+        raise InputRefused("not TOML for people: nested too deeply", place=_place(path, text, keys))
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            _refuse_unfit(inner, path, text, (*keys, key))
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InputRefused("a whole number beyond 64 bits", place=_place(path, text, keys))
+
+
+def _place(path: Path, text: str, keys: Keys) -> str:
+    line = toml_place(text, keys)
+    return f"{path}:{line}" if line else str(path)
 
 
 def toml_place(text: str, keys: Iterable[str | int]) -> int:
@@ -89,10 +116,18 @@ def refusal(error: ValidationError, path: Path, text: str, model: type[BaseModel
         return InputRefused(f"{name} is missing{more}", place=place)
     words = first["msg"].removeprefix("Value error, ")
     words = words[:1].lower() + words[1:]
-    found = repr(first["input"])
-    found = found if len(found) <= 60 else f"{found[:57]}..."
+    found = _shown(first["input"])
     shown = "" if isinstance(first["input"], dict) or found in words else f", found {found}"
     return InputRefused(f"{name}: {words}{shown}{more}" if name else f"{words}{more}", place=place)
+
+
+def _shown(value: object) -> str:
+    """As Python writes it, at most 60 characters."""
+    try:
+        found = repr(value)
+    except ValueError:  # Python writes no number of more than 4300 digits
+        return "a number of thousands of digits"
+    return found if len(found) <= 60 else f"{found[:57]}..."
 
 
 def _known_keys(model: type[BaseModel], keys: Keys) -> list[str]:

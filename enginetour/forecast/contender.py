@@ -58,7 +58,7 @@ def _setting(pair: str, words: str) -> tuple[str, object]:
         raise UsageRefused(f"a setting is key=value, found {pair!r}", place=words)
     try:
         return key, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # no TOML, a number of thousands of digits, brackets in brackets
         return key, value
 
 

@@ -6,12 +6,16 @@ import csv
 from pathlib import Path
 
 from enginetour.errors import InputRefused
+from enginetour.wholefile import read_whole
+
+LARGEST_FILE = 10_000_000  # bytes, our choice: some 200,000 names
+LONGEST_LINE = 65_536  # signs, as of a game file
 
 
 def read_aliases(path: Path) -> dict[str, str]:
     """Alias to name. Empty lines and those that begin with ``#`` are skipped; InputRefused as file:line."""
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
+        lines = read_whole(path, LARGEST_FILE).decode("utf-8-sig").splitlines()
     except OSError as error:
         raise InputRefused(f"cannot read: {error.strerror}", place=str(path)) from None
     except UnicodeDecodeError:
@@ -21,6 +25,8 @@ def read_aliases(path: Path) -> dict[str, str]:
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
+        if len(line) > LONGEST_LINE:
+            raise InputRefused(f"a line longer than {LONGEST_LINE:,} signs", place=f"{path}:{number}")
         try:
             name, *others = (cell.strip() for cell in next(csv.reader([line], skipinitialspace=True, strict=True)))
         except csv.Error as error:

@@ -20,6 +20,8 @@ from enginetour.model import Note, Outcome, Pairing
 
 CASE_FORMAT = "enginetour-bubble-case/1"
 TRACE_FORMAT = "enginetour-bubble-trace/1"
+LARGEST_FILE = 20_000_000  # bytes: four games of everybody against everybody among two thousand
+MOST_ENGINES = 2000  # as simulate plays at most
 KNOWN = ("format", "name", "note", "params", "ranking", "withdrawals", "results", "expected")
 MIRROR = {"1": "0", "0": "1", "=": "=", "-": "-"}
 
@@ -121,6 +123,8 @@ def _loaded(source: str | bytes | Mapping[str, object], place: str) -> Mapping[s
         raise InputRefused(f"not JSON: {fault.msg}", place=f"{place}:{fault.lineno}") from None
     except UnicodeDecodeError as fault:
         raise InputRefused(f"not UTF-8 at byte {fault.start}", place=place) from None
+    except ValueError:  # Python reads no number of more than 4300 digits
+        raise InputRefused("not JSON for a case: a number of thousands of digits", place=place) from None
     except RecursionError:
         raise InputRefused("nested too deeply for a case", place=place) from None
     if not isinstance(content, dict):
@@ -129,11 +133,12 @@ def _loaded(source: str | bytes | Mapping[str, object], place: str) -> Mapping[s
 
 
 def _unique(pairs: list[tuple[str, object]], place: str) -> dict[str, object]:
-    keys = [key for key, _ in pairs]
-    for key in keys:
-        if keys.count(key) > 1:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
             _refuse(place, key, "stands there twice")
-    return dict(pairs)
+        found[key] = value
+    return found
 
 
 def _kind(value: object) -> str:
@@ -174,7 +179,10 @@ def _options(value: object, place: str) -> BubbleOptions:
 
 def _ranking(value: object, place: str) -> tuple[str, ...]:
     names: list[str] = []
-    for number, name in enumerate(_listed(value, "ranking", place)):
+    listed = _listed(value, "ranking", place)
+    if len(listed) > MOST_ENGINES:
+        _refuse(place, "ranking", f"{len(listed):,} engines, at most {MOST_ENGINES:,} are played")
+    for number, name in enumerate(listed):
         if not _text(name, f"ranking[{number}]", place):
             _refuse(place, f"ranking[{number}]", "a name is empty")
         names.append(name)

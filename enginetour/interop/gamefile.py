@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import BinaryIO, cast
 
 from enginetour.errors import InputRefused
+from enginetour.wholefile import refuse_bomb
 
 MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
 BLOCK = 1 << 19  # bytes read at once to count their lines
@@ -69,7 +70,7 @@ def opened(path: Path) -> Iterator[tuple[Part, BinaryIO | None]]:
                 yield plain(path, file, 0, status.st_size), file
                 return
             try:
-                yield Part(path, (unpacked or file).read), None
+                yield Part(path, file.read if unpacked is None else _bounded(path, file, unpacked)), None
             except _damages() as error:
                 step = "gzip -t FILE or zstd -t FILE tells more"
                 raise InputRefused(f"cannot be unpacked: {error}", place=str(path), step=step) from None
@@ -89,6 +90,20 @@ def _unpacked(path: Path, file: BinaryIO, head: bytes) -> BinaryIO | None:
             raise InputRefused("zstd needs Python 3.14 or the extra zst", place=str(path), step=step)
         return cast("BinaryIO", zstd.ZstdFile(file))
     return None
+
+
+def _bounded(path: Path, file: BinaryIO, unpacked: BinaryIO) -> Callable[[int], bytes]:
+    """Reads what is unpacked as long as it is no bomb."""
+    size = 0
+
+    def read(most: int) -> bytes:
+        nonlocal size
+        piece = unpacked.read(most)
+        size += len(piece)
+        refuse_bomb(path, file.tell(), size)
+        return piece
+
+    return read
 
 
 def _zstd() -> ModuleType | None:

@@ -10,6 +10,7 @@ ratings close: 0 begins 1 dan, a grade is 100 points. Source: gopair manual (Aug
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,9 @@ from enginetour.errors import InputRefused
 from enginetour.field import BLACK, WHITE, Kind, Member, Paired, Turn
 from enginetour.interop.foreign import Foreign, Separated
 from enginetour.interop.trf import refuse
+from enginetour.wholefile import read_whole
 
+LARGEST_FILE = 1_000_000  # bytes: ten thousand entrants
 GRADE = 100  # rating points, as a band
 KOMI, ING_KOMI = "6.5", "7.5"  # gopair manual: without handicaps
 ODDS_KOMI = "0.5"  # AGA: games with a handicap have no draws either
@@ -35,8 +38,8 @@ DIRECTIVES: Mapping[tuple[str, str], tuple[str, object]] = MappingProxyType(
     }
 )
 RESULTS = {"w": (2, 0), "b": (0, 2), "d": (1, 1)}  # half points of White and Black
-_RATING = re.compile(r"(?P<decimal>[-+]?[0-9]+(\.[0-9]+)?)|(?P<grade>[1-9][0-9]?)(?P<kind>[dk])", re.IGNORECASE)
-_DROP = re.compile(r"DROP([0-9]*)", re.IGNORECASE)
+_RATING = re.compile(r"(?P<decimal>[-+]?[0-9]{1,3}(\.[0-9]{1,9})?)|(?P<grade>[1-9][0-9]?)(?P<kind>[dk])", re.IGNORECASE)
+_DROP = re.compile(r"DROP([0-9]{0,3})", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,2}")
 UNPLAYED = "?"
 
@@ -95,7 +98,7 @@ def read(path: Path) -> Register:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        content = path.read_bytes()
+        content = read_whole(path, LARGEST_FILE)
     except OSError as error:
         raise InputRefused(f"cannot read: {error.strerror}", place=str(path)) from None
     try:
@@ -149,7 +152,7 @@ def foreign(
     `rounds` in all must be told; by default the round to be paired is the last.
     """
     folder = register.path.parent
-    following = number or next(n for n in range(1, 1000) if not (folder / f"{n}.tde").exists())
+    following = number or next(n for n in itertools.count(1) if not (folder / f"{n}.tde").exists())
     in_all = rounds or following
     if following > in_all:
         refuse(str(register.path), 0, f"a round from 1 to {in_all}", following)

@@ -20,6 +20,9 @@ NAME_ROOM = 33  # columns 15-47
 FIRST_ROUND, ROUND_WIDTH = 92, 10
 RESULTS = "10=+-WDLHFUZ"  # and a blank
 MOST_ENTRIES = 9999  # four columns
+MOST_ROUNDS = 999  # three columns (TRF26, 240)
+LARGEST_FILE = 10_000_000  # bytes: all entries with ninety rounds each
+MOST_LINES = 100_000  # our choice: ten for each entry
 _COMMENT = "###"
 _FULL_NAME = re.compile(r"### ([0-9]{4}) (.*\S)\s*")
 _POINTS = re.compile(r"[0-9]{1,3}([.,][05])?")
@@ -132,6 +135,8 @@ def refuse(place: str, line: int, expected: str, found: object) -> NoReturn:
 def read(content: bytes | str, place: str = "TRF") -> Report:
     """A file whose lines are sound one by one; `place` names it. InputRefused at the first line that is not."""
     text = content if isinstance(content, str) else _decoded(content)
+    if text.count("\n") + text.count("\r") > 2 * MOST_LINES:
+        refuse(place, 0, f"at most {MOST_LINES:,} lines", "more")
     records: list[Entry | Line] = []
     names: dict[int, str] = {}
     numbers: dict[int, int] = {}
@@ -206,6 +211,8 @@ def _whole(line: str, first: int, last: int, count: int, place: str) -> int | No
 
 def _cells(line: str, count: int, place: str) -> list[Cell]:
     cells = []
+    if len(line.rstrip()) > FIRST_ROUND + MOST_ROUNDS * ROUND_WIDTH:
+        refuse(place, count, f"at most {MOST_ROUNDS} rounds", f"{len(line):,} columns")
     for start in range(FIRST_ROUND - 1, len(line.rstrip()), ROUND_WIDTH):
         text = line[start : start + 8].ljust(8)
         found, behind = _ROUND.fullmatch(text), line[start + 8 : start + 10]

@@ -27,6 +27,7 @@ from enginetour.interop.trf import Line, Report
 
 REFUSED = {"013": "teams", "310": "teams", "299": "points by decree", "XXS": "points in the form of 162"}
 SCORES = {"BBW": "W", "BBD": "D", "BBL": "L", "BBF": "A", "BBU": "P"}
+MOST_SAID = 100_000  # virtual points and forbidden pairs, our choice: a family of 400, or all of 1000 in 99 rounds
 _NUMBER = re.compile(r"[0-9]{1,4}")
 _POINTS = re.compile(r"[0-9]{1,3}(\.[05])?")
 _SCORE = re.compile(r"([WDLAPX]) *([0-9]{1,2}\.[05])")
@@ -168,8 +169,12 @@ def _byes(found: Header, line: _Reading) -> None:
 def _virtual(found: Header, line: _Reading) -> None:
     points = line.points(line.part(10, 13))
     first, last = (line.entrant(line.part(at, at + 3)) for at in (23, 28))
-    for number in line.rounds(15):
-        found.virtual |= {(number, entrant): points for entrant in line.known if first <= entrant <= last}
+    rounds = line.rounds(15)
+    entrants = [entrant for entrant in line.known if first <= entrant <= last]
+    if len(found.virtual) + len(rounds) * len(entrants) > MOST_SAID:
+        line.refuse(f"at most {MOST_SAID:,} virtual points", "more")
+    for number in rounds:
+        found.virtual |= {(number, entrant): points for entrant in entrants}
 
 
 def _old_virtual(found: Header, line: _Reading) -> None:
@@ -180,12 +185,17 @@ def _old_virtual(found: Header, line: _Reading) -> None:
 
 def _forbidden(found: Header, line: _Reading) -> None:
     rounds = line.rounds(5)
-    found.forbidden += [(rounds, pair) for pair in combinations(sorted(line.entrants(13)), 2)]
+    _forbid(found, line, rounds, line.entrants(13))
 
 
 def _old_forbidden(found: Header, line: _Reading) -> None:
-    numbers = sorted(line.entrant(word) for word in line.rest.split())
-    found.forbidden += [(range(1, 10_000), pair) for pair in combinations(numbers, 2)]
+    _forbid(found, line, range(1, 10_000), tuple(line.entrant(word) for word in line.rest.split()))
+
+
+def _forbid(found: Header, line: _Reading, rounds: range, numbers: tuple[int, ...]) -> None:
+    if len(found.forbidden) + len(numbers) * (len(numbers) - 1) // 2 > MOST_SAID:
+        line.refuse(f"at most {MOST_SAID:,} pairs that must not meet", "more")
+    found.forbidden += [(rounds, pair) for pair in combinations(sorted(numbers), 2)]
 
 
 _READERS: dict[str, Callable[[Header, _Reading], None]] = {
