@@ -12,6 +12,7 @@ from enginetour.cli.common import output_options, say, width
 from enginetour.cli.display import Display, asked_errors, display_options, present
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
 from enginetour.cli.listoptions import number, ratings
+from enginetour.cli.memory import keep_memory
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.reports.sheet import PLAIN_WIDTH
 
@@ -99,6 +100,7 @@ def rate(
     from enginetour.interop.aliases import read_aliases
     from enginetour.interop.pgnscan import scan
 
+    keep_memory()
     known = read_aliases(aliases) if aliases else {}
     with reading_bar(files) as progress:
         tally = scan(files, progress)

@@ -28,7 +28,10 @@ def safe(words: object) -> str:
 
     What UTF-8 cannot hold, as bytes of a file's name that are none, is told by its number.
     """
-    text = _UNSAFE.sub("", str(words).replace("\n", " "))
+    told = str(words)
+    if told.isascii() and told.isprintable():  # nearly all: a large list has tens of thousands of cells
+        return told
+    text = _UNSAFE.sub("", told.replace("\n", " "))
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -141,6 +144,8 @@ _SHORTEST = 8  # signs of a name that still tell it
 
 
 def _len(text: str) -> int:
+    if text.isascii() and text.isprintable():
+        return len(text)
     from rich.cells import cell_len
 
     return cell_len(text)
