@@ -9,7 +9,9 @@ import click
 
 from enginetour.cli.common import chosen, open_store, output_options, show, tournament_options, width
 from enginetour.cli.display import Display, display_options, present
+from enginetour.cli.gamefiles import without_collecting
 from enginetour.cli.listoptions import TERMS, definition_from, flags, given, list_options
+from enginetour.cli.memory import keep_memory
 from enginetour.cli.sprt import asked_test, sprt_options, tell_test
 from enginetour.errors import UsageRefused
 
@@ -30,6 +32,7 @@ _STORED = {"system", "anchors"}  # what a tournament's own list, and the stored 
 @list_options
 @display_options
 @sprt_options
+@without_collecting()
 def ratings(
     list_name: str | None,
     db: Path | None,
@@ -56,6 +59,7 @@ def ratings(
     A sequential test: enginetour ratings --all --sprt "Toga II" Fruit 0 5
     """
     display.check(as_json=as_json, as_csv=as_csv)
+    keep_memory()
     fields = given(asked)
     test = asked_test(sprt, model, alpha, beta)
     if sprt is not None and display != Display():
