@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.model import Outcome
+from enginetour.model import GameVoided, Outcome
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
 from tests.storing import draft
@@ -114,6 +114,39 @@ def test_publish_and_editions(folder: Path) -> None:
     assert "first snow" in tour(folder, "editions", "all", "1").stdout
     assert tour(folder, "editions", "all", "2", "--csv").stdout.startswith("rank,name,rating,plus,minus,difference")
     assert "it has 1 to 2" in tour(folder, "editions", "all", "7", expect=2).stderr
+
+
+def test_as_of_an_edition_is_that_edition(folder: Path) -> None:
+    """Its numbers to the last digit, on its own terms, whatever was played, struck out or defined since."""
+    tour(folder, "lists", "define", "all", "--time-class", "blitz")
+    made = asked(folder, "publish", "all")["list"]
+    tour(folder, "lists", "define", "all", "--time-class", "", "--model", "davidson")
+    play(folder, "HoiChess", "Toga")
+    with Store.open(folder / "results" / "enginetour.db") as store:
+        log = store.tournament()
+        stored = log.game(2)
+        log.record_event(GameVoided(stored.game.pairing, stored.game.outcome, "swapping"))
+    again = asked(folder, "ratings", "all", "--as-of", "edition 1")["list"]
+    assert [[row[key] for key in ("name", "rating", "plus", "games", "los")] for row in again] == [
+        [row[key] for key in ("name", "rating", "plus", "games", "los")] for row in made
+    ]
+    assert "revision 1, as of edition 1" in tour(folder, "ratings", "all", "--as-of", "edition 1").stdout
+    for words, refusal in (
+        (("ratings", "all", "--as-of", "edition 2"), "it has 1"),
+        (("ratings", "--as-of", "edition 1"), "of which list?"),
+    ):
+        assert refusal in tour(folder, *words, expect=2).stderr
+
+
+def test_as_of_a_game_counts_as_the_tournament_does(folder: Path) -> None:
+    """With -t the tournament's own numbers, without it those of the whole store."""
+    with Store.open(folder / "results" / "enginetour.db") as store:
+        record(store.create_tournament(draft("spring")), "Fruit", "Toga", day="2026-12-01")
+    assert asked(folder, "ratings", "-t", "spring", "--as-of", "game 1")["games"] == 1
+    assert asked(folder, "ratings", "--as-of", "game 1")["games"] == 1
+    assert asked(folder, "ratings", "--as-of", "game 10")["games"] == 10
+    refused = tour(folder, "ratings", "-t", "spring", "--as-of", "game 2", expect=2).stderr
+    assert "no game 2 in this tournament, the newest is 1" in refused
 
 
 def test_diff(folder: Path) -> None:

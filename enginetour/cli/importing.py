@@ -1,4 +1,4 @@
-"""`enginetour import` and `enginetour imports`: games of files into the store, and what came in so."""
+"""`enginetour import`: games of files into the store."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import database_option, open_store, output_options, say_json, show
+from enginetour.cli import imported
+from enginetour.cli.common import database_option, output_options, say, say_json
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
 from enginetour.errors import InputRefused
-from enginetour.reports.sheet import safe
 
 if TYPE_CHECKING:
     from enginetour.interop.gamecolumns import Games
@@ -24,22 +24,29 @@ _ENDINGS = {".gz", ".zst", ".pgn"}  # no part of an event's name
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE.pgn...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, metavar="[FILE.pgn...]", type=click.Path(path_type=Path))
+@click.option("--list", "listing", is_flag=True, help="Tell what was imported, as enginetour imports does.")
+@click.option("--remove", multiple=True, metavar="NAME", help="Strike out an import, or 'NAME #2' of several; repeat.")
+@click.option("--why", default="", metavar="TEXT", help="With --remove: words that stand with it.")
 @click.option("--name", metavar="EVENT", help="What the games are an event of; default: the first file's name.")
 @click.option("--aliases", type=click.Path(path_type=Path), help='Lines of "name","alias","alias".')
 @click.option("--include", multiple=True, metavar="GLOB", help="Only games between such engines; repeat.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="No games of such engines; repeat.")
-@click.option("--dry-run", is_flag=True, help="Tell what would come in, write nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--dry-run", is_flag=True, help="Tell what would come in, or go; write nothing.")
+@output_options
 @database_option
 def import_(
     files: tuple[Path, ...],
+    listing: bool,
+    remove: tuple[str, ...],
+    why: str,
     name: str | None,
     aliases: Path | None,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     dry_run: bool,
     as_json: bool,
+    as_csv: bool,
     db: Path | None,
 ) -> None:
     """Take the games of PGN files (also .gz, .zst) into the store.
@@ -48,8 +55,23 @@ def import_(
     because it was played here, is not counted again: the same file, or one
     that has grown, brings only what is new.
 
+    An import that is struck out counts in no list any more, but in those of
+    before (--as-of) and in the editions that were published with it; its files
+    imported once more bring the games back.
+
     Example: enginetour import ccrl.pgn.gz --name CCRL --aliases names.csv
+
+    Another: enginetour import --remove CCRL --why "wrong time control"
     """
+    _refuse_mixture(files, listing=listing, remove=remove, why=why, others=(name, aliases, *include, *exclude))
+    if as_csv and not listing:
+        raise click.UsageError("--csv is for --list")
+    if listing:
+        imported.tell(db, as_json=as_json, as_csv=as_csv)
+        return
+    if remove:
+        imported.remove(db, remove, why, dry_run=dry_run, as_json=as_json)
+        return
     from enginetour.interop.aliases import read_aliases
     from enginetour.interop.naming import Naming
     from enginetour.interop.pgngames import read_games
@@ -81,38 +103,24 @@ def import_(
         }
         say_json({**value, "broken": broken})
         return
-    click.echo(safe(_told(found, dry_run=dry_run)))
+    say(_told(found, dry_run=dry_run))
     if left:
-        click.echo(safe(f"games left out: {left}"))
+        say(f"games left out: {left}")
 
 
-@click.command()
-@database_option
-@output_options
-def imports(db: Path | None, as_json: bool, as_csv: bool) -> None:
-    """What was imported: when, from which files, how many games.
-
-    Example: enginetour imports --csv
-    """
-    from enginetour.reports.sheet import Column, Sheet
-    from enginetour.reports.text import moment
-    from enginetour.store.imports import imports_of
-
-    with open_store(db) as store:
-        lines = imports_of(store.database)
-    rows = tuple({**asdict(line), "made": moment(line.made), "files": list(line.files)} for line in lines)
-    shown = tuple({"files": ", ".join(line.files)} for line in lines)
-    columns = (
-        Column("name", "import", left=True, flexible=True),
-        Column("edition", "#"),
-        Column("made", "made", left=True),
-        Column("games", "games"),
-        Column("duplicates", "there"),
-        Column("engines", "engines"),
-        Column("files", "files", left=True, flexible=True),
-    )
-    notes = ("there: games of the files that the store had already",) if lines else ("nothing was imported yet",)
-    show(Sheet("imports", columns, rows, shown, notes), as_json=as_json, as_csv=as_csv)
+def _refuse_mixture(
+    files: tuple[Path, ...], *, listing: bool, remove: tuple[str, ...], why: str, others: tuple[object, ...]
+) -> None:
+    """One of three: files, --list, --remove."""
+    asked = [word for word, given in (("FILE.pgn", files), ("--list", listing), ("--remove", remove)) if given]
+    if not asked:
+        raise click.UsageError("name the PGN files to import; --list tells what was imported, --remove strikes out")
+    if len(asked) > 1:
+        raise click.UsageError(f"{asked[0]} and {asked[1]} do not go together")
+    if why and not remove:
+        raise click.UsageError("--why belongs to --remove")
+    if not files and any(others):
+        raise click.UsageError(f"--name, --aliases, --include and --exclude are for files, not for {asked[0]}")
 
 
 def _event(path: Path) -> str:

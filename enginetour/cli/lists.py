@@ -28,7 +28,7 @@ _STORED = {"system", "anchors"}  # what a tournament's own list, and the stored 
 @tournament_options
 @output_options
 @click.option("--all", "everything", is_flag=True, help="All tournaments of the store in one list.")
-@click.option("--as-of", metavar="MOMENT", help="The list of then: a day, a time (UTC), or 'game N'.")
+@click.option("--as-of", metavar="MOMENT", help="The list of then: a day, a time (UTC), 'edition N', 'game N'.")
 @list_options
 @display_options
 @sprt_options
@@ -52,7 +52,9 @@ def ratings(
     """A list of `lists define`, of a tournament or of the store; or a test.
 
     A filter without -t asks the whole store; with LIST it changes the list
-    for this once.
+    for this once. --as-of 'edition N' is LIST as it was published, on the terms
+    of then; 'game N' is just after game N of -t, or, without -t, of the whole
+    store, as `editions` counts its last games.
 
     Example: enginetour ratings --time-class blitz --since 2026-01-01
 
@@ -82,6 +84,8 @@ def ratings(
             if sprt is not None and test is not None:
                 tell_test(store, log, sprt[:2], test, as_json=as_json, as_csv=as_csv)
                 return
+            if log is not None and as_of is None:
+                log.refuse_struck_out()
             if log is not None:
                 _refuse_strangers(fields.get("anchors") or {}, log)
             title = "all tournaments" if log is None else log.title
@@ -108,12 +112,16 @@ def _refuse_display(display: Display) -> None:
 
 
 def _defined(store: Store, name: str, asked: dict[str, Any], as_of: str | None) -> tuple[str, RatingList]:
+    from enginetour.store.editions import edition
     from enginetour.store.listed import listed
+    from enginetour.store.moments import edition_in
     from enginetour.store.revisions import revisions_of
 
-    revision = revisions_of(store, name)[-1]
+    revisions, number = revisions_of(store, name), edition_in(as_of)
+    made = None if number is None else edition(store, name, number)
+    revision = revisions[-1] if made is None else next(one for one in revisions if one.number == made.revision)
     title = f"{name}, revision {revision.number}" + (", changed for this once" if given(asked) else "")
-    return title, listed(store, definition_from(asked, revision.definition), as_of)
+    return title, listed(store, definition_from(asked, revision.definition), made.moment if made else as_of)
 
 
 def _asked(store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of: str | None) -> RatingList:
@@ -121,6 +129,7 @@ def _asked(store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of
     from dataclasses import replace
 
     from enginetour.store.listed import list_of
+    from enginetour.store.moments import moment_of
     from enginetour.store.selected import selected
 
     definition = definition_from(asked)
@@ -133,7 +142,9 @@ def _asked(store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of
 
         return tell.tournament_list(log, definition.anchors or anchor)
     inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
-    selection = selected(store, definition.model_copy(update=inside), as_of)
+    with store.database.reading() as connection:
+        moment = None if as_of is None else moment_of(connection, as_of, log.id)
+    selection = selected(store, definition.model_copy(update=inside), moment)
     if definition.system == "ml" and not definition.anchors and definition.average is None:
         there = {name: rating for name, rating in anchor.items() if selection.meant.get(name)}
         selection = replace(selection, definition=selection.definition.model_copy(update={"anchors": there}))

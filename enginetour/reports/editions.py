@@ -145,6 +145,10 @@ def difference(found: Mapping[str, Any], most: int | None) -> Sheet:
         f" ({game['why']})"
         for game in found["struck"]
     ]
+    notes += [
+        f"struck out: import {one['import']}, {one['games']:,} games" + (f" ({one['why']})" if one["why"] else "")
+        for one in found["removed"]
+    ]
     if any(row["own"] for row in rows):
         notes.append(
             "own: by a fit of the earlier games and this engine's new ones only; others: the rest of the games"

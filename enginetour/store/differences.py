@@ -18,9 +18,10 @@ from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import Edition, current, edition, renamed
 from enginetour.store.listed import likelihood_list
 from enginetour.store.moments import Moment
+from enginetour.store.removals import Removal, removals
 from enginetour.store.revisions import changes, revisions_of
 from enginetour.store.selected import selected
-from enginetour.store.tables import EVENTS, GAMES, TOURNAMENTS
+from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, TOURNAMENTS
 from enginetour.store.tournaments import Store
 
 MOVERS = 10  # engines whose moves are taken apart: two fits each, and a screenful
@@ -60,7 +61,10 @@ class StruckGame:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Two states of a list, earlier and later. `entered`: new engines with their games; `left`: those not there now."""
+    """Two states of a list, earlier and later. `entered`: new engines with their games; `left`: those not there now.
+
+    `struck` are games, `removed` whole imports that were struck out between the two.
+    """
 
     before: Edition
     after: Edition
@@ -69,6 +73,7 @@ class Difference:
     entered: tuple[tuple[str, int], ...]
     left: tuple[tuple[str, str], ...]
     struck: tuple[StruckGame, ...]
+    removed: tuple[Removal, ...]
     new_games: int
 
     def to_json(self) -> dict[str, object]:
@@ -84,6 +89,7 @@ class Difference:
             "entered": [{"name": name, "games": games} for name, games in self.entered],
             "left": [{"name": name, "why": why} for name, why in self.left],
             "struck": [asdict(game) for game in self.struck],
+            "removed": [{"import": one.title, "games": one.games, "why": one.why} for one in self.removed],
         }
 
 
@@ -131,6 +137,7 @@ def difference(
         tuple((line.name, line.games) for line in after.lines if line.name not in rated),
         tuple((gone, _why_left(gone, after, counted)) for gone in rated if gone not in there),
         _struck(store, before.moment, after.moment),
+        _removed(store, before.moment, after.moment),
         counted.games,
     )
 
@@ -211,6 +218,15 @@ def _struck(store: Store, before: Moment, after: Moment) -> tuple[StruckGame, ..
     )
     with store.database.reading() as connection:
         return tuple(_struck_game(row) for row in connection.execute(rows))
+
+
+def _removed(store: Store, before: Moment, after: Moment) -> tuple[Removal, ...]:
+    """Imports of the earlier state that were struck out by the later, whatever the filter."""
+    there = select(IMPORTED_GAMES.c.id).where(IMPORTED_GAMES.c.id <= before.imported).limit(1)
+    with store.database.reading() as connection:
+        found = removals(connection, before.at, after.at)
+        first = {one: connection.execute(there.where(IMPORTED_GAMES.c.tournament == one.key)).first() for one in found}
+    return tuple(one for one in found if first[one])
 
 
 def _struck_game(row: Any) -> StruckGame:

@@ -56,8 +56,8 @@ class ImportedEvent(TournamentLog):
         with self.database.reading() as connection:
             mine = [one for one in removals(connection) if (one.name, one.edition) == (self.name, self.edition)]
         if mine:
-            day = datetime.fromtimestamp(mine[0].at, UTC)
-            step = "--as-of a day before shows it as it was"
+            day, before = (datetime.fromtimestamp(at, UTC) for at in (mine[0].at, mine[0].at - 1))
+            step = f"--as-of {before:%Y-%m-%dT%H:%M:%S} shows it as it was"
             raise UsageRefused(f"was struck out on {day:%Y-%m-%d %H:%M} UTC", place=self.title, step=step)
 
     def _names(self) -> list[tuple[str, str]]:

@@ -16,7 +16,8 @@ from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOUR
 
 DAY = 86_400  # seconds, UTC
 _GAME = re.compile(r"game\s+(\d{1,19})")
-_FORMS = "a day 2026-11-01, a time 2026-11-01T22:30 (UTC), or 'game N' with the id of an edition's last game"
+_EDITION = re.compile(r"edition\s+(\d{1,9})")
+_FORMS = "a day 2026-11-01, a time 2026-11-01T22:30 (UTC), 'edition N' of a list, or 'game N'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +38,27 @@ class Moment:
         return and_(IMPORTED_GAMES.c.id <= self.imported, IMPORTED_GAMES.c.tournament.not_in(removed(self.at)))
 
 
-def moment_of(connection: Connection, words: str | None) -> Moment:
-    """Now for None; else the end of a day, a time, or just after a game. UsageRefused for anything else."""
+def edition_in(words: str | None) -> int | None:
+    """The number of ``edition N``; None for other moments."""
+    found = _EDITION.fullmatch((words or "").strip())
+    return int(found[1]) if found else None
+
+
+def moment_of(connection: Connection, words: str | None, tournament: int | None = None) -> Moment:
+    """Now for None; else the end of a day, a time, or just after a game. UsageRefused for anything else.
+
+    ``game N`` is the tournament's own number, or, over all tournaments, what an edition tells of its last game. Games
+    of files are those imported before it, and what was struck out is what was by its end: an edition may have been
+    made later. Editions are moments of their lists: `editions.edition` has them.
+    """
     if words is None:
         at = connection.execute(select(func.max(EVENTS.c.at))).scalar() or 0.0
         return Moment(_newest(connection, GAMES), _newest(connection, IMPORTED_GAMES), at)
     if found := _GAME.fullmatch(words.strip()):
-        return _after_game(connection, int(found[1]))
+        return _after_game(connection, int(found[1]), tournament)
+    if edition_in(words) is not None:
+        step = f"enginetour ratings LIST --as-of {words.strip()!r}"
+        raise UsageRefused(f"{words.strip()!r} of which list?", place="--as-of", step=step)
     at = _time(words.strip())
     game = select(func.max(EVENTS.c.game)).where(EVENTS.c.kind == "finished", EVENTS.c.at <= at)
     imported = select(func.max(IMPORTED_GAMES.c.id)).join(
@@ -56,16 +71,20 @@ def _newest(connection: Connection, table: object) -> int:
     return int(connection.execute(select(func.coalesce(func.max(table.c.id), 0))).scalar_one())  # type: ignore[attr-defined]
 
 
-def _after_game(connection: Connection, game: int) -> Moment:
-    at = select(EVENTS.c.at).where(EVENTS.c.game == game, EVENTS.c.kind == "finished")
-    finished = connection.execute(at).scalar() if game <= LARGEST_NUMBER else None
-    if finished is None:
-        newest = _newest(connection, GAMES)
-        raise UsageRefused(f"there is no game {game}, the newest is {newest}", place="--as-of")
+def _after_game(connection: Connection, number: int, tournament: int | None) -> Moment:
+    counted = GAMES.c.id if tournament is None else GAMES.c.number
+    own = [] if tournament is None else [GAMES.c.tournament == tournament]
+    row = select(GAMES.c.id, EVENTS.c.at).join(EVENTS, EVENTS.c.game == GAMES.c.id)
+    row = row.where(counted == min(number, LARGEST_NUMBER), EVENTS.c.kind == "finished", *own)
+    found = connection.execute(row).first()
+    if found is None:
+        newest = connection.execute(select(func.coalesce(func.max(counted), 0)).where(*own)).scalar_one()
+        where = "" if tournament is None else " in this tournament"
+        raise UsageRefused(f"there is no game {number}{where}, the newest is {newest}", place="--as-of")
     imported = select(func.max(IMPORTED_GAMES.c.id)).join(
-        IMPORTS, and_(IMPORTS.c.tournament == IMPORTED_GAMES.c.tournament, IMPORTS.c.after_game < game)
+        IMPORTS, and_(IMPORTS.c.tournament == IMPORTED_GAMES.c.tournament, IMPORTS.c.after_game < found.id)
     )
-    return Moment(game, connection.execute(imported).scalar() or 0, float(finished))
+    return Moment(found.id, connection.execute(imported).scalar() or 0, found.at)
 
 
 def _time(words: str) -> float:

@@ -122,6 +122,9 @@ class TournamentReader:
         with self.database.reading() as connection:
             return scores_at_odds(connection, GAMES.c.tournament == self.id, STANDING)
 
+    def refuse_struck_out(self) -> None:
+        """For imports, which can be: a tournament that was played here stays."""
+
     def incidents(self) -> list[tuple[int, Incident]]:
         """What a tester must see, with the numbers of the games."""
         return queries.incidents(self.database, self.id)

@@ -28,8 +28,9 @@ _IS_REMOVAL = and_(EVENTS.c.tournament == IMPORTS.c.tournament, EVENTS.c.kind ==
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """An import that was struck out, or would be; `at` in UTC seconds."""
+    """An import that was struck out, or would be; `key` is its row's, `at` in UTC seconds."""
 
+    key: int
     name: str
     edition: int
     games: int
@@ -55,10 +56,14 @@ def stands() -> ColumnElement[bool]:
 
 def removals(connection: Connection, after: float = float("-inf"), until: float = float("inf")) -> list[Removal]:
     """What was struck out after one time and until another, in order."""
-    columns = (TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at, EVENTS.c.payload)
-    rows = select(*columns).join(IMPORTS, _IS_REMOVAL).join(TOURNAMENTS, TOURNAMENTS.c.id == IMPORTS.c.tournament)
+    columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at)
+    rows = (
+        select(*columns, EVENTS.c.payload)
+        .join(IMPORTS, _IS_REMOVAL)
+        .join(TOURNAMENTS, TOURNAMENTS.c.id == IMPORTS.c.tournament)
+    )
     rows = rows.where(EVENTS.c.at > after, EVENTS.c.at <= until).order_by(EVENTS.c.at, TOURNAMENTS.c.id)
-    return [Removal(*row[:4], json.loads(row[4])["why"]) for row in connection.execute(rows)]
+    return [Removal(*row[:5], json.loads(row[5])["why"]) for row in connection.execute(rows)]
 
 
 def remove_imports(database: Database, words: Sequence[str], *, why: str = "", write: bool = True) -> list[Removal]:
@@ -70,14 +75,13 @@ def remove_imports(database: Database, words: Sequence[str], *, why: str = "", w
         known = _known(connection)
         newest = connection.execute(select(func.max(EVENTS.c.at))).scalar() or 0.0
         at = max(time.time(), newest + _LATER_S)
-        struck: dict[int, Removal] = {}
-        for word in words:
-            for row in _meant(word, known):
-                struck[row.id] = Removal(row.name, row.edition, row.games, at, records.clean(why))
-        for key, one in struck.items() if write else ():
-            event = {"tournament": key, "position": 1, "kind": KIND, "game": None, "at": at}
+        meant = {row.id: row for word in words for row in _meant(word, known)}
+        said = records.clean(why)
+        struck = [Removal(row.id, row.name, row.edition, row.games, at, said) for row in meant.values()]
+        for one in struck if write else ():
+            event = {"tournament": one.key, "position": 1, "kind": KIND, "game": None, "at": at}
             connection.execute(insert(EVENTS), {**event, "payload": records.packed({"why": one.why})})
-    return list(struck.values())
+    return struck
 
 
 def _known(connection: Connection) -> list[Any]:
