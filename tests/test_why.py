@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import combinations
 from typing import Any
 
@@ -9,12 +10,15 @@ import numpy as np
 import pytest
 
 from enginetour.field import Board, Field, Member, Paired
+from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
 from enginetour.interop.foreign import Separated, next_round
 from enginetour.interop.why import facts, why
 from enginetour.matching import relaxed_matching
+from enginetour.reports.pairing import why_lines
 from tests.pastfields import field_of, rated
+from tests.roundplay import after
 
 
 class Heaviest(PairingSystem):
@@ -91,6 +95,78 @@ def test_the_facts_of_a_pair() -> None:
     assert "both of family x" in facts(field, 1, 0) and "1 point apart" in facts(field, 1, 0)
     found = why(Dutch(DutchOptions(rounds=3)), field, Paired((Board(0, 1),), (2,)), 0, 2)
     assert found.facts[-1] == "C rests: it has the bye"
+
+
+SYSTEMS_IN_ROUNDS = [name for name, system in SYSTEMS.items() if system.rounds]
+
+
+@pytest.mark.parametrize("name", [*SYSTEMS_IN_ROUNDS, "gopair:round_robin"])
+@pytest.mark.parametrize("count", [7, 8])
+def test_every_system_answers_in_its_own_terms(name: str, count: int) -> None:
+    """For every pair of a third round, paired or not, resting, dropped or out: criteria or the rule that decided."""
+    system_name, _, method = name.partition(":")
+    settings: dict[str, Any] = {"games_per_pairing": 1} | ({"method": method} if method else {})
+    if "rounds" in options_model(system_name).model_fields:
+        settings["rounds"] = 4
+    made: Any = make_format(system_name, options_model(system_name)(**settings))
+    system: PairingSystem = made.system
+    members = rated(*range(2000, 2000 - 60 * count, -60), families="xxyy", origins="pqpqpqp")
+    field = Field(members, (), tuple(range(count)), 4)
+    for played in range(3):
+        paired = next_round(system, apart(field))
+        if played == 2:
+            break
+        field = after(field, paired, random.Random(played), draws=0.0)
+    for pair in combinations(field.present, 2):
+        found = why(system, apart(field), paired, *pair)
+        told = why_lines(found, field)
+        assert found.rules or found.reasons
+        assert all(line.strip() for line in told)
+        for place in set(pair) & set(paired.byes):
+            assert any(
+                (field.members[place].name in rule and " rests" in rule) or " passes" in rule for rule in found.rules
+            )
+
+
+def test_the_words_of_the_rules() -> None:
+    """Of a cup, a double elimination, AccelRat, EPM, GoDraw and the tables of gopair."""
+    field = Field(rated(2000, 1900, 1800, 1700), (), (0, 1, 2, 3), 3)
+
+    def rules(name: str, one: int, other: int, **settings: Any) -> str:
+        made: Any = make_format(name, options_model(name)(**settings))
+        return " | ".join(made.system.rules(field, made.system.pair(field), one, other))
+
+    assert "A is seed 1 | D is seed 4 | leaves 1 and 2 of the tree: they can meet in its round 1, the semi-final" in (
+        rules("cup", 0, 3)
+    )
+    assert "its round 2, the final" in rules("cup", 0, 1)
+    assert "A has lost 0 of the 2 matches it may" in rules("double-elimination", 0, 3)
+    assert rules("accelrat", 0, 2) == (
+        "step 1 from the top: A took B, undesirability 1.00 | step 2 from the top: C took D, undesirability 1.00"
+    )
+    assert rules("accelrat", 0, 1) == "step 1 from the top: A took B, undesirability 1.00"
+    assert "in the list of A, B is " in rules("epm", 0, 1)
+    assert rules("godraw", 0, 1).startswith("both are of the group of 0 wins")
+    table = rules("gopair", 0, 3, method="round_robin", rounds=3)
+    assert table == "Berger tables of 4: seats 1 and 4 meet in round 1"
+
+
+@pytest.mark.parametrize("name", ["gopair", "accelrat"])
+def test_what_counts_against_a_pair_is_told_as_a_number(name: str) -> None:
+    """A gap of 100 points is no yes and no no; gopair's round has a weight, so the other decision has a cost."""
+    field = apart(Field(rated(2000, 1900, 1800, 1700), (), (0, 1, 2, 3), 2))
+    made: Any = make_format(name, options_model(name)(rounds=2))
+    found = why(made.system, field, next_round(made.system, field), 0, 3)
+    row = next(line for line in why_lines(found, field) if "rating gap" in line)
+    assert "  -" in row and "at most" not in row
+    if name == "gopair":
+        weighed = made.system.weighed(field)
+        assert found.cost is not None and found.cost.exact is not None and found.cost.exact > 0
+        assert (
+            sum(reason.worth for reason in found.reasons)
+            == weighed.weights[weighed.members.index(0), weighed.members.index(3)]
+        )
+        assert found.instead is not None and (0, 3) in found.instead
 
 
 def test_nobody_can_be_explained_who_is_not_there() -> None:

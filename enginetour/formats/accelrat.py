@@ -11,7 +11,7 @@ from enginetour import placement
 from enginetour.criteria.byes import last_bye
 from enginetour.field import Dice, Field, Member, Paired
 from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
-from enginetour.historic.accelrat import Undesirability, from_the_top
+from enginetour.historic.accelrat import UNIT, Undesirability, from_the_top
 from enginetour.historic.byes import gopair_bye
 from enginetour.historic.colours import seated
 from enginetour.historic.current import MILLI, current_ratings, in_order, refuse_unrated, remarks_on_unrated
@@ -80,6 +80,22 @@ class AccelRat(PairingSystem):
         """Undesirability counts against a pair."""
         terms = self._undesirability(field, current_ratings(field)).terms(one, other)
         return tuple(Reason(name, -value, 0, "AGA AccelRat") for name, value in terms)
+
+    def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+        """The step from the top at which the higher rated of the two was paired, and with whom."""
+        ratings = current_ratings(field)
+        undesirability = self._undesirability(field, ratings)
+        names = [member.name for member in field.members]
+        steps = {place: (step, board.pair) for step, board in enumerate(paired.boards, 1) for place in board.pair}
+        told = []
+        for place in in_order(ratings, [one, other]):
+            if place in steps:
+                step, pair = steps[place]
+                high, low = in_order(ratings, pair)
+                gap = undesirability(high, low) / UNIT
+                told.append(f"step {step} from the top: {names[high]} took {names[low]}, undesirability {gap:.2f}")
+        told = list(dict.fromkeys(told)) if paired.guarantee == "by rule" else [paired.guarantee]
+        return (*told, *super().rules(field, paired, one, other))
 
     def terms(self, field: Field) -> placement.Terms:
         """Ratings after all games so far."""

@@ -88,6 +88,15 @@ class Cup(Knockout):
         byes = tuple(sorted(node for node in tree.nodes if node is not None and node not in playing))
         return Paired(boards, byes if boards else (), "by rule", story(duels))
 
+    def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+        """The round in which the tree as drawn lets two meet."""
+        nodes = self._drawn(field).nodes
+        low, high = sorted(nodes.index(place) for place in (one, other))
+        rounds = (low ^ high).bit_length()
+        called = Tree(nodes[: len(nodes) >> (rounds - 1)]).name
+        told = f"leaves {low + 1} and {high + 1} of the tree: they can meet in its round {rounds}, the {called}"
+        return (*super().rules(field, paired, one, other), told)
+
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
         """By cup score; the status tells how far everybody came."""
         status = dict.fromkeys(members, f"in the {self._drawn(field).name}")

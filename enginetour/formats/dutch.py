@@ -42,6 +42,7 @@ class Dutch(PairingSystem):
 
     codes = ("PTS", "BH-C1", "BH", "SB", "DE")
     unplayed = "fide"
+    bye = "the lowest score that leaves the others pairable, then the fewest unplayed games (FIDE C.04.3)"
     options: DutchOptions
 
     def pair(self, field: Field) -> Paired:

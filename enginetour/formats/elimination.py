@@ -101,6 +101,15 @@ class DoubleElimination(Knockout):
             lines.append(Placed(rank, name, score, field.games(place), status))
         return tuple(lines)
 
+    def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+        """How many matches each has lost, which makes the groups."""
+        losses = self._losses(field, list(self._course(field, field.present)))
+        told = [
+            f"{field.members[place].name} has lost {losses[place]} of the 2 matches it may" for place in (one, other)
+        ]
+        how = "inside groups of equal losses" if self.options.bracket == "score" else "by two fixed trees"
+        return (*super().rules(field, paired, one, other), *told, f"rounds are paired {how}")
+
     def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:
         """Every match costs a life, and all but one or two are spent. Loose for a round in which somebody leaves."""
         seen = list(self._course(field, field.present))

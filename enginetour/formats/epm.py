@@ -22,7 +22,7 @@ from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptio
 from enginetour.historic.colours import seated
 from enginetour.historic.epm import Steps, TooLong, first_round
 from enginetour.historic.exact import CERTIFIED, Bars, Worth, whole_round
-from enginetour.historic.scoregroups import score_groups
+from enginetour.historic.scoregroups import group_of, score_groups
 
 
 class EpmOptions(RoundsOptions):
@@ -78,6 +78,28 @@ class Epm(PairingSystem):
             Reason(criterion.name, int(criterion.value(a, b)[0]), criterion.most, criterion.source)
             for criterion in self._criteria(field)
         )
+
+    def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+        """Groups and floats, and where each of the two stands in the other's list."""
+        bars, worth = Bars(self.options.strict, self.options.forbid_family), self._worth(field)
+        names = [member.name for member in field.members]
+        order = [member for member in self._ranked(field) if member not in paired.byes]
+        mates = {at: sum(board.pair) - at for board in paired.boards for at in board.pair}
+        groups = [group_of(field, at) for at in (one, other)]
+        told = [] if groups[0] == groups[1] else [
+            f"groups of {groups[0]} and {groups[1]} wins: between them odd groups float, from the middle on, and then "
+            "the lists decide"
+        ]  # fmt: skip
+        for place, wanted in ((one, other), (other, one)):
+            if place not in mates or wanted not in mates:
+                continue
+            free = [at for at in order if at != place and bars.allow(field, place, at)]
+            ranked = sorted(free, key=lambda at: -worth(place, at))
+            where = {at: f"{ranked.index(at) + 1} of {len(ranked)}" for at in ranked}
+            mate = mates[place]
+            got = "" if mate == wanted else f"; it got {names[mate]}, {where.get(mate, 'barred')}"
+            told.append(f"in the list of {names[place]}, {names[wanted]} is {where.get(wanted, 'barred')}{got}")
+        return (*told, *super().rules(field, paired, one, other))
 
     def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
         """All of them; a strict tournament may end before."""

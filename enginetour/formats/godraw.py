@@ -5,10 +5,10 @@ from __future__ import annotations
 from pydantic import Field as Setting
 
 from enginetour.field import Dice, Field, Paired
-from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
+from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
 from enginetour.historic.colours import seated
 from enginetour.historic.exact import CERTIFIED, Bars, whole_round
-from enginetour.historic.godraw import Draw, Stuck, preference
+from enginetour.historic.godraw import Draw, Stuck, guides, preference
 from enginetour.historic.scoregroups import group_of
 
 JITTER = 1000  # our decision: equals of the whole round are told apart by lot, in thousandths of a preference
@@ -34,6 +34,7 @@ class GoDraw(PairingSystem):
 
     codes = ("NBW", "SOS")
     unplayed = "own"
+    bye = "by lot of the last score group, among those with the fewest byes (GoDraw, our decision)"
     options: GoDrawOptions
 
     def pair(self, field: Field) -> Paired:
@@ -49,6 +50,25 @@ class GoDraw(PairingSystem):
                 continue
             return Paired(seated(field, pairs, "godraw"), byes, f"by rule: draw {attempt}")
         return self._whole(field, bars)
+
+    def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
+        """What guides the lot, met or not, in its order."""
+        colours = self.options.games_per_pairing == 1
+        told = guides(field, one, other, colours=colours)
+        return tuple(Reason(name, int(met), 1, "GoDraw, Vuorinen 2010") for name, met in told)
+
+    def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+        """Groups, floats and the lot."""
+        upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
+        names, groups = [member.name for member in field.members], [group_of(field, at) for at in (upper, lower)]
+        if groups[0] == groups[1]:
+            told = f"both are of the group of {groups[0]} wins: the lot, guided by these, says who of it meet"
+        else:
+            told = (
+                f"{names[upper]} is of the group of {groups[0]} wins, {names[lower]} of that of {groups[1]}: they meet "
+                "only as the float of an odd group, one who lost last round down, one who fell and won up"
+            )
+        return (told, *super().rules(field, paired, one, other))
 
     def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
         """All of them; a strict tournament may end before."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 from pydantic import Field as Setting
 from pydantic import field_validator
 
 from enginetour.field import Board, Dice, Field, Member, Paired
-from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
+from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
 from enginetour.historic.byes import gopair_bye
 from enginetour.historic.colours import seated, whites
 from enginetour.historic.current import current_ratings, entry_ratings, in_order, refuse_unrated, remarks_on_unrated
 from enginetour.historic.exact import rematch
-from enginetour.historic.gopair import Early, Scores, adjustments, best_pairs
+from enginetour.historic.gopair import Early, Scores, adjustments, best_pairs, worth_of
 from enginetour.schedules import berger
 
 
@@ -71,6 +72,7 @@ class Gopair(PairingSystem):
     """Rounds of the greatest sum of gopair's scores."""
 
     options: GopairOptions
+    bye = "gopair"
 
     def __init__(self, options: GopairOptions) -> None:
         super().__init__(options)
@@ -121,6 +123,43 @@ class Gopair(PairingSystem):
         early = adjustments(scores, rest, self.options.early).get((min(one, other), max(one, other)), 0)
         terms = (*scores.terms(one, other), ("kept for later", early))
         return tuple(Reason(name, worth, 0, "gopair manual 2005") for name, worth in terms)
+
+    def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+        """The tables, and who is dropped."""
+        told = []
+        if self.options.method == "round_robin":
+            seats = min(one, other), max(one, other)
+            tables = enumerate(berger(len(field.members)), 1)
+            number = next(number for number, pairs in tables if seats in {(min(pair), max(pair)) for pair in pairs})
+            told.append(
+                f"Berger tables of {len(field.members)}: seats {seats[0] + 1} and {seats[1] + 1} meet in round {number}"
+            )
+        there = self._there(field.members, field.present, field.number)
+        told += [f"{field.members[at].name} is marked DROP for this round" for at in (one, other) if at not in there]
+        if self.options.method == "round_robin":
+            return (
+                *told,
+                *(
+                    f"{field.members[at].name} rests: its seat has no opponent"
+                    for at in paired.byes
+                    if at in (one, other)
+                ),
+            )
+        return (*told, *super().rules(field, paired, one, other))
+
+    def weighed(self, field: Field) -> Weighed | None:
+        """The scores behind the round, none of them barred; nothing where tables or a window decide."""
+        there = self._there(field.members, field.present, field.number)
+        window = self.options.window
+        if self.options.method == "round_robin" or len(there) < 2 or (window and window < len(there)):
+            return None
+        scores = self._scores(field)
+        byes = self._byes(field, there, scores.ratings)
+        order = [member for member in in_order(scores.ratings, there) if member not in byes]
+        worth = worth_of(scores, order, self.options.early)
+        weights = [[0 if one == other else worth(one, other) for other in order] for one in order]
+        numbers = np.array(weights, dtype=np.int64)
+        return Weighed(tuple(order), numbers, np.zeros_like(numbers))
 
     def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
         """Without those who drop out; tables have fewer boards where somebody has left."""

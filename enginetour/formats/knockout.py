@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from enginetour import field as fields
-from enginetour.field import BLACK, Board, Kind, Member, Turn
+from enginetour.field import BLACK, Board, Kind, Member, Paired, Turn
 from enginetour.formats.docket import fair
 from enginetour.formats.leave import Asked
 from enginetour.formats.pairing_system import PairingSystem
@@ -113,6 +113,18 @@ class Knockout(PairingSystem):
     def games_ahead(self, boards: int) -> int:
         """All pairs and the sudden death on every board."""
         return boards * (2 * self.options.extra_pairs + int(self.options.sudden_death))
+
+    def rules(self, field: fields.Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+        """Seeds, who is out and who passes; a tree adds where two can meet."""
+        told = [f"{field.members[place].name} is seed {place + 1}" for place in (one, other)]
+        there = {place for board in paired.boards for place in board.pair} | set(paired.byes)
+        told += [f"{field.members[place].name} is out" for place in (one, other) if place not in there]
+        told += [
+            f"{field.members[place].name} passes: nobody is left to meet in this round"
+            for place in (one, other)
+            if place in paired.byes
+        ]
+        return tuple(told)
 
     def board(self, field: fields.Field, pair: tuple[int, int]) -> Board:
         """With one game White goes to who had it less often; else, and with both colours, to the lower seed first.

@@ -86,6 +86,13 @@ class RoundsOptions(BaseModel):
         return placement.checked(codes)
 
 
+BYE_RULES = {
+    "gotha": "the smallest band + 2 * McMahon score + 1000 * byes, of equals the last (Gotha)",
+    "thesis": "the last of the order among those with the fewest byes (Vuorinen 2010)",
+    "gopair": "one marked BYE, else by lot of the middle 80 % with a loss and no missed round (gopair manual 2005)",
+}
+
+
 class PairingSystem(ABC):
     """Who meets whom in the next round, and the table. Subclasses give `pair`; the rest may stay."""
 
@@ -95,6 +102,7 @@ class PairingSystem(ABC):
     evens_sos = False  # the pairing gives everybody a like SOS
     late_entry = True  # somebody may join in the middle
     extensible = True  # more rounds may follow than were meant
+    bye = "thesis"  # who rests in an odd field: a key of BYE_RULES or the words, where there is no setting
 
     def __init__(self, options: Any) -> None:
         self.options = options
@@ -127,6 +135,16 @@ class PairingSystem(ABC):
     def explain(self, _field: Field, _one: int, _other: int) -> tuple[Reason, ...]:
         """What each criterion finds in a pair of those present, in sum its weight; nothing where a rule decides."""
         return ()
+
+    def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+        """What decided about two of those present beside the criteria, in sentences: here, who rests."""
+        chosen = getattr(self.options, "bye", self.bye)
+        rule = chosen if isinstance(chosen, str) else self.bye
+        return tuple(
+            f"{field.members[place].name} rests: {BYE_RULES.get(rule, rule)}"
+            for place in (one, other)
+            if place in paired.byes
+        )
 
     def weighed(self, _field: Field) -> Weighed | None:
         """The weights behind the next round, without whoever rests; None where a rule decides."""

@@ -135,6 +135,18 @@ def _last(field: Field, member: int) -> int:
     return turn.points - field.history[-1][turn.opponent].points
 
 
+def guides(field: Field, one: int, other: int, *, colours: bool) -> tuple[tuple[str, bool], ...]:
+    """Each thing the draw looks for in a pair, in its order, and whether it is there."""
+    upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
+    floats = group_of(field, upper) > group_of(field, lower)
+    told = [("not met", not field.met(one, other)), ("one score group", not floats)]
+    if floats:
+        told += [("upper lost last round", lost_last(field, upper)), ("lower fell and won", fell_and_won(field, lower))]
+    told += [("two origins", _origin(field, one) != _origin(field, other))]
+    told += [("two families", not same_family(field, one, other))]
+    return (*told, ("colours that fit", field.balance(one) * field.balance(other) < 0)) if colours else tuple(told)
+
+
 def preference(field: Field, one: int, other: int, *, colours: bool) -> int:
     """For the whole round: 4 for two origins, 2 for two families, 1 for colours that fit, 1 for a fitting float."""
     worth = 4 * (_origin(field, one) != _origin(field, other)) + 2 * (not same_family(field, one, other))

@@ -83,16 +83,18 @@ def adjustments(scores: Scores, there: Sequence[int], early: Early) -> dict[tupl
     return added
 
 
-def best_pairs(scores: Scores, order: Sequence[int], early: Early, window: int | None) -> tuple[Pairs, str]:
-    """Pairs and their guarantee; `order` by rating. With a window the top of it is paired, then it moves on."""
+def worth_of(scores: Scores, order: Sequence[int], early: Early) -> Worth:
+    """Of any two of `order`, with what keeps games for later."""
     added = adjustments(scores, order, early)
     worth = {
         (min(pair), max(pair)): scores(*pair) + added.get((min(pair), max(pair)), 0) for pair in combinations(order, 2)
     }
+    return lambda one, other: worth[min(one, other), max(one, other)]
 
-    def value(one: int, other: int) -> int:
-        return worth[min(one, other), max(one, other)]
 
+def best_pairs(scores: Scores, order: Sequence[int], early: Early, window: int | None) -> tuple[Pairs, str]:
+    """Pairs and their guarantee; `order` by rating. With a window the top of it is paired, then it moves on."""
+    value = worth_of(scores, order, early)
     if window is None or window >= len(order):
         return _heaviest(order, value), CERTIFIED
     left, pairs = list(order), []

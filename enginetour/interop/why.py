@@ -37,6 +37,7 @@ class Why:
     paired: Paired
     together: bool
     facts: tuple[str, ...]
+    rules: tuple[str, ...]
     reasons: tuple[Reason, ...]
     cost: Cost | None
     instead: Pairs | None
@@ -78,9 +79,10 @@ def why(system: PairingSystem, field: Separated, paired: Paired, one: int, other
     else:
         instead = _followed(system, field, paired, pair, together=together)
     told = list(facts(field, *pair))
-    told += [f"{field.members[place].name} rests: it has the bye" for place in pair if place not in there]
+    told += [f"{field.members[place].name} rests: it has the bye" for place in pair if place in paired.byes]
+    rules = system.rules(field, paired, *pair)
     reasons = system.explain(field, *pair) if set(pair) <= there else ()
-    return Why(pair, paired, together, tuple(told), reasons, cost, instead)
+    return Why(pair, paired, together, tuple(told), rules, reasons, cost, instead)
 
 
 def _cost(weighed: Weighed, pair: tuple[int, int], *, together: bool) -> tuple[Cost, Pairs | None]:

@@ -78,11 +78,13 @@ def why_lines(found: Why, field: Field) -> list[str]:
     lines = [f"{one} and {other} are {'' if found.together else 'not '}paired in round {field.number}"]
     lines += [f"  {fact}" for fact in found.facts]
     lines.append(f"decided: {found.paired.guarantee}")
+    lines += [f"  {rule}" for rule in found.rules]
     if found.reasons:
         width = max(len(reason.name) for reason in found.reasons)
-        weighs = any(reason.most > 1 for reason in found.reasons)  # else criteria are met or not, in their order
+        weighs = any(reason.most != 1 for reason in found.reasons)  # else criteria are met or not, in their order
         for reason in found.reasons:
-            worth = f"{reason.worth:,} of at most {reason.most:,}" if weighs else "yes" if reason.worth else "no"
+            most = f" of at most {reason.most:,}" if reason.most else ""  # of what counts against a pair, none is best
+            worth = f"{reason.worth:,}{most}" if weighs else "yes" if reason.worth else "no"
             lines.append(f"  {reason.name:{width}}  {worth}  ({reason.source})")
         if weighs:
             lines.append(f"  {'weight':{width}}  {sum(reason.worth for reason in found.reasons):,}")
@@ -105,7 +107,9 @@ def why_lines(found: Why, field: Field) -> list[str]:
 
 
 def why_json(found: Why, field: Field, labels: Sequence[str]) -> dict[str, Any]:
-    """Keys: round, pair, paired, guarantee, facts, criteria (name, worth, most, source), weight, least, exact, instead.
+    """Keys: round, pair, paired, guarantee, facts, rules, criteria, weight, least, exact, instead.
+
+    A criterion has name, worth, most, source.
 
     `least` and `exact` are None where no weight decides or the other decision is not legal.
     """
@@ -116,6 +120,7 @@ def why_json(found: Why, field: Field, labels: Sequence[str]) -> dict[str, Any]:
         "paired": found.together,
         "guarantee": found.paired.guarantee,
         "facts": list(found.facts),
+        "rules": list(found.rules),
         "criteria": [
             {"name": reason.name, "worth": reason.worth, "most": reason.most, "source": reason.source}
             for reason in found.reasons
