@@ -14,8 +14,12 @@ from enginetour.model import Game
 from enginetour.reports import pgn
 from enginetour.store.log import TournamentLog
 
-_TAG = re.compile(rb'\[\w+ "(?:[^"\\]|\\.)*"\]\n')  # PGN standard 8.1
-_ROUND = re.compile(rb'\[Round "\d+\.(\d+)"\]\n')
+# A game whose end is seen; after its tags a line of moves, which may hold anything. PGN standard 8.1.
+_VALUE = rb'"(?:[^"\\\n]|\\.)*"\]\n'
+_WHOLE = re.compile(rb"\[Event " + _VALUE + rb"((?:\[(?!Event )\w+ " + _VALUE + rb")*)\n+[^\[\n].*\n(?:.+\n)*\n")
+_ROUND = re.compile(rb'^\[Round "\d+\.(\d+)"\]$', re.MULTILINE)
+BLOCK = 1 << 20  # bytes read at once
+LONGEST = 16 << 20  # bytes of one game that is still believed: 600 moves with full lines take 200 KiB
 
 
 def replace_file(path: Path, chunks: Iterable[str]) -> None:
@@ -113,25 +117,16 @@ class PgnFile:
     def _whole_games(self) -> list[int] | None:
         """Numbers of the games in the file, None if it is no row of whole games: tags, a blank line, moves, another."""
         numbers: list[int] = []
-        tags = moves = False
+        rest = b""
         try:
             with self.path.open("rb") as source:
-                for line in source:
-                    if line == b"\n":
-                        if moves:
-                            tags = moves = False
-                        elif not tags:
-                            return None
-                    elif line.startswith(b"[") and not moves:
-                        if tags == line.startswith(b"[Event ") or not _TAG.fullmatch(line):
-                            return None
-                        tags = True
-                        if round_ := _ROUND.match(line):
-                            numbers.append(int(round_[1]))
-                    elif tags:
-                        moves = True
-                    else:
-                        return None
+                while len(rest) < LONGEST and (block := source.read(BLOCK)):
+                    rest += block
+                    at = 0
+                    while one := _WHOLE.match(rest, at):
+                        at = one.end()
+                        numbers += map(int, _ROUND.findall(one[1]))
+                    rest = rest[at:]
         except FileNotFoundError:
             return None
-        return None if tags else numbers
+        return None if rest else numbers

@@ -98,9 +98,13 @@ class Scheduler:
     free_bytes: Callable[[], float] = lambda: math.inf  # on the disk of the log
     standstill: Standstill = field(default_factory=Standstill)
 
+    folded: Any = None  # the state after the log, from whoever has folded it already: a second a 30 000 games
+
     def __post_init__(self) -> None:
         """Fold what is in the log: starting and resuming are the same act."""
-        self.state: Any = replay(self.format, self.entrants, self.log.events())
+        given = self.folded
+        self.state: Any = replay(self.format, self.entrants, self.log.events()) if given is None else given
+        self.folded = None  # not kept: the state moves on
         self.flying: dict[Future[Any], tuple[Pairing, float]] = {}
         self.played = 0
         self.spent = 0.0  # seconds of finished games of this run, for the estimate

@@ -45,6 +45,7 @@ class Session:
     log: TournamentLog
     sides: dict[str, Side]
     resumed: bool
+    folded: tuple[Format[Any], Any] | None  # the format, and the state after the log; taken by `play`
     said: list[str] = field(default_factory=list)  # what the user should read before the first game
 
     def __post_init__(self) -> None:
@@ -157,12 +158,14 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
     for leftover in end_leftovers(tag):
         watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
     place = LocalPlace(slots, on_event=picture, tag=tag)
+    (format_, state), session.folded = session.folded or fold(session.log), None  # a state of long ago is not kept
     copies = {name: side.spec.max_copies for name, side in session.sides.items()}
     settings = session.plan.config.play
     scheduler = Scheduler(
         log=session.log,
-        format=format_of(session.log),
+        format=format_,
         entrants=session.log.entrants,
+        folded=state,
         place=place,
         task_for=session.task,
         slots=slots,
@@ -210,7 +213,7 @@ def _create(plan: Plan, store: Store, tell: Callable[[str], None]) -> Session:
     for note in notes:
         if note.is_warning:
             tell(f"warning: {note.text}")
-    return Session(plan, store, log, dict(plan.sides), resumed=False)
+    return Session(plan, store, log, dict(plan.sides), resumed=False, folded=fold(log))
 
 
 def _resume(
@@ -221,7 +224,8 @@ def _resume(
     format_, state = audit(log)
     if grown:
         _refuse_growth(plan, log, grown, format_, state)
-    session = Session(plan, store, log, same_engines(plan, log, accept_change=accept_change, heed=heed), resumed=True)
+    sides = same_engines(plan, log, accept_change=accept_change, heed=heed)
+    session = Session(plan, store, log, sides, resumed=True, folded=None)
     desk = desk_of(log, format_, state)
     if grown:
         tell(desk.extend(grown, "in the file"))
@@ -236,6 +240,7 @@ def _resume(
             except ValueError as error:
                 step = "start the next edition with run --new"
                 raise UsageRefused(str(error), place=entrant.name, step=step) from None
+    session.folded = (format_, desk.state())
     return session
 
 

@@ -122,7 +122,7 @@ class Run:
     def _play(self, session: tournament.Session, slots: int, most_games: int | None) -> int:
         log = session.log
         picture = Picture(log, session.plan.config.system)
-        picture.look()
+        picture.look(*(session.folded or tournament.fold(log)))
         if session.resumed:
             if picture.remaining[1]:
                 self.voice.say(f"{log.title}: continuing after {of_games(picture.done, picture.remaining)}")
@@ -133,7 +133,6 @@ class Run:
         screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
         self.voice.screen = screen
         exports = Exports(pgn, self.voice)
-        exports.start()
         idle = session.resumed and not picture.remaining[1]  # nothing will happen that anybody waits for
         told = Happenings(log.title, () if idle else self._sinks(pgn.path.with_suffix(".log.jsonl")))
         watcher = Watching(picture, exports, self.voice, told, *self._beside(picture))
@@ -157,6 +156,7 @@ class Run:
             if isinstance(screen, LiveTable):
                 self.voice.try_to(screen.close)
         if not self._is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
+            exports.look()
             tournament.rate(session.store, session.plan.config.ratings)
             self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
         return self._code(end, session, sorted(told.suspended))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from enginetour import tournament
 from enginetour.changes import Desk
 from enginetour.cli import tell
 from enginetour.cli.screen import Both
@@ -13,6 +12,7 @@ from enginetour.cli.voice import Voice
 from enginetour.control import Request
 from enginetour.errors import TourError
 from enginetour.exports import PgnFile
+from enginetour.formats.base import Format
 from enginetour.model import Game, Incident, Note, Outcome
 from enginetour.ratings.listing import rating_list
 from enginetour.reports.progress import Progress
@@ -27,9 +27,9 @@ class Picture(Progress):
         self.log = log
         self.stale = True
 
-    def look(self) -> None:
-        """Everything from the log, at start."""
-        self.stand(*tournament.fold(self.log))
+    def look(self, format_: Format[Any], state: Any) -> None:
+        """Everything from the log, whose state is known, at start."""
+        self.stand(format_, state)
         self.done = len(self.log.games(counting=True))
         for _, incident in self.log.incidents():
             self.count(incident)
@@ -55,15 +55,23 @@ class Exports(Watcher):
         self.pgn = pgn
         self.screen = screen
         self._told = False  # once until it can be written again
+        self._looked = False
 
-    def start(self) -> None:
-        """Check and mend what an earlier run left."""
-        self._write(self.pgn.mend)
+    def look(self) -> None:
+        """Check and mend what an earlier run left, once."""
+        if not self._looked:
+            self._looked = True
+            self._write(self.pgn.mend)
+
+    def progress(self, scheduler: Scheduler) -> None:
+        """The first look is when games are in the air already: a long file must not hold up the first."""
+        self.look()
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Append a game that counts."""
         if game.outcome is Outcome.VOID:
             return
+        self._looked = True  # the first one appended looks
         self._write(lambda: self.pgn.append(number, game))
 
     def _write(self, write: Callable[[], None]) -> None:
