@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from enginetour.errors import UsageRefused
-from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws
-from enginetour.store.definition import ListDefinition, defined, prior_of
+from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws, prior_of
+from enginetour.store.definition import ListDefinition, defined
 
 
 def test_comes_back_from_json() -> None:

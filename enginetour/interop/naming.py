@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from enginetour.errors import UsageRefused
+
+
+def any_fits(name: str, globs: Collection[str]) -> bool:
+    """One of the patterns fits the name, or is the name: brackets mark versions as well as sets of signs."""
+    return any(name == glob or fnmatchcase(name, glob) for glob in globs)
 
 
 class Naming:
@@ -22,7 +27,7 @@ class Naming:
     def __call__(self, name: str) -> str | None:
         """By the name as a file has it."""
         name = self.aliases.get(name, name)
-        fits = {pattern for pattern in (*self.include, *self.exclude) if fnmatchcase(name, pattern)}
+        fits = {pattern for pattern in (*self.include, *self.exclude) if any_fits(name, (pattern,))}
         self._answered |= fits
         if (self.include and fits.isdisjoint(self.include)) or not fits.isdisjoint(self.exclude):
             return None

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, nan
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,23 @@ class VirtualDraws:
 
 
 Prior = GaussianPrior | PhantomDraws | VirtualDraws
+PRIORS: dict[str, type[Prior]] = {"gaussian": GaussianPrior, "draws": PhantomDraws, "virtual": VirtualDraws}
+LARGEST_PRIOR = 1_000_000  # points or draws; its inverse is the smallest, and fits end for all between (tried)
+
+
+def prior_of(words: str) -> Literal["auto", "none"] | Prior:
+    """What people mean who write a prior in a word; ValueError says what can be written."""
+    if words in ("auto", "none"):
+        return "auto" if words == "auto" else "none"
+    kind, _, number = words.partition("=")
+    try:
+        size = float(number)
+    except ValueError:
+        size = nan
+    if kind not in PRIORS or not 1 / LARGEST_PRIOR <= size <= LARGEST_PRIOR:
+        allowed = f"numbers between {1 / LARGEST_PRIOR:f} and {LARGEST_PRIOR:,}"
+        raise ValueError(f"write auto, none, gaussian=SD, draws=W or virtual=P, {allowed}; found {words!r}")
+    return PRIORS[kind](size)
 
 
 def told(prior: Prior, name: str, level: float, point: float) -> str:

@@ -7,19 +7,18 @@ first that does not want it: what is left out and what is taken add up to all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from fnmatch import fnmatchcase
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, select, true, tuple_
 
+from enginetour.interop.naming import any_fits
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import DAY, Moment
 from enginetour.store.queries import EVEN, EVEN_READ
 from enginetour.store.tables import GAMES, IMPORTED_GAMES, TOURNAMENTS
-from enginetour.store.timeclasses import time_class
+from enginetour.timeclasses import time_class
 
 _TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc)
 PARTS = ("tournament", "odds", "date", "time class", "control", "hardware")
@@ -33,11 +32,6 @@ class Cut:
     imported: ColumnElement[bool]
     left_out: dict[str, int]
     standing: int
-
-
-def any_fits(name: str, globs: Collection[str]) -> bool:
-    """One of the patterns fits the name, or is the name: brackets mark versions as well as sets of signs."""
-    return any(name == glob or fnmatchcase(name, glob) for glob in globs)
 
 
 def tournaments_of(connection: Connection, definition: ListDefinition) -> set[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -11,18 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from enginetour.errors import UsageRefused
 from enginetour.ratings.likelihood import ELO_SCALE
-from enginetour.ratings.priors import GaussianPrior, PhantomDraws, Prior, VirtualDraws
+from enginetour.ratings.priors import prior_of
 from enginetour.store.lists import SYSTEMS
-from enginetour.store.timeclasses import TIME_CLASSES
+from enginetour.timeclasses import TIME_CLASSES
 from enginetour.tomlplace import near
 
 Globs = tuple[Annotated[str, Field(min_length=1)], ...]
-PRIORS: dict[str, type[GaussianPrior | PhantomDraws | VirtualDraws]] = {
-    "gaussian": GaussianPrior,
-    "draws": PhantomDraws,
-    "virtual": VirtualDraws,
-}
-LARGEST_PRIOR = 1_000_000  # points or draws; its inverse is the smallest, and fits end for all between (tried)
 _ML_ONLY = ("model", "prior", "advantage", "anchors", "average", "scale")
 
 
@@ -116,21 +109,6 @@ _DEFAULT: dict[str, Any] = {
     name: field.get_default(call_default_factory=True) for name, field in ListDefinition.model_fields.items()
 }
 _DEFAULT |= {name: list(value) for name, value in _DEFAULT.items() if isinstance(value, tuple)}
-
-
-def prior_of(words: str) -> Literal["auto", "none"] | Prior:
-    """What `ListDefinition.prior` means; ValueError says what can be written."""
-    if words in ("auto", "none"):
-        return "auto" if words == "auto" else "none"
-    kind, _, number = words.partition("=")
-    try:
-        size = float(number)
-    except ValueError:
-        size = math.nan
-    if kind not in PRIORS or not 1 / LARGEST_PRIOR <= size <= LARGEST_PRIOR:
-        allowed = f"numbers between {1 / LARGEST_PRIOR:f} and {LARGEST_PRIOR:,}"
-        raise ValueError(f"write auto, none, gaussian=SD, draws=W or virtual=P, {allowed}; found {words!r}")
-    return PRIORS[kind](size)
 
 
 def defined(values: Mapping[str, Any], place: str) -> ListDefinition:

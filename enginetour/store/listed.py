@@ -16,9 +16,10 @@ from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.lineage import Lineage, Version, lineage
 from enginetour.ratings.listing import RatingList, rating_list
 from enginetour.ratings.pairs import Pairs
+from enginetour.ratings.priors import prior_of
 from enginetour.ratings.rows import SHARED, Row
 from enginetour.store.cuts import cut_of, is_whole, tournaments_of
-from enginetour.store.definition import ListDefinition, prior_of
+from enginetour.store.definition import ListDefinition
 from enginetour.store.lists import system_named
 from enginetour.store.moments import Moment
 from enginetour.store.oddsgames import scores_at_odds, scores_told
@@ -27,8 +28,8 @@ from enginetour.store.queries import EVEN
 from enginetour.store.ratedgames import brought, for_events
 from enginetour.store.selected import Selection, selected
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS
-from enginetour.store.timeclasses import bounds_told
 from enginetour.store.tournaments import Store
+from enginetour.timeclasses import bounds_told
 from enginetour.tomlplace import near
 
 INCREMENTAL = "incremental: no error can be given; more games, surer ratings"

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import Connection, CursorResult, func, select, union
 
+from enginetour.interop.naming import any_fits
 from enginetour.interop.selection import at_least
 from enginetour.model import Outcome
 from enginetour.ratings.pairs import Pairs
-from enginetour.store.cuts import any_fits, cut_of, is_whole, tournaments_of
+from enginetour.store.cuts import cut_of, is_whole, tournaments_of
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import Moment, moment_of
 from enginetour.store.paircounts import LINES, engines_in, joined, kept_counts

@@ -17,8 +17,8 @@ from enginetour.store.editions import edition_of, publish
 from enginetour.store.listed import list_of
 from enginetour.store.revisions import define
 from enginetour.store.selected import Selection, selected
-from enginetour.store.timeclasses import TIME_CLASSES
 from enginetour.store.tournaments import Store
+from enginetour.timeclasses import TIME_CLASSES
 from tests.listing_games import bring, record
 from tests.storing import NAMES, draft, game, spec
 
