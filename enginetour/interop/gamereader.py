@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from hashlib import sha256
 from itertools import accumulate
 
@@ -46,7 +47,7 @@ class GameReader(TagReader):
         self._header_at = 0  # place of the first line of the tags that are being read
         self._at = 0  # place of the bytes that may belong to a game that is not counted yet
         self._bytes = b""
-        self._lines: list[int] = []  # places where the lines begin
+        self._lines = array("q")  # places where the lines begin
 
     def feed(self, offset: int, lines: bytes, *, whole: bool = True) -> None:
         """Read on; what belongs to a counted game goes into its digest."""
@@ -54,7 +55,7 @@ class GameReader(TagReader):
         if not self._bytes:
             self._at = here
         self._bytes += lines
-        self._lines = list(accumulate(map(len, lines.splitlines(keepends=True)), initial=here))
+        self._lines = array("q", accumulate(map(len, lines.splitlines(keepends=True)), initial=here))
         super().feed(offset, lines, whole=whole)
         self._pass(self._header_at if self._header else here + len(lines))
 
@@ -84,11 +85,14 @@ class GameReader(TagReader):
         named, counted = self._named, self._games.games
         tags = self._others | self._tags
         super()._end()
-        self._others = {}
         if named:
             self._close(self._header_at)
         if self._games.games > counted:
             self._open = _Open(tags, self._header_at)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._others = {}
 
     def _close(self, end: int) -> None:
         """The game that is open ends before `end`."""

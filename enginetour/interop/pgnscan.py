@@ -22,7 +22,7 @@ from enginetour.interop.pgntags import TagReader
 from enginetour.interop.tally import Tally
 
 PIECE = 1 << 17  # bytes; measured: with larger ones a third of the time goes into memory that malloc gives back
-LONGEST_PIECE = 1 << 22  # bytes without the start of a game that are held at once
+LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once
 WORTH_TWO = 5_000_000  # bytes; measured: 50 ms of reading, below it the second process saves nothing
 START = 4_000_000  # bytes; measured: as many are read while numpy is imported
 TRIES = 64  # places of a piece that are looked at for the start of a game

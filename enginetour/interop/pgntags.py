@@ -19,6 +19,7 @@ _EACH = re.compile(_TAG)
 # Writers that escape nothing: the value ends at the last quote of the line.
 _LOOSE = re.compile(rb'\[([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s+"(.*)"\s*\]\s*', re.DOTALL)
 _BRACES = re.compile(rb"[{};]")
+LONGEST_HEADER = 1 << 20  # bytes between the pieces where tags begin and where they still go on: no game has so many
 LONGEST_LINE = 65536  # bytes of a line of tags; the standard's readers need 255 (PGN standard 4.3)
 _WANTED = (b"White", b"Black", b"Result")
 
@@ -78,6 +79,10 @@ class TagReader:
             words = (first == b"[" and self._header) or first in (b"%", b";") or self._hidden
             self._cut = "words" if words and not self._comment else "moves"
             self._tally.break_at(self._place(offset, len(rows) - 1), "a line without end", games=0)
+
+        if self._header and offset - self._begun[0] > LONGEST_HEADER:
+            self._tally.break_at(self._place(*self._begun), "tags without end", games=int(self._named))
+            self._forget()
 
     def settle(self) -> bool:
         """At the start of another game: count the last one. False inside a comment, where no game can start."""
@@ -150,4 +155,8 @@ class TagReader:
                 white, black, result = (self._tags[name] for name in _WANTED)
                 if not self._tally.add([(white, black, result)]):
                     self._tally.break_at(self._place(*self._begun), "a game with a name of endless length")
+        self._forget()
+
+    def _forget(self) -> None:
+        """No tags were read, no game is open."""
         self._tags, self._named, self._header = {}, False, False
