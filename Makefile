@@ -23,8 +23,9 @@ $(VENV)/.test-ready: $(VENV)/.run-ready
 demo: $(VENV)/.run-ready
 	@$(BIN)/enginetour demo
 
+# Two tests at a time. One alone: make test PYTEST_ARGS="-n 0 -k part_of_its_name"; with --pdb it is one at a time too.
 test: $(VENV)/.test-ready
-	@$(BIN)/python -m pytest -q -m "not night" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m "not night" -n 2 --dist worksteal $(PYTEST_ARGS)
 
 check: $(VENV)/.test-ready
 	@$(BIN)/ruff format --check .
