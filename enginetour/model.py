@@ -229,6 +229,7 @@ class SideRecord:
     least_clock_ms: int | None = None
     margin_uses: int = 0
     warnings: tuple[str, ...] = ()
+    cpu_ms: int | None = None  # processor time of all its processes, thinking or not; None: the kernel does not tell
 
 
 @dataclass(frozen=True, slots=True)

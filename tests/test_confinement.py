@@ -6,17 +6,20 @@ import shutil
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from enginetour.errors import StartFailed
+from enginetour.model import Outcome, Termination
 from enginetour.store import records
-from enginetour.supervise import memory, starting
+from enginetour.supervise import inforce, memory, starting
 from enginetour.supervise.process import EngineProcess, kill_living, wait
 from enginetour.supervise.scratch import wipe
 from enginetour.task import Resources, Sandbox
+from tests.playing import game, scripted, sound
 from tests.test_process import SECOND, lines_of, odd, until
 
 
@@ -155,6 +158,51 @@ def test_a_scratch_folder_is_kept_on_request(tmp_path: Path, monkeypatch: pytest
     assert engine.scratch.name.startswith("enginetour-kept-quiet-")
     assert engine.scratch.exists()
     wipe(engine.scratch)
+
+
+def test_a_game_is_lost_by_eating_memory() -> None:
+    """The engine over its limit loses by a crash of its own category, the other wins; both have used the processor."""
+    hog = replace(scripted("uci", "eats", at=2), resources=Resources(memory=150))
+    played = game(hog, sound())
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.CRASH), played.cause
+    assert played.category == "crash (memory)"
+    assert played.cause.endswith(" over limit 150 MB")
+    (incident,) = played.incidents
+    assert (incident.engine, incident.category) == ("eats", "crash (memory)")
+    assert played.white.cpu_ms is not None and played.black.cpu_ms is not None
+    assert played.white.cpu_ms > played.black.cpu_ms >= 0
+
+
+def test_what_is_in_force_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, tried for real; without a namespace the reason stands in it and in the warning of a run."""
+    monkeypatch.setenv("ENGINETOUR_NAMESPACE", "off")
+    told = inforce.in_force()
+    assert told.startswith("engines run in: no pid namespace (ENGINETOUR_NAMESPACE=off)")
+    assert "\n" not in told
+    assert "ENGINETOUR_NAMESPACE=off" in inforce.unguarded()
+
+
+def test_a_machine_that_forbids_namespaces_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launcher's refusal is remembered, the engine starts without, and why is told."""
+    hear, heard = starting._hear, list[bytes]()
+
+    def forbidden(report: int) -> bytes | None:
+        heard.append(hear(report) or b"")
+        return b"failed namespace 1\n" if len(heard) == 1 else heard[-1]
+
+    monkeypatch.setattr(starting, "_forbidden", "")
+    monkeypatch.setattr(starting, "_hear", forbidden)
+    first, second = EngineProcess(odd("quiet")), EngineProcess(odd("quiet"))
+    assert (first.init, second.init) == (None, None)
+    assert len(heard) == 3
+    assert starting.without_namespace() == "Operation not permitted"
+
+
+@pytest.mark.parametrize(("user", "warned"), [(0, True), (1000, False)])
+def test_root_is_warned(user: int, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only root hears that its engines are root too."""
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert ("running as root" in inforce.root_warning()) == warned
 
 
 def test_settings_survive_the_store() -> None:

@@ -107,6 +107,7 @@ def check(engine: tuple[str, ...], as_json: bool, as_csv: bool) -> int:
     """
     from enginetour.probing import probe_all
     from enginetour.registry import to_spec
+    from enginetour.supervise.inforce import in_force
     from enginetour.task import Side
     from enginetour.timecontrol import TimeControl
 
@@ -128,6 +129,7 @@ def check(engine: tuple[str, ...], as_json: bool, as_csv: bool) -> int:
     else:
         for name, probe in found.items():
             _tell(name, probe)
+        click.echo(in_force())
     return EngineRefused.exit_code if any(probe.problems for probe in found.values()) else 0
 
 

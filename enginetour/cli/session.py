@@ -30,6 +30,7 @@ from enginetour.plan import prepare
 from enginetour.reports.progress import clock_words, of_games
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.store.slugs import slug_of
+from enginetour.supervise import inforce
 
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
@@ -97,6 +98,8 @@ class Run:
             self.plan, new=new, accept_change=self.accept_change, tell=self._tell, heed=self._heed
         ) as session:
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
+            for warning in filter(None, (inforce.root_warning(), inforce.unguarded())):
+                self.voice.say(f"warning: {warning}")
             code = self._play(session, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())
 

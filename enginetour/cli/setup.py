@@ -163,6 +163,7 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
     from enginetour import outlook, probing
     from enginetour import plan as plans
     from enginetour.reports import text
+    from enginetour.supervise.inforce import in_force
 
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)
@@ -189,6 +190,7 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
         for warning in told["warnings"]:
             say(f"warning: {warning}")
     if not as_json:
+        say(in_force())
         say(f"fit to run: enginetour run {config}")
     return 0
 

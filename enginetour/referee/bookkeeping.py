@@ -39,6 +39,8 @@ class Books:
         self._shelf = shelf
         self._raw: deque[RawPly] = deque()
         self._seats: tuple[Seat, ...] = ()
+        self._used: dict[Seat, int | None] = {}  # processor time in ms at the beginning of the game
+        self._spent: dict[Seat, int] = {}  # and in it
         self.moves: list[MoveMade] = []
         self.incidents: list[Incident] = []
         self._gaps: list[int] = []
@@ -49,8 +51,9 @@ class Books:
         self._watched: Seat | None = None  # whose memory is to be looked at
 
     def begin(self, *seats: Seat) -> None:
-        """Whose warnings to watch."""
+        """Whose warnings to watch, and whose processor time."""
         self._seats = seats
+        self._used = {seat: seat.cpu_ms() for seat in seats}
 
     @property
     def final_fen(self) -> str:
@@ -101,6 +104,10 @@ class Books:
         while self.pending:
             self.step()
         self._warnings()
+        for seat, begun in self._used.items():
+            now = seat.cpu_ms()
+            if now is not None and begun is not None:
+                self._spent[seat] = now - begun
 
     def release(self) -> None:
         """No more steps; the descriptor goes back."""
@@ -156,6 +163,7 @@ class Books:
             least_clock_ms=clock.least_ms,
             margin_uses=clock.margin_uses,
             warnings=tuple(seat.warnings),
+            cpu_ms=self._spent.get(seat),
         )
 
     def relay_us(self) -> tuple[int, int, int] | None:

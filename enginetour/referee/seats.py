@@ -56,7 +56,11 @@ class Seat:
     def sit(self, engine: Engine | None) -> None:
         """Give the seat to a process."""
         self._engine = engine
-        self._footprint = None if engine is None else Footprint(engine.process.pid)
+        self._footprint = None if engine is None else Footprint(engine.process.engine_pid)
+
+    def cpu_ms(self) -> int | None:
+        """Processor time of its engine since its start; None when it never came, or has been ended."""
+        return None if self._engine is None else self._engine.process.cpu_ms()
 
     def look(self) -> int | None:
         """The most memory its engine was seen to hold, in kB; None when it never came."""

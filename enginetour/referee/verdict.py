@@ -12,6 +12,7 @@ from enginetour.model import Outcome, Termination
 from enginetour.referee.clock import MS
 from enginetour.referee.ends import End
 from enginetour.referee.seats import ILLEGAL_INSTRUCTION, Seat
+from enginetour.supervise.memory import KILLED
 from enginetour.task import Rules
 
 ABORTS = 2  # games given up after which `*` loses: the third time (reliability 2.5)
@@ -93,7 +94,8 @@ def crash(seat: Seat, status: str) -> Verdict:
         return void(seat, "start-failure", f"{seat.color}: {status}; binary built for another CPU?")
     if not seat.searched:
         return void(seat, "crash", f"{seat.color} ended before its first move: {status}")
-    return loss(seat, Termination.CRASH, f"{seat.color} crashes: {status}")
+    category = "crash (memory)" if status.startswith(KILLED) else ""
+    return loss(seat, Termination.CRASH, f"{seat.color} crashes: {status}", category=category)
 
 
 def stall(seat: Seat, fault: EngineFault) -> Verdict:

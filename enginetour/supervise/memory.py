@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 EVERY_NS = 250_000_000  # four looks a second, reliability spec 4.1
 MB = 1_000_000  # bytes
+KILLED = "killed: "  # how the end of such an engine is told
 GB = 1000  # MB, from which on a size is told in GB
 
 
@@ -20,7 +21,7 @@ def excess(pids: Sequence[int], limit_mb: int | None) -> str:
     held = sum(_field(f"/proc/{pid}/status", b"RssAnon:") for pid in pids)
     if held > limit_mb * MB and len(pids) > 1:
         held = min(held, sum(_field(f"/proc/{pid}/smaps_rollup", b"Pss_Anon:") for pid in pids) or held)
-    return f"killed: {_size(held / MB)} over limit {_size(limit_mb)}" if held > limit_mb * MB else ""
+    return f"{KILLED}{_size(held / MB)} over limit {_size(limit_mb)}" if held > limit_mb * MB else ""
 
 
 def _field(path: str, key: bytes) -> int:

@@ -53,6 +53,7 @@ class EngineProcess:
         inside = strays.children(started.init) if started.init is not None else []
         self.engine_pid = inside[0] if inside else self.pid  # by its number outside
         self._left = started.early
+        self._used_ms: int | None = None
         self._over = ""  # what it exceeded and was killed for
         self.watch_ns = self.started_ns if spec.resources.memory is not None else NEVER_NS
         self.eof = False
@@ -179,6 +180,7 @@ class EngineProcess:
         self._over = memory.excess(self.family(), self.spec.resources.memory)
         if self._over:
             self.watch_ns = NEVER_NS
+            self.cpu_ms()
             self.signal(signal.SIGKILL)
 
     def family(self) -> list[int]:
@@ -224,6 +226,13 @@ class EngineProcess:
         """Drain stderr if the last wait saw some; after stdout, so that it delays no stamp (runner spec 2)."""
         if self._stderr_due:
             self.drain_stderr()
+
+    def cpu_ms(self) -> int | None:
+        """Processor time since its start, by the kernel's ticks of 10 ms; the launcher's, which does not grow, too."""
+        now = None if self.closed else strays.used_ms(strays.family(self.pid))
+        if now is not None:
+            self._used_ms = max(now, self._used_ms or 0)  # what was killed together is nobody's to count
+        return self._used_ms
 
     def left(self) -> list[str]:
         """What it left behind in its namespace, as its init told before that ended: ``name (number inside)``."""

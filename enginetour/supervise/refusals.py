@@ -18,7 +18,7 @@ def why(step: str, number: int, program: str, directory: Path, resources: Resour
     if step == "limits":
         return f"its [resources] cannot be had: files = {resources.files}; this machine allows {_most_files()}"
     if step == "landlock":
-        return f'sandbox = "landlock" cannot be had: {_no_landlock(number)}; say "bwrap" or "none"'
+        return f'sandbox = "landlock" cannot be had: {no_landlock(number)}; say "bwrap" or "none"'
     path = Path(program)
     if number == errno.ENOENT and path.is_file():
         return f"{program}: its interpreter {_interpreter(path)} is missing"
@@ -39,13 +39,13 @@ def _most_files() -> int:
     return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 
-def _no_landlock(number: int) -> str:
+def no_landlock(number: int | None) -> str:
     """In the kernel's own words for it: landlock(7), ENOSYS and EOPNOTSUPP."""
     if number == errno.ENOSYS:
         return "this kernel is built without it"
     if number == errno.EOPNOTSUPP:
         return "it is switched off at boot (kernel parameter lsm=)"
-    return os.strerror(number)
+    return os.strerror(number or 0)
 
 
 def _head(path: Path) -> bytes:

@@ -19,6 +19,7 @@ from pathlib import Path
 TAG = "ENGINETOUR_TAG"  # environment of everything we start; unique per run (reliability spec 4.1)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+TIMES = slice(11, 15)  # utime, stime, cutime, cstime behind the name: proc_pid_stat(5)
 PASSES = 5  # a stray may fork while we look
 MOST = 64  # processes of one engine that are looked at in a game: one that forks without end must not hold us up
 KILL_WAIT = 1.0  # s; SIGKILL is instant but for a process deep in the kernel (a dead network disk)
@@ -87,6 +88,16 @@ def family(pid: int) -> list[int]:
         found += children(found[seen])
         seen += 1
     return found
+
+
+def used_ms(pids: Iterable[int]) -> int | None:
+    """Processor time of these processes and of their children that were waited for; None when none can be seen."""
+    ticks = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            text = Path(f"/proc/{pid}/stat").read_bytes()
+            ticks.append(sum(int(field) for field in text[text.rindex(b")") + 2 :].split()[TIMES]))
+    return sum(ticks) * 1000 // os.sysconf("SC_CLK_TCK") if ticks else None
 
 
 def tag_of(pid: int) -> str:

@@ -225,6 +225,11 @@ class Scripted:
         os.write(2, b"assertion failed\n")
         os._exit(3)
 
+    def do_eats(self, move):
+        held = bytearray(b"x") * 300_000_000
+        self.sleep()
+        del held
+
     def do_segv(self, move):
         os.kill(os.getpid(), signal.SIGSEGV)
 

@@ -1,0 +1,56 @@
+"""What of the safeguards is in force on this machine, tried for real, in one line for the user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+from enginetour.errors import MachineFailure, StartFailed
+from enginetour.supervise import landlock, starting
+from enginetour.supervise.process import EngineProcess
+from enginetour.supervise.refusals import no_landlock
+from enginetour.supervise.sandbox import PACKAGE, PROGRAM
+from enginetour.task import EngineSpec
+
+TCP_ABI = 4  # of landlock, from which on it refuses TCP: landlock(7)
+
+
+def in_force() -> str:
+    """``engines run in: pid namespace; sandboxes: bwrap no (apt install bubblewrap), landlock yes; ...``."""
+    why = namespace_missing()
+    own = f"no pid namespace ({why}), they die with us, what they left is looked for" if why else "pid namespace"
+    wrapped = "yes" if shutil.which(PROGRAM) else f"no (apt install {PACKAGE})"
+    sandboxes = f"sandboxes: bwrap {wrapped}, landlock {_landlock()}"
+    return f"engines run in: {own}, cgroup no (memory limits are watched by us); {sandboxes}"
+
+
+def namespace_missing() -> str:
+    """Why engines get no PID namespace here, "" if they do; a process is started to see it."""
+    try:
+        EngineProcess(EngineSpec("trial", (sys.executable, "-I", "-S", "-c", ""), "uci", dir="scratch")).kill()
+    except (MachineFailure, StartFailed) as failure:
+        return str(failure)
+    return starting.without_namespace()
+
+
+def unguarded() -> str:
+    """What to say once where there is no PID namespace, "" where there is."""
+    why = namespace_missing()
+    return (
+        f"engines run without a pid namespace ({why}): they die with us, what they leave behind may not" if why else ""
+    )
+
+
+def root_warning() -> str:
+    """What somebody who runs as root should hear once, "" for everybody else."""
+    if os.geteuid():
+        return ""
+    return 'running as root, and so do the engines: use another user, or sandbox = "landlock" for engines you doubt'
+
+
+def _landlock() -> str:
+    try:
+        return "yes" if landlock.abi() >= TCP_ABI else "files only (this kernel cannot refuse TCP)"
+    except OSError as error:
+        return f"no ({no_landlock(error.errno)})"
