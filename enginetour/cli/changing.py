@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import chosen, open_store, say, say_json, tournament_options
+from enginetour.cli.common import COUNTED, chosen, open_store, say, say_json, tournament_options
 from enginetour.errors import StoreRefused, TourError, UsageRefused
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def replace(
 
 
 @click.command()
-@click.argument("game", type=click.IntRange(min=1))
+@click.argument("game", type=COUNTED)
 @_change
 def void(game: int, db: Path | None, name: str | None, edition: int | None, why: str, as_json: bool) -> int:
     """Strike out game number GAME; before its round is decided it is played again.

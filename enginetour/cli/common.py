@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
 
+COUNTED = click.IntRange(1, 2**63 - 1)  # number of a game or an edition: what a column holds (SQLite file format 2.1)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -30,7 +31,7 @@ def database_option(command: F) -> F:
 
 def tournament_options(command: F) -> F:
     """``-t NAME``, ``--edition N``, ``--db FILE``."""
-    command = click.option("--edition", type=click.IntRange(min=1), help="Edition; default: the newest.")(command)
+    command = click.option("--edition", type=COUNTED, help="Edition; default: the newest.")(command)
     command = click.option("-t", "--tournament", "name", help="Tournament; default: the newest.")(command)
     return database_option(command)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from enginetour.cli.common import database_option, open_store, output_options, say, show
+from enginetour.cli.common import COUNTED, database_option, open_store, output_options, say, show
 from enginetour.cli.listoptions import definition_from, list_options
 
 
@@ -117,7 +117,7 @@ def publish(name: str, db: Path | None, as_json: bool, as_csv: bool, note: str, 
 
 @click.command()
 @click.argument("name", required=False)
-@click.argument("number", required=False, type=click.IntRange(min=1))
+@click.argument("number", required=False, type=COUNTED)
 @database_option
 @output_options
 def editions(name: str | None, number: int | None, db: Path | None, as_json: bool, as_csv: bool) -> None:
@@ -152,8 +152,8 @@ def editions(name: str | None, number: int | None, db: Path | None, as_json: boo
 
 @click.command()
 @click.argument("name")
-@click.argument("one", metavar="[N]", required=False, type=click.IntRange(min=1))
-@click.argument("other", metavar="[M]", required=False, type=click.IntRange(min=1))
+@click.argument("one", metavar="[N]", required=False, type=COUNTED)
+@click.argument("other", metavar="[M]", required=False, type=COUNTED)
 @database_option
 @output_options
 @click.option("--most", type=click.IntRange(min=0), default=10, show_default=True, help="Moves shown and explained.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import chosen, open_store, output_options, say_json, show, tournament_options
+from enginetour.cli.common import COUNTED, chosen, open_store, output_options, say_json, show, tournament_options
 
 if TYPE_CHECKING:
     from enginetour.reports.sheet import Sheet
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("number", type=click.IntRange(min=1), required=False)
+@click.argument("number", type=COUNTED, required=False)
 @tournament_options
 @output_options
 @click.option("--engine", help="Only games of this engine.")
