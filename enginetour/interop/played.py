@@ -15,7 +15,7 @@ from enginetour.errors import InputRefused
 from enginetour.field import BLACK, WHITE, Field, Kind, Turn
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
-from enginetour.interop.tde import GRADE, KOMI, UNPLAYED, written_rating
+from enginetour.interop.tde import GRADE, KOMI, ODDS_KOMI, UNPLAYED, written_rating
 from enginetour.interop.trf import MOST_ENTRIES, Cell, Entry, Line, Report
 from enginetour.model import Outcome
 
@@ -167,7 +167,7 @@ def register(one: Played) -> dict[str, str]:
         if member.rating is None:
             step = "give it a rating in its engine file, or export trf"
             raise InputRefused(f"{member.name} has no rating: a register needs one ({GRADE} points a grade)", step=step)
-        missed = [n for n, row in enumerate(one.field.history, 1) if row[place].kind is Kind.ABSENT]
+        missed = [n for n, row in enumerate(one.field.history, 1) if _is_missing(row[place])]
         club = f" CLUB={'_'.join(_plain(member.family).split())}" if member.family else ""
         name = _plain(member.name.replace("#", " "))
         drops = "".join(f" DROP{number}" for number in missed)
@@ -179,6 +179,12 @@ def register(one: Played) -> dict[str, str]:
             if turn.colour == WHITE and turn.opponent is not None:
                 decided = turn.points + row[turn.opponent].points > 0
                 result = "bdw"[turn.points] if decided else UNPLAYED
-                rows.append(f"{ids[place]} {ids[turn.opponent]} {result} {max(0, turn.handicap)} {KOMI}")
+                odds = f"{turn.handicap} {ODDS_KOMI}" if turn.handicap > 0 else f"0 {KOMI}"
+                rows.append(f"{ids[place]} {ids[turn.opponent]} {result} {odds}")
         texts[f"{number}.tde"] = "".join(f"{line}\n" for line in rows)
     return texts
+
+
+def _is_missing(turn: Turn) -> bool:
+    """In no line of its round and not for the bye: who alone is in none would be taken for its bye."""
+    return turn.kind is not Kind.BYE and not (turn.opponent is not None and turn.colour)
