@@ -50,8 +50,8 @@ def screen(folder: Path) -> Iterator[str]:
         with open(told, encoding="ascii") as answer:
             yield f":{answer.readline().strip()}"
     finally:
-        process.kill()
-        process.wait()
+        process.terminate()  # it tidies up its socket and its lock
+        process.wait(timeout=60)
 
 
 def told_by_us(results: str, number: int) -> str:
