@@ -18,7 +18,7 @@ from enginetour.referee.link import frame
 from enginetour.slotprocess import SLOT, SlotProcess, Work
 from enginetour.supervise import strays
 from enginetour.supervise.scratch import wipe_leftovers
-from enginetour.task import GameTask, Probe, ProbeTask
+from enginetour.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask
 
 STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
 
@@ -59,7 +59,9 @@ class LocalPlace:
         self._thread = threading.Thread(target=self._run, name="places", daemon=True)
         self._thread.start()
 
-    def submit(self, task: GameTask | ProbeTask, prefer: int | None = None) -> Future[Game | Probe]:
+    def submit(
+        self, task: GameTask | ProbeTask | ReenactTask, prefer: int | None = None
+    ) -> Future[Game | Probe | Reenacted]:
         """A game to play, queued when all slots are busy; `prefer` is the index of a slot, taken if it is free.
 
         The future raises MachineFailure when the slot died, failed, or was stopped. Raises RuntimeError after

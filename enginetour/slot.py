@@ -21,7 +21,7 @@ from enginetour.supervise import strays
 from enginetour.supervise.ending import kill_living
 from enginetour.supervise.pipes import Outbox
 from enginetour.supervise.scratch import SCRATCH_ROOT
-from enginetour.task import GameTask, ProbeTask
+from enginetour.task import GameTask, ProbeTask, ReenactTask
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
 LAST_BREATH = 2.0  # s from "now" to the end, whatever hangs; the place waits 3 s in all (reliability spec 3)
@@ -33,7 +33,7 @@ class PipeLink(Link):
     def __init__(self, control: int, results: int) -> None:
         self._control = control
         self._frames = Frames()
-        self._tasks: deque[GameTask | ProbeTask] = deque()
+        self._tasks: deque[GameTask | ProbeTask | ReenactTask] = deque()
         self._stopping: Stopping = ""
         os.set_blocking(control, False)
         os.set_blocking(results, False)
@@ -58,7 +58,7 @@ class PipeLink(Link):
                 self._hear(chunk)
         return self._stopping
 
-    def next_task(self) -> GameTask | ProbeTask | None:
+    def next_task(self) -> GameTask | ProbeTask | ReenactTask | None:
         """Wait for the next task; None: it is time to go."""
         while not self.stopping():
             if self._tasks:
@@ -110,7 +110,15 @@ def serve(link: PipeLink) -> None:
     shelf = EngineShelf()
     while (task := link.next_task()) is not None:
         try:
-            result: Any = play(task, link, shelf) if isinstance(task, GameTask) else probe(task, link)
+            result: Any
+            if isinstance(task, GameTask):
+                result = play(task, link, shelf)
+            elif isinstance(task, ProbeTask):
+                result = probe(task, link)
+            else:
+                from enginetour.referee.reenactment import reenact  # here, for a quicker start
+
+                result = reenact(task, link)
             link.report("result", result)
         except Exception as error:  # whatever it is, the game does not exist and the slot goes on
             kill_living()

@@ -111,6 +111,32 @@ class ProbeTask:
 
 
 @dataclass(frozen=True, slots=True)
+class ReenactTask:
+    """Tell one engine of `game` again what it was told, up to the search after `moves`: (UCI, milliseconds) each.
+
+    `last_only`: only that search, from its position. `speed`: by how much the pauses before it are shorter than then.
+    """
+
+    game: GameTask
+    white: bool  # the side whose engine is started
+    moves: tuple[tuple[str, int], ...]  # after the opening
+    last_only: bool = False
+    speed: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reenacted:
+    """What the engine did: `category` as in an incident, "" for a legal move in time."""
+
+    category: str
+    words: str
+    status: str = ""  # how its process ended, "" while it lived
+    ply: int = 0  # half moves on the board by then
+    elapsed_ms: int | None = None
+    text: str = ""  # its answer
+
+
+@dataclass(frozen=True, slots=True)
 class Declared:
     """An option an engine declares; `kind` is its protocol's word (check, spin, combo, string, button, ...)."""
 

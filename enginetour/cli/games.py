@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import COUNTED, chosen, open_store, output_options, say_json, show, tournament_options
+from enginetour.cli.common import COUNTED, chosen, open_store, output_options, say_json, show, tournament_options, width
 
 if TYPE_CHECKING:
     from enginetour.reports.sheet import Sheet
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 @click.option("--engine", help="Only games of this engine.")
 @click.option("--termination", help="Only games that ended so: time, crash, mate, ...")
 @click.option("--incidents", is_flag=True, help="Only games with something to see.")
+@click.option("--replay", is_flag=True, help="Start the engine of game NUMBER's incident and see if it happens again.")
+@click.option("--times", type=click.IntRange(1, 1000), default=1, help="With --replay: so often.")
+@click.option("--speed", type=click.FloatRange(1, 1000), default=1.0, help="With --replay: shorter pauses, X times.")
+@click.option("--last-search", is_flag=True, help="With --replay: only the search in which it happened.")
+@click.option("--accept-change", is_flag=True, help="With --replay: though the engine's files have changed.")
 def games(
     number: int | None,
     db: Path | None,
@@ -32,11 +37,32 @@ def games(
     engine: str | None,
     termination: str | None,
     incidents: bool,
+    replay: bool,
+    times: int,
+    speed: float,
+    last_search: bool,
+    accept_change: bool,
 ) -> None:
     """The games of a tournament, or game NUMBER with moves and incidents.
 
+    With --replay the engine is told again what it was told in the game, built
+    anew from its moves and clocks; nothing is written. Earlier games of the
+    same process are not played again.
+
     Example: enginetour games --engine "Fairy-Max" --incidents
+    Example: enginetour games 57 --replay --times 10 --speed 5
     """
+    if replay:
+        from enginetour.cli.replaying import Wish, replay_incident
+
+        if number is None:
+            raise click.UsageError("--replay needs the NUMBER of a game; enginetour games --incidents lists them")
+        wish = Wish(times, speed, last_search, accept_change, engine)
+        with open_store(db) as store:
+            replay_incident(chosen(store, name, edition), number, wish, as_json=as_json)
+        return
+    if times != 1 or speed != 1.0 or last_search or accept_change:
+        raise click.UsageError("--times, --speed, --last-search and --accept-change go with --replay")
     with open_store(db) as store:
         log = chosen(store, name, edition)
         if number is not None:
@@ -135,17 +161,14 @@ def _how(line: GameLine) -> str:
 def _told(stored: Stored, title: str) -> str:
     from enginetour.reports import pgn
     from enginetour.reports.fairness import machine_lines
-    from enginetour.reports.sheet import safe
+    from enginetour.reports.incident import incident_lines
 
     parts = [pgn.text(stored.game, stored.number, title)]
     if stored.voided:
         parts.append("struck out afterwards\n")
     parts += [f"{line}\n" for line in machine_lines(stored.game)]
     for incident in stored.game.incidents:
-        about = f"incident: {incident.engine}, ply {incident.ply}, {incident.category}: {incident.cause}"
-        parts.append(f"{safe(about)}\n")
-        parts += [f"  {safe(line)}\n" for line in incident.traffic]
-        parts += [f"  stderr: {safe(line)}\n" for line in incident.stderr]
+        parts += [f"{line}\n" for line in incident_lines(incident, width())]
     return "".join(parts)
 
 

@@ -1,0 +1,217 @@
+"""An incident again: the engine alone, told what it was told then, and whether it does the same once more.
+
+Nothing is read from the traffic kept, which is cut: handshake, options, new game, every position and every clock are
+built again from the game's moves, and go through the same adapters. At each of its earlier turns it thinks as long
+as it did then (it is stopped if it takes longer); its answers there count for nothing, the recorded moves are played.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from typing import Any
+
+import chess
+
+from enginetour.adapters.base import MS, OWED_NS, Engine, Setup
+from enginetour.adapters.moves import read_move
+from enginetour.adapters.position import Position
+from enginetour.adapters.said import Said, What, printable
+from enginetour.adapters.start import open_engine
+from enginetour.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed, Unsupported
+from enginetour.referee.clock import Clock
+from enginetour.referee.converse import converse, heed_until
+from enginetour.referee.link import Link
+from enginetour.referee.seats import Seat, question, start_fault
+from enginetour.referee.shelf import end
+from enginetour.referee.verdict import of_talk
+from enginetour.supervise.ending import kill_living
+from enginetour.task import Reenacted, ReenactTask
+
+STOP = {"uci": b"stop", "cecp": b"?"}
+_Search = Generator[int, Said | None, Said | None]
+
+
+def reenact(task: ReenactTask, link: Link) -> Reenacted:
+    """Once through; nothing of the engine is alive afterwards. MachineFailure when told to stop now."""
+    return _Reenactment(task, link).run()
+
+
+class _Reenactment:
+    def __init__(self, task: ReenactTask, link: Link) -> None:
+        game = task.game
+        self._task, self._link = task, link
+        self._position = Position(game.opening.fen)
+        self._white, self._black = Seat(game.white, game.rules, white=True), Seat(game.black, game.rules, white=False)
+        self._own = self._white if task.white else self._black
+        self._other = self._black if task.white else self._white
+        for text in game.opening.moves:
+            self._position.push(chess.Move.from_uci(text))
+        self._told_plies = len(game.opening.moves)  # set up with the new game, not played
+        self._moves = task.moves
+
+    def run(self) -> Reenacted:
+        try:
+            engine = open_engine(self._own.side.spec)
+        except StartFailed as fault:
+            return Reenacted(fault.category, fault.detail)
+        self._own.sit(engine)
+        try:
+            if self._task.last_only:
+                self._go_to_the_end()
+            found = self._begun(engine) or self._played(engine)
+        except BaseException:
+            kill_living()
+            raise
+        if found.category:
+            engine.kill()
+        else:
+            end([engine])
+        return found
+
+    def _begun(self, engine: Engine) -> Reenacted | None:
+        """Handshake and new game; what went wrong there."""
+        fault = self._talk(engine, engine.handshake())
+        if fault is None:
+            setup = Setup(self._position, self._own.side.tc, self._other.name)
+            fault = self._talk(engine, engine.new_game(setup))
+        if fault is None:
+            return None
+        fault = start_fault(fault) if not isinstance(fault, Unsupported) else fault
+        return Reenacted(fault.category, fault.detail, status=engine.process.exit_status())
+
+    def _talk(self, engine: Engine, script: Any) -> EngineFault | None:
+        result = converse({engine: script}, self._link)[engine]
+        return result if isinstance(result, EngineFault) else None
+
+    def _played(self, engine: Engine) -> Reenacted:
+        """Each recorded move in its turn, then the search in which it happened."""
+        for uci, elapsed_ms in self._moves:
+            until = time.monotonic_ns() + int(elapsed_ms * MS / self._task.speed)
+            if self._is_own_turn():
+                found = self._earlier(engine, until, uci)
+                if found is not None:
+                    return found
+            heed_until(self._link, until)
+            self._push(uci, elapsed_ms)
+        return self._last(engine) if self._is_own_turn() else self._afterwards(engine)
+
+    def _go_to_the_end(self) -> None:
+        """All moves become part of the position that the game begins with; the clocks stand as they did."""
+        own_last = (len(self._moves) % 2 == 0) != self._is_own_turn()
+        moves, self._moves = self._moves, self._moves[-1:] if own_last else ()
+        for uci, elapsed_ms in moves[: len(moves) - len(self._moves)]:
+            self._push(uci, elapsed_ms)
+        self._told_plies = len(self._position.moves)
+
+    def _push(self, uci: str, elapsed_ms: int) -> None:
+        seat = self._own if self._is_own_turn() else self._other
+        seat.clock.charge(elapsed_ms * MS)
+        self._position.push(chess.Move.from_uci(uci))
+
+    def _is_own_turn(self) -> bool:
+        return (self._position.board.turn == chess.WHITE) == self._own.white
+
+    def _earlier(self, engine: Engine, until: int, uci: str) -> Reenacted | None:
+        """A search that went well then: the same time to think, and what it now does wrong."""
+        answer = self._asked(engine, max(MS, until - time.monotonic_ns()))
+        if answer is None:
+            answer = self._stopped(engine)
+            if answer is None:
+                return self._told("time", "silent in an earlier search, and after stop", engine)
+        if isinstance(answer, Reenacted):
+            return answer
+        if isinstance(answer, EngineFault):
+            return self._fault(answer, engine)
+        move = None if answer is None else read_move(self._position.board, answer.text, lenient_promotion=True)[0]
+        if engine.spec.protocol == "cecp" and (move is None or move.uci() != uci):
+            # It has made that move on its own board: there is no way on to the recorded one.
+            other = "another move" if move is None else move.uci()
+            return self._told("other-way", f"plays {other} where it played {uci}; try --last-search", engine)
+        return None
+
+    def _stopped(self, engine: Engine) -> Said | EngineFault | None:
+        """Move now, and the answer, None where none comes; in the end it is fenced, or `spoiled` says why not."""
+
+        def script() -> _Search:
+            yield from engine.say(STOP[engine.spec.protocol])
+            answer = yield from engine.hear(time.monotonic_ns() + OWED_NS)
+            yield from engine.settle()
+            return answer if answer is not None and answer.what is What.ANSWER else None
+
+        result: Said | EngineFault | None = converse({engine: script()}, self._link)[engine]
+        return result
+
+    def _last(self, engine: Engine) -> Reenacted:
+        clock: Clock = self._own.clock
+        answer = self._asked(engine, clock.wait_ns())
+        if isinstance(answer, Reenacted):
+            return answer
+        if isinstance(answer, EngineFault):
+            return self._fault(answer, engine)
+        limit = f"{clock.limit_ms} ms and a margin of {clock.margin_ms} ms"
+        if answer is None:
+            return self._told("time", f"no answer within {limit}", engine)
+        elapsed_ns = answer.stamp_ns - self._own.asked_ns
+        ms = elapsed_ns // MS
+        if elapsed_ns >= clock.flag_ns():
+            return self._told("time", f"answered after {ms} ms of {limit}", engine, ms)
+        lenient = engine.spec.quirks.lenient_promotion
+        move, _ = read_move(self._position.board, answer.text, lenient_promotion=lenient)
+        text = printable(answer.text)
+        if move is None:
+            return self._told("illegal-move", f"plays {text!r} after {ms} ms", engine, ms, text)
+        return self._told("", f"plays {move.uci()} after {ms} ms of {limit}", engine, ms, move.uci())
+
+    def _afterwards(self, engine: Engine) -> Reenacted:
+        """It had moved, and then said or did something out of turn."""
+
+        def script() -> _Search:
+            deadline = time.monotonic_ns() + OWED_NS
+            while (said := (yield from engine.hear(deadline))) is not None:
+                if of_talk(self._own, said, thinking=False, aborts=0) is not None:
+                    return said
+            return None
+
+        said = converse({engine: script()}, self._link)[engine]
+        if isinstance(said, EngineFault):
+            return self._fault(said, engine)
+        if said is not None:
+            verdict = of_talk(self._own, said, thinking=False, aborts=0)
+            assert verdict is not None
+            return self._told(verdict.category or "resign", verdict.cause, engine)
+        return self._told("", "says nothing after its move", engine)
+
+    def _asked(self, engine: Engine, patience_ns: int) -> Said | EngineFault | Reenacted | None:
+        """One search: its answer, what it did instead, or None for silence."""
+        ask = question(self._position, self._own, self._other, self._told_plies)
+        if engine.needs_approach:
+            fault = self._talk(engine, engine.approach(ask))
+            if fault is not None:
+                return fault
+        self._own.searched = True
+        result = converse({engine: self._search(engine, ask, patience_ns)}, self._link)[engine]
+        if isinstance(result, Said) and result.what is not What.ANSWER:
+            verdict = of_talk(self._own, result, thinking=True, aborts=0)
+            assert verdict is not None
+            return self._told(verdict.category or "resign", verdict.cause, engine)
+        found: Said | EngineFault | None = result
+        return found
+
+    def _search(self, engine: Engine, ask: Any, patience_ns: int) -> _Search:
+        engine.discard()
+        self._own.asked_ns = engine.go(ask)
+        deadline = self._own.asked_ns + patience_ns
+        while (said := (yield from engine.hear(deadline))) is not None:
+            if said.what is What.ANSWER or of_talk(self._own, said, thinking=True, aborts=0) is not None:
+                return said
+        return engine.overdue()
+
+    def _fault(self, fault: EngineFault, engine: Engine) -> Reenacted:
+        if isinstance(fault, EngineCrashed):
+            return self._told("crash", f"crashes: {fault.detail}", engine)
+        category = "stall" if isinstance(fault, EngineStalled) else fault.category
+        return self._told(category, fault.detail, engine)
+
+    def _told(self, category: str, words: str, engine: Engine, ms: int | None = None, text: str = "") -> Reenacted:
+        return Reenacted(category, words, engine.process.exit_status(), len(self._position.moves), ms, text)
