@@ -165,4 +165,5 @@ def _told(found: Imported, *, dry_run: bool) -> str:
     there = f"{found.duplicates:,} are there already" if dry_run else f"{found.duplicates:,} were there already"
     return (
         f"{title}: {found.games:,} games {done}, {there}; {found.engines:,} engines, {found.new_engines:,} of them new"
+        + (f"; {found.odds:,} games at odds, which no list of even games counts" if found.odds else "")
     )

@@ -12,6 +12,7 @@ from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from enginetour.interop.oddstags import bands_in
 from enginetour.interop.pgntags import tags_of
 from enginetour.interop.tally import Tally, text
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 DIGEST = 8  # bytes; among a million games two share one in 37 million cases
 GAMMA = 0x9E3779B97F4A7C15  # odd, and its small multiples are far apart: SplitMix, Steele, Lea and Flood 2014
+WHITE_TC, BLACK_TC = b"WhiteTimeControl", b"BlackTimeControl"
 _DAY = re.compile(rb"(\d{4})\.(\d\d)\.(\d\d)")
 
 
@@ -61,11 +63,17 @@ class Controls(dict[bytes, int]):
 
 @dataclass(slots=True)
 class Games(Tally):
-    """A tally that keeps the games apart. `events` are titles of ours: games that name one are among the `claims`."""
+    """A tally that keeps the games apart. `events` are titles of ours: games that name one are among the `claims`.
+
+    Few games are at odds or have two controls: `odds` has the bands that White gives (None: of unknown size), and
+    `black_control` the control of Black, by the game's place.
+    """
 
     events: frozenset[str] = frozenset()
     days: array[int] = field(default_factory=lambda: array("i"))
-    control: array[int] = field(default_factory=lambda: array("i"))  # number in `controls`
+    control: array[int] = field(default_factory=lambda: array("i"))  # number in `controls`, White's if there are two
+    black_control: dict[int, int] = field(default_factory=dict)
+    odds: dict[int, int | None] = field(default_factory=dict)
     offsets: array[int] = field(default_factory=lambda: array("q"))  # bytes from the front of the unpacked file
     digests: bytearray = field(default_factory=bytearray)
     ends: list[int] = field(default_factory=list)  # games by the end of each file
@@ -79,7 +87,22 @@ class Games(Tally):
         self.control.append(self.controls[tags.get(b"TimeControl", b"")])
         self.offsets.append(offset)
         self.digests += digest[:DIGEST]
+        self.note(len(self.days) - 1, tags)
         self.claim(len(self.days) - 1, tags)
+
+    def note(self, game: int, tags: dict[bytes, bytes]) -> None:
+        """Odds, and the controls of both sides where they are told apart."""
+        if WHITE_TC in tags and BLACK_TC in tags:
+            white, black = self.controls[tags[WHITE_TC]], self.controls[tags[BLACK_TC]]
+            self.control[game] = white
+            if black != white:
+                self.black_control[game] = black
+        bands = bands_in(tags)
+        if bands != 0:
+            self.odds[game] = bands
+
+    def set_aside(self) -> None:
+        """Nothing: a game at odds is kept as one."""
 
     def claim(self, game: int, tags: dict[bytes, bytes]) -> None:
         """Note a game that says it is of one of the events."""

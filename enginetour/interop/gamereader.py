@@ -6,11 +6,12 @@ from array import array
 from hashlib import sha256
 from itertools import accumulate
 
-from enginetour.interop.gamecolumns import Games
+from enginetour.interop.gamecolumns import BLACK_TC, WHITE_TC, Games
 from enginetour.interop.gamefile import Part
+from enginetour.interop.oddstags import is_odds_tag
 from enginetour.interop.pgntags import TagReader, tags_of
 
-_KEPT = (b"Event", b"Date", b"Round", b"TimeControl", b"GameStartTime")
+_KEPT = (b"Event", b"Date", b"Round", b"TimeControl", WHITE_TC, BLACK_TC, b"GameStartTime")
 
 
 class _Open:
@@ -77,7 +78,7 @@ class GameReader(TagReader):
         if self._header and self._begun == here:
             self._header_at = self._lines[here[1]]
         if self._header:
-            self._others |= {name: value for name, value in tags_of(line) if name in _KEPT}
+            self._others |= {name: value for name, value in tags_of(line) if name in _KEPT or is_odds_tag(name)}
 
     def _end(self) -> None:
         if not self._header:

@@ -14,7 +14,7 @@ from itertools import accumulate
 from operator import add
 from pathlib import Path
 
-from enginetour.interop.gamecolumns import DIGEST, Games, tags_in
+from enginetour.interop.gamecolumns import DIGEST, WHITE_TC, Games, tags_in
 from enginetour.interop.gamefile import MARK, opened
 from enginetour.interop.gamereader import GameReader
 from enginetour.interop.pgnscan import Progress, read, refuse_empty
@@ -27,6 +27,7 @@ _GAME = re.compile(
     rb'White "([^\n]*)"\]\n\[Black "([^\n]*)"\]\n\[Result "([^"\n]*)"\](?=[ \t]*\n)'
 )
 _HEAD = b"\n\n["  # what stands between two games, and is no part of either
+_NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC)  # what `Games.note` looks for
 _EVENT = re.compile(rb'\n\n\[Event "([^\n]*)"\]')
 
 
@@ -73,8 +74,11 @@ def _quick(games: Games, at: int, piece: bytes) -> bool:
     games.digests += b"".join([sha256(own.rstrip()).digest()[:DIGEST] for own in parts])
     sizes = map(len, parts) if not ends else (len(own) + own.count(b"\n") + 2 for own in parts)
     games.offsets.extend(map(add, accumulate(sizes, initial=at), range(0, len(parts) * len(_HEAD), len(_HEAD))))
+    first = len(games.days) - len(parts)
+    if any(words in piece for words in _NOTED):
+        for number, own in enumerate(parts, first):
+            games.note(number, tags_in(b"[" + own[: _header_end(own)]))
     if games.events and not games.events.isdisjoint(map(text, set(_EVENT.findall(piece)))):
-        first = len(games.days) - len(parts)
         for number, own in enumerate(parts, first):
             games.claim(number, tags_in(b"[" + own[: _header_end(own)]))
     return True

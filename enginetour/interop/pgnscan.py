@@ -12,12 +12,13 @@ import pickle
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from enginetour.errors import InputRefused
 from enginetour.interop.gamefile import Part, opened, plain
+from enginetour.interop.oddstags import HANDICAP
 from enginetour.interop.pgntags import TagReader
 from enginetour.interop.tally import Tally
 
@@ -25,6 +26,7 @@ PIECE = 1 << 17  # bytes; measured: with larger ones a third of the time goes in
 LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once
 WORTH_TWO = 5_000_000  # bytes; measured: 50 ms of reading, below it the second process saves nothing
 START = 4_000_000  # bytes; measured: as many are read while numpy is imported
+LONG_GAME = 1000  # bytes; measured: in shorter games one search of the whole piece is quicker than one a header
 TRIES = 64  # places of a piece that are looked at for the start of a game
 
 Progress = Callable[[int], object]
@@ -36,23 +38,27 @@ _GAME = re.compile(
 # The same where no carriage return stands: a dot and a bare newline take two thirds of the time (measured).
 _GAME_LF = re.compile(rb'\n\[White "(?:(.*)"\]\n\[Black "(.*)"\]\n\[Result "([^"\n]*)"\](?=[ \t]*\n)|)')
 _WHITE = b'\n[White "'
+_ODDS = b'\n[%s "' % HANDICAP
 
 
-def scan(paths: Iterable[Path], progress: Progress = lambda _: None) -> Tally:
+def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odds: bool = False) -> Tally:
     """Count all games of the files. InputRefused for what cannot be read or holds no game.
 
-    `progress` is told how many bytes were read; of packed files, how many they unpack to.
+    `progress` is told how many bytes were read; of packed files, how many they unpack to. Games with our Handicap tag
+    are set aside unless `take_odds`.
     """
     found: Tally | None = None
     for path in paths:
         with opened(path) as (part, file):
-            one = (file and _by_two(path, file, progress)) or _counted(part, progress)
+            one = (file and _by_two(path, file, progress, take_odds=take_odds)) or _counted(
+                part, progress, take_odds=take_odds
+            )
         refuse_empty(path, one.games + one.broken_games)
         if found is None:
             found = one
         else:
             found.join(one)
-    return found or Tally()
+    return found or Tally(take_odds=take_odds)
 
 
 def refuse_empty(path: Path, games: int) -> None:
@@ -70,7 +76,7 @@ def _middle(file: BinaryIO, size: int) -> int:
     return near + cut if cut else 0
 
 
-def _by_two(path: Path, file: BinaryIO, progress: Progress) -> Tally | None:
+def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) -> Tally | None:
     """Both parts at once; None where that is no use, or the first one ends in a comment: no game starts behind it."""
     size = os.fstat(file.fileno()).st_size
     middle = _middle(file, size)
@@ -82,7 +88,7 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress) -> Tally | None:
         code = 1
         try:
             os.close(ours)
-            tally = Tally()
+            tally = Tally(take_odds=take_odds)
             _read(plain(path, file, middle, size), tally, lambda _: None)
             with os.fdopen(theirs, "wb") as sink:
                 pickle.dump(tally, sink, protocol=5)
@@ -92,7 +98,7 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress) -> Tally | None:
     os.close(theirs)
     try:
         with os.fdopen(ours, "rb") as source:
-            first = Tally()
+            first = Tally(take_odds=take_odds)
             # Every byte here stands for some of the other part too.
             if not _read(plain(path, file, 0, middle), first, lambda read: progress(read * size // middle)):
                 return None
@@ -108,8 +114,8 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress) -> Tally | None:
         os.waitpid(child, 0)
 
 
-def _counted(part: Part, progress: Progress) -> Tally:
-    tally = Tally()
+def _counted(part: Part, progress: Progress, *, take_odds: bool) -> Tally:
+    tally = Tally(take_odds=take_odds)
     _read(part, tally, progress)
     return tally
 
@@ -139,12 +145,23 @@ def _quick(piece: bytes, tally: Tally) -> bool:
     game = _GAME if b"\r" in piece else _GAME_LF
     if b"{" in piece:
         found = list(game.finditer(piece))
-        if not _closed(piece, found):
+        if not _closed(piece, found) or (not tally.take_odds and _at_odds(piece, found)):
             return False
         games = cast("list[tuple[bytes, bytes, bytes]]", [each.groups(b"") for each in found])
     else:
         games = game.findall(piece)
+        if not tally.take_odds and _ODDS in piece:
+            return False
     return len(games) == piece.count(b"[Result") and tally.add(games)
+
+
+def _at_odds(piece: bytes, found: Sequence[re.Match[bytes]]) -> bool:
+    """A game has our Handicap tag. Where games are long only their headers are looked at."""
+    if len(piece) < LONG_GAME * len(found):
+        return _ODDS in piece
+    blank = b"\n\r\n" if b"\r" in piece else b"\n\n"
+    ends = ((game.end(), piece.find(blank, game.end())) for game in found)
+    return any(piece.find(_ODDS, begin, end if end > 0 else len(piece)) >= 0 for begin, end in ends)
 
 
 def _closed(piece: bytes, found: Iterable[re.Match[bytes]]) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from enginetour.interop.oddstags import HANDICAP, says_odds
 from enginetour.interop.tally import Tally, escaped, nameless, unescaped
 
 _TAG = rb'\[([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s+"((?:[^"\\]|\\.)*)"\s*\]'
@@ -43,6 +44,7 @@ class TagReader:
         self._tags: dict[bytes, bytes] = {}
         self._named = False  # is it a game: did White or Result show, readable or not
         self._header = False
+        self._odds = False
         self._blanks = 1  # blank lines since the last tag or move
         self._begun = (0, 0)
         self._comment = False
@@ -115,6 +117,8 @@ class TagReader:
                     self._end()
                     self._header, self._begun = True, here
                 self._tags[name] = value
+            elif name == HANDICAP:
+                self._odds = says_odds(value)
         self._blanks = 0
         if line.startswith(b'[White "') or b"[Result" in line:
             self._named = True
@@ -155,8 +159,10 @@ class TagReader:
                 white, black, result = (self._tags[name] for name in _WANTED)
                 if not self._tally.add([(white, black, result)]):
                     self._tally.break_at(self._place(*self._begun), "a game with a name of endless length")
+                elif self._odds:
+                    self._tally.set_aside()
         self._forget()
 
     def _forget(self) -> None:
         """No tags were read, no game is open."""
-        self._tags, self._named, self._header = {}, False, False
+        self._tags, self._named, self._header, self._odds = {}, False, False, False

@@ -45,5 +45,6 @@ def ratable(games: Games, naming: Naming) -> Ratable:
         unwanted=int((finished & ~ours).sum()),
         few=0,
         engines=(),
+        apart={},
     )
     return Ratable(naming, names, white, black, results, np.flatnonzero(finished & ours & ~alone), left_out)

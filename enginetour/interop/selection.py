@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from enginetour.interop.naming import Naming
-from enginetour.interop.tally import Tally
+from enginetour.interop.tally import AT_ODDS, Tally
 from enginetour.ratings.pairs import Pairs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +25,14 @@ class LeftOut:
     unwanted: int  # by the patterns
     few: int  # of engines with too few
     engines: tuple[str, ...]  # those with too few
+    apart: Mapping[str, int]  # by the part of a `GameFilter`
 
     @property
     def games(self) -> int:
         """All of them."""
-        return sum(self.others.values()) + self.broken + self.alone + self.unwanted + self.few
+        return (
+            sum(self.others.values()) + self.broken + self.alone + self.unwanted + self.few + sum(self.apart.values())
+        )
 
 
 def select(
@@ -34,15 +42,17 @@ def select(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
     min_games: int = 0,
+    taken: tuple[NDArray[np.bool_], Mapping[str, int]] | None = None,
 ) -> tuple[Pairs, LeftOut]:
-    """The games to rate. UsageRefused for a pattern that no engine answers to: it is misspelt.
+    """The games to rate, of those `taken` by a filter. UsageRefused for a pattern that nobody answers to: a slip.
 
     An engine with fewer than `min_games` games goes with all of them, until every engine left has that many.
     """
     naming = Naming(aliases, include, exclude)
-    pairs, alone, others = tally.pairs(naming)
+    pairs, alone, others = tally.pairs(naming, None if taken is None else taken[0])
     naming.refuse_unanswered()
     enough = at_least(pairs, min_games)
+    odds = tally.results.tobytes().count(AT_ODDS)
     few = tuple(sorted(set(pairs.names) - set(enough.names)))
     return enough, LeftOut(
         others=dict(tally.others.most_common()),
@@ -51,6 +61,7 @@ def select(
         unwanted=others,
         few=int(pairs.games.sum() - enough.games.sum()),
         engines=few,
+        apart=dict(taken[1]) if taken else {"odds": odds} if odds else {},
     )
 
 

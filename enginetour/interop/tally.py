@@ -10,10 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from enginetour.ratings.pairs import Pairs
 
 RESULTS = {b"1-0": 0, b"1/2-1/2": 1, b"0-1": 2}  # PGN standard 8.1.1.7
 UNFINISHED = 3  # any other result
+AT_ODDS = 4  # a game that is no even one, whatever its result
 LONGEST_NAME = 4096  # bytes; the standard's readers need 255 (PGN standard 4.3)
 BROKEN_KEPT = 1000  # places that are remembered; all are counted
 
@@ -70,8 +74,12 @@ _CODES = _Results(RESULTS)
 
 @dataclass(slots=True)
 class Tally:
-    """Games in the order they were read. `broken` has place and reason of the first that could not be counted."""
+    """Games in the order they were read. `broken` has place and reason of the first that could not be counted.
 
+    Those with our Handicap tag are not rated unless `take_odds`.
+    """
+
+    take_odds: bool = False
     names: Names = field(default_factory=Names)
     white: array[int] = field(default_factory=lambda: array("i"))
     black: array[int] = field(default_factory=lambda: array("i"))
@@ -109,6 +117,11 @@ class Tally:
         self.results.extend(codes)
         return True
 
+    def set_aside(self) -> None:
+        """The last game is at odds."""
+        if not self.take_odds and self.results[-1] < UNFINISHED:
+            self.results[-1] = AT_ODDS
+
     def break_at(self, place: str, why: str, *, games: int = 1) -> None:
         """Something that cannot be read, and how many games it costs for certain."""
         self.broken_games += games
@@ -127,10 +140,13 @@ class Tally:
         self.broken += other.broken[: BROKEN_KEPT - len(self.broken)]
         self.broken_games += other.broken_games
 
-    def pairs(self, naming: Callable[[str], str | None]) -> tuple[Pairs, int, int]:
+    def pairs(
+        self, naming: Callable[[str], str | None], taken: NDArray[np.bool_] | None = None
+    ) -> tuple[Pairs, int, int]:
         """Columns for the ratings, games of an engine against itself, and games of engines that are not wanted.
 
-        `naming` gives the name to count an engine under, None to leave out its games.
+        `naming` gives the name to count an engine under, None to leave out its games; `taken` tells which games there
+        are, if not all.
         """
         import numpy as np
 
@@ -145,7 +161,9 @@ class Tally:
         places = np.array([-1 if name is None else place[name] for name in called], dtype=number)
         white, black = (places[np.array(end, dtype=np.intp)] for end in (self.white, self.black))
         results = np.array(self.results, dtype=np.int8)
-        finished, wanted = results != UNFINISHED, (white >= 0) & (black >= 0)
+        finished, wanted = results < UNFINISHED, (white >= 0) & (black >= 0)
+        if taken is not None:
+            finished &= taken
         alone = finished & wanted & (white == black)
         # One number a game, White's win first: sorted numbers are sorted pairs.
         code = (white * len(known) + black) * len(RESULTS) + results

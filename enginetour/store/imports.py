@@ -42,7 +42,7 @@ _CLASSES = 3  # White won, drew, lost
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import brought, or would: `games` that are new, `duplicates` that were there already.
+    """What an import brought, or would: `games` that are new, `odds` of them at odds, `duplicates` that were there.
 
     `edition` is 0 where nothing was written.
     """
@@ -53,6 +53,7 @@ class Imported:
     duplicates: int
     engines: int
     new_engines: int
+    odds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ def import_games(
         used = [rated.names[place] for place in np.unique(np.concatenate([white, black])).tolist()]
         new = [one for one in used if one not in there]
         duplicates = len(rated.wanted) - len(fresh)
-        edition = 0
+        even = np.isin(fresh, np.array(list(games.odds), dtype=np.intp), invert=True)
+        odds, edition = int((~even).sum()), 0
         if write and len(fresh):
             _add_engines(connection, new)
             there = _engines(connection)
@@ -97,11 +99,11 @@ def import_games(
             event, edition = _add_event(connection, name, rated.naming)
             after = connection.execute("SELECT coalesce(max(id), 0) FROM games").fetchone()[0]
             digests = identities[fresh].astype("<u8").tobytes()
-            counts = packed(_counted(keys[white], keys[black], rated.results[fresh]))
-            row = (event, records.packed(list(files)), after, len(fresh), duplicates, counts, digests)
-            connection.execute("INSERT INTO imports VALUES (?, ?, ?, ?, ?, ?, ?, 0)", row)
+            counts = packed(_counted(keys[white][even], keys[black][even], rated.results[fresh][even]))
+            row = (event, records.packed(list(files)), after, len(fresh), duplicates, counts, digests, odds)
+            connection.execute("INSERT INTO imports VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
             _add_games(connection, event, games, fresh, keys[white], keys[black])
-    return Imported(name, edition, len(fresh), duplicates, len(used), len(new))
+    return Imported(name, edition, len(fresh), duplicates, len(used), len(new), odds)
 
 
 def refuse_name(name: str) -> None:
@@ -206,12 +208,18 @@ def _add_games(
         "file": np.searchsorted(np.array(games.ends), fresh, side="right").tolist() if len(games.ends) > 1 else 0,
         "offset": np.array(games.offsets)[fresh].tolist(),
     }
+    places = fresh.tolist()
+    if games.black_control:
+        blacks = (games.black_control.get(place) for place in places)
+        columns["black_tc"] = ["" if number is None else controls[number] for number in blacks]
+    if games.odds:
+        columns["handicap"] = [games.odds.get(place, 0) for place in places]
     fill(connection, "imported_games", columns)
 
 
 def _counted(white: NDArray[np.int64], black: NDArray[np.int64], results: NDArray[np.int64]) -> Sums:
     """The pair counts, in the order of their key."""
-    engines = int(max(white.max(), black.max())) + 1
+    engines = int(max(white.max(initial=0), black.max(initial=0))) + 1
     found, times = np.unique((white * engines + black) * _CLASSES + results, return_counts=True)
     pairs, row = np.unique(found // _CLASSES, return_inverse=True)
     counts = np.zeros((_CLASSES, len(pairs)), dtype=np.int64)

@@ -1,0 +1,74 @@
+"""Which games of files a list takes by what their tags say: odds, day, time class, control."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from enginetour.errors import UsageRefused
+from enginetour.interop.naming import any_fits
+from enginetour.interop.tally import UNFINISHED, text
+from enginetour.timeclasses import TIME_CLASSES, time_class
+from enginetour.tomlplace import near
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from enginetour.interop.gamecolumns import Games
+
+PARTS = ("odds", "date", "time class", "control")  # in the order in which lists of the store ask them
+
+
+@dataclass(frozen=True, slots=True)
+class GameFilter:
+    """The defaults take every even game. Days are those of the Date tag; a game without one is on no day."""
+
+    since: date | None = None
+    until: date | None = None
+    time_classes: tuple[str, ...] = ()
+    tc: tuple[str, ...] = ()
+    odds: bool = False
+
+    def check(self) -> None:
+        """UsageRefused for days in the wrong order and for a class that there is not."""
+        if self.since and self.until and self.until < self.since:
+            raise UsageRefused(f"until {self.until} is before since {self.since}", place="--until")
+        for name in self.time_classes:
+            if name not in TIME_CLASSES:
+                raise UsageRefused(f"unknown time class {name!r}{near(name, TIME_CLASSES)}", place="--time-class")
+
+    @property
+    def asks_tags(self) -> bool:
+        """More must be read of a game than who played whom with what result."""
+        return bool(self.since or self.until or self.time_classes or self.tc)
+
+    def taken(self, games: Games) -> tuple[NDArray[np.bool_], dict[str, int]]:
+        """Which games are taken, and how many finished ones fall to each part, counted with the first that does."""
+        import numpy as np
+
+        wanted = {"odds": np.ones(len(games.results), dtype=np.bool_)}
+        if games.odds and not self.odds:
+            wanted["odds"][list(games.odds)] = False
+        days = np.array(games.days)
+        first, last = (None if day is None else int(f"{day:%Y%m%d}") for day in (self.since, self.until))
+        wanted["date"] = (days >= (first or 0)) & ((days <= last) & (days > 0) if last is not None else True)
+        whites = np.array(games.control)
+        blacks = whites.copy()
+        if games.black_control:
+            blacks[list(games.black_control)] = list(games.black_control.values())
+        controls = [text(raw) for raw in games.controls]
+        pairs, which = np.unique(np.stack((whites, blacks)), axis=1, return_inverse=True)
+        ends = [(controls[white], controls[black]) for white, black in pairs.T.tolist()]
+        fits = [not self.time_classes or time_class(*both) in self.time_classes for both in ends]
+        wanted["time class"] = np.array(fits, dtype=np.bool_)[which.reshape(-1)]
+        fits = [not self.tc or all(any_fits(control, self.tc) for control in both) for both in ends]
+        wanted["control"] = np.array(fits, dtype=np.bool_)[which.reshape(-1)]
+        left, apart = np.array(games.results) < UNFINISHED, dict[str, int]()
+        taken = np.ones(len(left), dtype=np.bool_)
+        for part in PARTS:
+            apart[part] = int((left & ~wanted[part]).sum())
+            left &= wanted[part]
+            taken &= wanted[part]
+        return taken, {part: count for part, count in apart.items() if count}
