@@ -43,10 +43,13 @@ def test_stored_and_shown(tmp_path: Path) -> None:
     with store:
         log.record_game(replace(game(), load=1.5, cores=2))
         assert "load" not in tour(tmp_path, "games").stdout
+        assert "referee ms" not in tour(tmp_path, "games").stdout
         log.record_game(replace(BUSY, pairing=game(meeting=2).pairing))
         assert log.game(2).game.own_us == 3300
     assert [(row["load"], row["busy"]) for row in read(tmp_path, "games")] == [(1.5, False), (3.14, True)]
     listed = tour(tmp_path, "games").stdout.splitlines()
     assert ["3.1/2" in line for line in listed if "Fruit" in line] == [False, True]
+    assert ["3.3" in line for line in listed if "Fruit" in line] == [False, True]
+    assert any("referee ms" in line for line in listed)
     assert "busy, clocks may have suffered" in tour(tmp_path, "games", "2").stdout
     assert read(tmp_path, "games", "2")["steal"] == 0.051

@@ -106,6 +106,7 @@ def _row(line: GameLine) -> dict[str, object]:
         "load": line.load,
         "cores": line.cores,
         "busy": line.busy,
+        "own_us": line.own_us,
         "handicap": line.handicap,
         "white_tc": line.white_tc,
         "black_tc": line.black_tc,
@@ -133,6 +134,7 @@ def games_sheet(title: str, lines: list[GameLine]) -> Sheet:
         *([Column("handicap", "odds", left=True)] if any(line.handicap for line in lines) else []),
         Column("cause", "how", left=True, flexible=True),
         *([Column("busy", "load", left=True)] if any(line.busy for line in lines) else []),
+        *([Column("own_us", "referee ms")] if any(line.own_us is not None for line in lines) else []),
         Column("incident", "", left=True),
     )
     shown = tuple(
@@ -140,6 +142,7 @@ def games_sheet(title: str, lines: list[GameLine]) -> Sheet:
             "incident": "!" if line.incidents else "",
             "cause": _how(line),
             "handicap": _odds(line),
+            "own_us": "" if line.own_us is None else f"{line.own_us / 1000:.1f}",
             "busy": f"{line.load:.1f}/{line.cores}" if line.busy else "",
         }
         for line in lines

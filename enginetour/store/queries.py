@@ -72,6 +72,7 @@ class GameLine:
     black_tc: str
     load: float | None
     cores: int | None
+    own_us: int | None = None
 
     @property
     def busy(self) -> bool:
