@@ -9,7 +9,7 @@ def keep_memory() -> None:
     """Let malloc keep what is freed, up to twice ROOM.
 
     glibc maps every large block anew and gives it back, until one of that size was freed; then its threshold follows
-    (mallopt(3)). A zeroed block that nobody writes to costs nothing, pages that are fetched again a tenth of a list
+    (mallopt(3)). A zeroed block that nobody writes to costs nothing, pages that are fetched again a twentieth of a list
     and a sixth of the reading of long games (measured). Elsewhere it does nothing.
     """
     bytes(ROOM)

@@ -155,7 +155,7 @@ class Tally:
         called = [naming(text(raw)) for raw in self.names]
         known = tuple(sorted({name for name in called if name is not None}))
         place = {name: number for number, name in enumerate(known)}
-        # Four bytes a number where that is room enough: half the memory to fetch, and sorted twice as fast (measured).
+        # Four bytes a number where that is room enough: sorted in 0.7 to 0.9 of the time (measured).
         small = len(RESULTS) * len(known) ** 2 <= np.iinfo(np.int32).max
         number: type[np.signedinteger[Any]] = np.int32 if small else np.int64
         places = np.array([-1 if name is None else place[name] for name in called], dtype=number)
