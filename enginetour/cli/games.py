@@ -164,12 +164,13 @@ def _how(line: GameLine) -> str:
 def _told(stored: Stored, title: str) -> str:
     from enginetour.reports import pgn
     from enginetour.reports.fairness import machine_lines
-    from enginetour.reports.incident import incident_lines
+    from enginetour.reports.incident import incident_lines, wrapped
 
     parts = [pgn.text(stored.game, stored.number, title)]
     if stored.voided:
         parts.append("struck out afterwards\n")
-    parts += [f"{line}\n" for line in machine_lines(stored.game)]
+    for words in machine_lines(stored.game):
+        parts += [f"{line}\n" for line in wrapped("", words, width())]
     for incident in stored.game.incidents:
         parts += [f"{line}\n" for line in incident_lines(incident, width())]
     return "".join(parts)

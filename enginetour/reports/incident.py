@@ -16,18 +16,18 @@ _LINE = re.compile(r"(\d+\.\d+) ([<>]) (.*)")
 def incident_lines(incident: Incident, width: int) -> Iterator[str]:
     """Lines of at most `width` columns; what was not measured is not told."""
     width = max(width, NARROWEST)
-    yield from _wrapped("incident: ", f"{incident.engine}, {incident.category} at ply {incident.ply}", width)
-    yield from _wrapped("  ", incident.cause, width)
+    yield from wrapped("incident: ", f"{incident.engine}, {incident.category} at ply {incident.ply}", width)
+    yield from wrapped("  ", incident.cause, width)
     facts = "; ".join(_facts(incident))
     if facts:
-        yield from _wrapped("  ", facts, width)
+        yield from wrapped("  ", facts, width)
     if incident.traffic:
         since = "it was asked" if incident.asked_us is not None else "its start"
         yield f"  traffic, > to and < from the engine, ms since {since}:"
         for line in incident.traffic:
             yield from _traffic(line, incident.asked_us or 0, width)
     for line in incident.stderr:
-        yield from _wrapped("  stderr: ", line, width)
+        yield from wrapped("  stderr: ", line, width)
 
 
 def _facts(incident: Incident) -> Iterator[str]:
@@ -44,14 +44,14 @@ def _facts(incident: Incident) -> Iterator[str]:
 def _traffic(line: str, asked_us: int, width: int) -> Iterator[str]:
     found = _LINE.fullmatch(line)
     if found is None:
-        yield from _wrapped("    ", line, width)
+        yield from wrapped("    ", line, width)
         return
     stamp, direction, words = found.groups()
     after_us = round(float(stamp) * 1e6) - asked_us  # whole, or the line that asked would be told at -0.000
-    yield from _wrapped(f"{after_us / 1000:14.3f} {direction} ", words, width)
+    yield from wrapped(f"{after_us / 1000:14.3f} {direction} ", words, width)
 
 
-def _wrapped(first: str, words: str, width: int) -> Iterator[str]:
+def wrapped(first: str, words: str, width: int) -> Iterator[str]:
     """Nothing of it is lost; later lines stand below the first word."""
     lines = textwrap.wrap(safe(words), width - len(first), break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
