@@ -41,11 +41,12 @@ def replace_file(path: Path, chunks: Iterable[str]) -> None:
 def _beside(path: Path) -> Iterator[TextIO]:
     """An empty file of our own to be renamed; its name is always the same, so a kill leaves one at most.
 
-    BlockingIOError while another export writes to the same path, which might be stopped: nobody waits for it.
+    BlockingIOError while another export writes to the same path, which might be stopped: nobody waits for it. OSError
+    where a link has that name: it was not we who made it.
     """
     name = path.with_name(f".{path.name}.new")
     while True:
-        with name.open("a", encoding="utf-8") as sink:
+        with open(name, "a", encoding="utf-8", opener=_no_link) as sink:
             fcntl.flock(sink, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not name.exists() or not os.path.samestat(os.fstat(sink.fileno()), name.stat()):
                 continue
@@ -56,6 +57,10 @@ def _beside(path: Path) -> Iterator[TextIO]:
                 name.unlink(missing_ok=True)
                 raise
             return
+
+
+def _no_link(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 def games_text(log: TournamentLog, first: int = 1) -> Iterable[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -170,7 +171,9 @@ def _write(path: Path, text: str) -> None:
     """Beside, then renamed: a reader sees the old list or the new one."""
     beside = path.with_name(f".{path.name}.new")
     try:
-        beside.write_text(text, encoding="utf-8")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC  # a link there is not ours
+        with os.fdopen(os.open(beside, flags, 0o666), "w", encoding="utf-8") as sink:
+            sink.write(text)
         beside.replace(path)
     except OSError:
         beside.unlink(missing_ok=True)
