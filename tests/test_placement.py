@@ -225,6 +225,16 @@ def test_direct_encounters() -> None:
     assert one(played("A1B", members=3), "DC") == (1, 0, 1)  # strangers stand as high as they can
 
 
+def test_a_direct_encounter_that_no_missing_game_could_turn() -> None:
+    """A beat B and C, who have not met: C.07 section 6 would put it first, ours is silent; so it is after a forfeit."""
+    tied = played("A1B C1D", "A1C B1D", "D1A")
+    assert ordered(tied, ("DE",), [0, 1, 2]) == [((0,), [0, 1, 2])]
+    met = played("A1B C1D", "A1C B1D", "D1A B=C")
+    assert ordered(met, ("DE",), [0, 1, 2]) == [((4,), [0]), ((1,), [1, 2])]
+    forfeit = played("A1B", "A1C", "B+C", members=3)
+    assert one(forfeit, "DE") == (0, 0, 0)
+
+
 def test_matches_of_two_games() -> None:
     """More than half of the points is a won round; games with Black are half of them."""
     field = played("A1B C=D", "A=C", win=4)

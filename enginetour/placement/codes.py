@@ -37,7 +37,8 @@ ARO      average rating of opp.     FIDE C.07 10.1   rating points   rated ones 
 TPR      performance                FIDE C.07 10.2   rating points   ARO + the table's difference for the score
 
 How a round without a game counts (`unplayed`) is the same for all codes of a table; DE, BPG, WON, ARO, TPR never
-count it. A round is won with more than half of what its match is worth.
+count it. A round is won with more than half of what its match is worth. C.07 section 6 also ranks one of the tied whom
+no missing game between them could pass; DE does not (our decision).
 """
 
 from __future__ import annotations
