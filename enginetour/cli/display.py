@@ -156,6 +156,12 @@ def _head_to_head(
     return render(sheet, room)
 
 
+def errors_option(command: F) -> F:
+    """``--errors-for GLOB`` as `errors_for`, patterns for `asked_errors`."""
+    words = "Whose errors, in pools of over 4,000; repeat."
+    return click.option("--errors-for", multiple=True, metavar="GLOB", help=words)(command)
+
+
 def asked_errors(patterns: Sequence[str], pairs: Pairs) -> set[str] | None:
     """The engines whose errors are wanted in a large pool; UsageRefused for a pattern nobody answers to."""
     from fnmatch import fnmatchcase

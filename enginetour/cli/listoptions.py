@@ -96,18 +96,21 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         ("--average",),
         {"metavar": "ELO", "callback": _number, "help": "Average of each pool; default 0, or by anchors."},
     ),
-    (("--scale",), {"metavar": "POINTS", "callback": _number, "help": "Points at ten to one; default 400."}),
+    (
+        ("--scale",),
+        {"metavar": "POINTS", "callback": _number, "help": "Points at ten to one; default 400, Ordo's are 403.514."},
+    ),
     (
         ("--tournaments",),
         {"multiple": True, "metavar": "GLOB", "help": "Only games of such tournaments; 'NAME #2' is one edition."},
     ),
     (("--not-tournaments",), {"multiple": True, "metavar": "GLOB", "help": "No games of such tournaments; repeat."}),
     (
-        ("--engine", "engines"),
+        ("--engine", "--include", "engines"),
         {"multiple": True, "metavar": "GLOB", "help": "Only games between such engines; repeat."},
     ),
     (
-        ("--not-engine", "not_engines"),
+        ("--not-engine", "--exclude", "not_engines"),
         {"multiple": True, "metavar": "GLOB", "help": "No games of such engines; repeat."},
     ),
     (("--since",), {"metavar": "DAY", "callback": _day, "help": "First day (UTC), as 2026-11-01."}),
@@ -136,10 +139,22 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
 )
 
 
+# What a list of files has no use for: one system, and names without versions, families, machines and tournaments.
+_STORE_ONLY = (*("system", "settings", "tournaments", "not_tournaments", "hardware", "best_of_family", "by"),)
+
+
 def list_options(command: F) -> F:
     """Every filter and term; the command takes them as ``**asked`` and hands them to `definition_from`."""
     for words, settings in reversed(_OPTIONS):
         command = click.option(*words, **settings)(command)
+    return command
+
+
+def file_list_options(command: F) -> F:
+    """Those that a list straight from files can have."""
+    for words, settings in reversed(_OPTIONS):
+        if _field(words) not in _STORE_ONLY:
+            command = click.option(*words, **settings)(command)
     return command
 
 
@@ -151,7 +166,7 @@ def given(asked: dict[str, Any]) -> dict[str, Any]:
             continue
         field = "model" if name == "likelihood" else name  # --sprt-model is called model
         fields[field] = None if value in (_TAKEN_BACK, (_TAKEN_BACK,)) else value
-    if asked["settings"]:
+    if asked.get("settings"):
         fields["settings"] = {name: _value(text) for name, text in asked["settings"] if name} or None
     if asked["anchors"]:
         fields["anchors"] = {name: rating for name, rating in asked["anchors"] if name} or None
@@ -162,10 +177,13 @@ def given(asked: dict[str, Any]) -> dict[str, Any]:
 
 def flags(fields: Iterable[str]) -> str:
     """The options that give these fields, as they are typed."""
-    typed = {
-        words[-1].partition("/")[0].lstrip("-").replace("-", "_"): words[0].partition("/")[0] for words, _ in _OPTIONS
-    }
+    typed = {_field(words): words[0].partition("/")[0] for words, _ in _OPTIONS}
     return ", ".join(typed.get(field, "--alias" if field == "aliases" else f"--{field}") for field in fields)
+
+
+def _field(words: tuple[str, ...]) -> str:
+    """The name under which click hands an option on."""
+    return words[-1].partition("/")[0].lstrip("-").replace("-", "_")
 
 
 def definition_from(asked: dict[str, Any], base: ListDefinition | None = None) -> ListDefinition:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from enginetour.cli.common import output_options, say, width
-from enginetour.cli.display import Display, asked_errors, display_options, present
+from enginetour.cli.common import output_options
+from enginetour.cli.display import Display, asked_errors, display_options, errors_option, present
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
-from enginetour.cli.listoptions import number, ratings
+from enginetour.cli.listoptions import file_list_options, flags, given
 from enginetour.cli.memory import keep_memory
+from enginetour.cli.outputfile import Target, output_option, target
+from enginetour.cli.sprt import asked_test, sprt_options, tell_file_test
 from enginetour.errors import InputRefused, UsageRefused
-from enginetour.reports.sheet import PLAIN_WIDTH
 
 if TYPE_CHECKING:
+    from enginetour.interop.gamefilter import GameFilter, Taken
+    from enginetour.interop.pgnscan import Progress
     from enginetour.interop.selection import LeftOut
     from enginetour.interop.tally import Tally
-    from enginetour.ratings.likelihood import ModelName
+    from enginetour.ratings.priors import Prior
+    from enginetour.ratings.sequential import Sprt
 
 FEW_NAMED = 10  # engines in a note
 
@@ -29,39 +32,10 @@ FEW_NAMED = 10  # engines in a note
 @click.argument("files", nargs=-1, required=True, metavar="FILE.pgn...", type=click.Path(path_type=Path))
 @output_options
 @display_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write: .csv, .json, else text.")
-@click.option(
-    "--model",
-    type=click.Choice(["logistic", "davidson", "raokupper"]),
-    default="logistic",
-    show_default=True,
-    help="Draws as half a win (Ordo), by Davidson, or BayesElo's.",
-)
-@click.option(
-    "--anchor",
-    "anchors",
-    multiple=True,
-    metavar="NAME=ELO",
-    callback=ratings,
-    help="Fix an engine's rating; repeat.",
-)
-@click.option("--average", metavar="ELO", callback=number, help="Average of each pool; default 0, or by the anchors.")
-@click.option("--advantage", default="0", metavar="ELO|fit", callback=number, help="White's advantage; default 0.")
-@click.option(
-    "--scale", default="400", metavar="POINTS", callback=number, help="Points at ten to one; Ordo's are 403.514."
-)
-@click.option(
-    "--prior",
-    type=click.Choice(["auto", "none"]),
-    default="auto",
-    show_default=True,
-    help="Where games bound no rating: a wide Gaussian, or groups apart.",
-)
-@click.option("--aliases", type=click.Path(path_type=Path), help='Lines of "name","alias","alias".')
-@click.option("--include", multiple=True, metavar="GLOB", help="Only games between such engines; repeat.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="No games of such engines; repeat.")
-@click.option("--errors-for", multiple=True, metavar="GLOB", help="Whose errors, in pools of over 4,000; repeat.")
-@click.option("--min-games", type=click.IntRange(min=0), default=0, help="Leave out engines with fewer games.")
+@output_option
+@errors_option
+@file_list_options
+@sprt_options
 @without_collecting()
 def rate(
     files: tuple[Path, ...],
@@ -69,58 +43,55 @@ def rate(
     as_csv: bool,
     display: Display,
     output: Path | None,
-    model: ModelName,
-    anchors: tuple[tuple[str, float], ...],
-    scale: float,
-    average: float | None,
-    advantage: float | Literal["fit"],
-    prior: Literal["auto", "none"],
-    aliases: Path | None,
-    include: tuple[str, ...],
-    exclude: tuple[str, ...],
     errors_for: tuple[str, ...],
-    min_games: int,
+    sprt: tuple[str, str, float, float] | None,
+    model: str | None,
+    alpha: float | None,
+    beta: float | None,
+    **asked: Any,
 ) -> None:
-    """The rating list of PGN files (also .gz), by maximum likelihood.
+    """The rating list of PGN files (also .gz, .zst), by maximum likelihood.
 
-    A game needs the tags White, Black and Result; moves are not read. What
-    cannot be counted is told with file and line.
+    A game needs the tags White, Black and Result; others are read where a
+    filter asks for them, moves never. What cannot be counted is told with file
+    and line.
 
     Example: enginetour rate night.pgn --anchor "Fruit 2.1=2784"
-    """
-    if output is not None:
-        as_json, as_csv = as_json or output.suffix == ".json", as_csv or output.suffix == ".csv"
-    display.check(as_json=as_json, as_csv=as_csv)
-    fixed = {name: rating for name, rating in anchors if name}
-    if fixed and average is not None:
-        raise click.UsageError("--anchor gives the level already; leave out --average")
-    if output is not None and output.is_dir():
-        raise UsageRefused(f"{output} is a folder", place="--output", step="name a file in it")
-    if output is not None and any(_same(output, path) for path in files):
-        raise UsageRefused(f"{output} is one of the games' files", place="--output", step="choose another name")
-    from enginetour.interop.aliases import read_aliases
-    from enginetour.interop.pgnscan import scan
 
+    A sequential test: enginetour rate night.pgn --sprt "My engine 2" Fruit 0 5
+    """
     keep_memory()
-    known = read_aliases(aliases) if aliases else {}
+    into = target(output, as_json=as_json, as_csv=as_csv, sources=files)
+    display.check(as_json=into.as_json, as_csv=into.as_csv)
+    test, fields = asked_test(sprt, model, alpha, beta), {k: v for k, v in given(asked).items() if v is not None}
+    if sprt is not None and test is not None:
+        _test(files, fields, sprt[:2], test, into, listed=display != Display() or bool(errors_for))
+        return
+    fixed = fields.get("anchors", {})
+    if fixed and "average" in fields:
+        raise click.UsageError("--anchor gives the level already; leave out --average")
+    from enginetour.interop.gamefilter import GameFilter
+
+    wanted = GameFilter(**{name: fields[name] for name in GameFilter.__slots__ if name in fields})
+    wanted.check()
     with reading_bar(files) as progress:
-        tally = scan(files, progress)
+        tally, taken = _read(files, wanted, progress)
     tell_broken(tally)
     from enginetour.interop.selection import select
     from enginetour.ratings.listing import rating_list
 
-    pairs, left = select(tally, aliases=known, include=include, exclude=exclude, min_games=min_games)
+    names = {"aliases": fields.get("aliases"), "include": fields.get("engines", ())}
+    names["exclude"] = fields.get("not_engines", ())
+    pairs, left = select(tally, **names, min_games=fields.get("min_games", 0), taken=taken)
     if not len(pairs.games):
         raise InputRefused(f"no game to rate; left out: {left_out_told(left)}", place=", ".join(map(str, files)))
     _refuse_strangers(fixed, pairs.names)
     found = rating_list(
         pairs,
-        model=model,
-        prior=prior,
+        prior=_prior(fields.get("prior", "auto")),
         anchors=fixed,
-        advantage=advantage,
-        scale=scale,
-        mean=average,
+        mean=fields.get("average"),
+        **{name: fields[name] for name in ("model", "advantage", "scale") if name in fields},
         errors_for=asked_errors(errors_for, pairs),
         skipped=left.games,
     )
@@ -129,15 +100,54 @@ def rate(
         "left_out": {**asdict(left), "games": left.games},
         "broken": [{"place": place, "why": why} for place, why in tally.broken],
     }
-    room = width() if output is None else PLAIN_WIDTH
     text = present(
-        found, pairs, display, room=room, as_json=as_json, as_csv=as_csv, value=value, notes=_notes(tally, left)
+        *(found, pairs, display),
+        room=into.room,
+        as_json=into.as_json,
+        as_csv=into.as_csv,
+        value=value,
+        notes=_notes(tally, left),
     )
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    _write(output, text)
-    say(f"{output} written: {len(found.rows):,} engines, {found.games:,} games", err=True)
+    into.put(text, f"{len(found.rows):,} engines, {found.games:,} games")
+
+
+def _read(files: tuple[Path, ...], wanted: GameFilter, progress: Progress) -> tuple[Tally, Taken | None]:
+    """The games, and which of them a filter takes that asks for more than names and results."""
+    if wanted.asks_tags:
+        from enginetour.interop.pgngames import read_games
+
+        games = read_games(files, progress=progress)
+        return games, wanted.taken(games)
+    from enginetour.interop.pgnscan import scan
+
+    return scan(files, progress, take_odds=wanted.odds), None
+
+
+def _test(
+    files: tuple[Path, ...], fields: dict[str, Any], engines: tuple[str, str], test: Sprt, into: Target, *, listed: bool
+) -> None:
+    """Instead of a list: the sequential test of two engines, under their aliases."""
+    others = [name for name in fields if name != "aliases"]
+    if others or listed or into.path is not None:
+        words = flags(others) or ("--output" if into.path is not None else "how to show one")
+        raise click.UsageError(f"--sprt makes no list: leave out {words}")
+    from enginetour.interop.naming import Naming
+    from enginetour.interop.pgngames import read_games
+
+    with reading_bar(files) as progress:
+        games = read_games(files, progress=progress)
+    tell_broken(games)
+    naming = Naming(fields.get("aliases"))
+    tell_file_test(files, games, naming, engines, test, as_json=into.as_json, as_csv=into.as_csv)
+
+
+def _prior(words: str) -> Literal["auto", "none"] | Prior:
+    from enginetour.ratings.priors import prior_of
+
+    try:
+        return prior_of(words)
+    except ValueError as error:
+        raise UsageRefused(str(error), place="--prior") from None
 
 
 def _notes(tally: Tally, left: LeftOut) -> list[str]:
@@ -161,20 +171,3 @@ def _refuse_strangers(fixed: dict[str, float], names: tuple[str, ...]) -> None:
             raise UsageRefused(
                 f"{name!r} has no games here{f', did you mean {close[0]!r}?' if close else ''}", place="--anchor"
             )
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
-
-
-def _write(path: Path, text: str) -> None:
-    """Beside, then renamed: a reader sees the old list or the new one."""
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC  # a link there is not ours
-        with os.fdopen(os.open(beside, flags, 0o666), "w", encoding="utf-8") as sink:
-            sink.write(text)
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise

@@ -1,8 +1,9 @@
-"""`--sprt`: the sequential test of two engines over the games they have."""
+"""`--sprt`: the sequential test of two engines over the games they have, in the store or in files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -10,6 +11,7 @@ import click
 from enginetour.cli.common import show
 
 if TYPE_CHECKING:
+    from enginetour.interop.gamecolumns import Games
     from enginetour.ratings.sequential import Sprt
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
@@ -65,19 +67,51 @@ def tell_test(
     Pairs are looked at in the order of the schedule, as a match under the test looks at them: where games run side by
     side, the order in which they end favours the short ones.
     """
-    from enginetour.ratings.matchtest import match_test
-    from enginetour.reports import sprt as sheets
     from enginetour.store.meetings import meetings
 
-    one, other = engines
-    met = meetings(store, one, other, tournament=None if log is None else log.id)
+    met = meetings(store, *engines, tournament=None if log is None else log.id)
     scheduled = sorted(met.games, key=lambda game: game[0])
-    found = match_test(test, scheduled)
+    several = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
     title = "all tournaments" if log is None else log.title
+    value = {"versions": [list(versions) for versions in met.versions]}
+    _tell(test, engines, scheduled, title, several, value, as_json=as_json, as_csv=as_csv)
+
+
+def tell_file_test(
+    files: Sequence[Path],
+    games: Games,
+    naming: Callable[[str], str | None],
+    engines: tuple[str, str],
+    test: Sprt,
+    *,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """The test over the games of two engines in files, in their order."""
+    from enginetour.interop.pgnmatch import match_games
+
+    met = match_games(files, games, naming, *engines)
+    value = {"files": list(map(str, files))}
+    _tell(test, engines, met, ", ".join(path.name for path in files), (), value, as_json=as_json, as_csv=as_csv)
+
+
+def _tell(
+    test: Sprt,
+    engines: tuple[str, str],
+    games: Sequence[tuple[Hashable, int]],
+    title: str,
+    notes: Sequence[str],
+    value: Mapping[str, object],
+    *,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    from enginetour.ratings.matchtest import match_test
+    from enginetour.reports import sprt as sheets
+
+    found = match_test(test, games)
     if as_csv:
         show(sheets.line(engines, found), as_json=False, as_csv=True)
         return
-    several = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
-    value = {"engines": [one, other], "versions": [list(v) for v in met.versions], **found.to_json()}
-    sheet = sheets.story(f"{one} against {other} · {title}", engines, found, several)
-    show(sheet, as_json=as_json, as_csv=False, value=value)
+    sheet = sheets.story(f"{engines[0]} against {engines[1]} · {title}", engines, found, notes)
+    show(sheet, as_json=as_json, as_csv=False, value={"engines": list(engines), **value, **found.to_json()})

@@ -10,13 +10,14 @@ from enginetour.errors import UsageRefused
 from enginetour.interop.naming import any_fits
 from enginetour.interop.tally import UNFINISHED, text
 from enginetour.timeclasses import TIME_CLASSES, time_class
-from enginetour.tomlplace import near
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from enginetour.interop.gamecolumns import Games
+
+    Taken = tuple[NDArray[np.bool_], dict[str, int]]
 
 PARTS = ("odds", "date", "time class", "control")  # in the order in which lists of the store ask them
 
@@ -37,6 +38,8 @@ class GameFilter:
             raise UsageRefused(f"until {self.until} is before since {self.since}", place="--until")
         for name in self.time_classes:
             if name not in TIME_CLASSES:
+                from enginetour.tomlplace import near
+
                 raise UsageRefused(f"unknown time class {name!r}{near(name, TIME_CLASSES)}", place="--time-class")
 
     @property
@@ -44,7 +47,7 @@ class GameFilter:
         """More must be read of a game than who played whom with what result."""
         return bool(self.since or self.until or self.time_classes or self.tc)
 
-    def taken(self, games: Games) -> tuple[NDArray[np.bool_], dict[str, int]]:
+    def taken(self, games: Games) -> Taken:
         """Which games are taken, and how many finished ones fall to each part, counted with the first that does."""
         import numpy as np
 

@@ -1,0 +1,69 @@
+"""`-o FILE`: a list into a file whose ending says what it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from enginetour.cli.common import say, width
+from enginetour.errors import UsageRefused
+from enginetour.reports.sheet import PLAIN_WIDTH
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def output_option(command: F) -> F:
+    """``-o FILE`` as `output`."""
+    return click.option(
+        "-o", "--output", type=click.Path(path_type=Path), help="File to write: .csv, .json, else text."
+    )(command)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a list goes, the screen for no `path`, and in which form."""
+
+    path: Path | None
+    as_json: bool
+    as_csv: bool
+
+    @property
+    def room(self) -> int:
+        """Columns of the text."""
+        return width() if self.path is None else PLAIN_WIDTH
+
+    def put(self, text: str, told: str) -> None:
+        """All of it, or the file as it was; a written file is told on stderr."""
+        if self.path is None:
+            click.echo(text, nl=False)
+            return
+        beside = self.path.with_name(f".{self.path.name}.new")
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC  # a link there is not ours
+            with os.fdopen(os.open(beside, flags, 0o666), "w", encoding="utf-8") as sink:
+                sink.write(text)
+            beside.replace(self.path)
+        except OSError:
+            beside.unlink(missing_ok=True)
+            raise
+        say(f"{self.path} written: {told}", err=True)
+
+
+def target(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequence[Path] = ()) -> Target:
+    """UsageRefused for a folder, and for a file the games are read from."""
+    if output is None:
+        return Target(None, as_json, as_csv)
+    if output.is_dir():
+        raise UsageRefused(f"{output} is a folder", place="--output", step="name a file in it")
+    if any(_same(output, path) for path in sources):
+        raise UsageRefused(f"{output} is one of the games' files", place="--output", step="choose another name")
+    return Target(output, as_json or output.suffix == ".json", as_csv or output.suffix == ".csv")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
