@@ -188,3 +188,32 @@ def test_a_name_renamed_in_the_moment_of_locking_is_not_written_to(
     replace_file(path, ["ours"])
     assert path.read_text() == "ours"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_only_what_is_missing_is_written(tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill between commit and PGN, or in the middle of a game's text: thousands of whole games are not made anew."""
+    pgn = with_games(tmp_path, log, 3)
+    whole = pgn.path.read_text()
+    recorded(log, 4)
+    monkeypatch.setattr("enginetour.exports.replace_file", None)  # would be called for all
+    for left in (whole, whole[:-9]):
+        pgn.path.write_text(left)
+        PgnFile(pgn.path, log).mend()
+        assert is_whole(pgn)
+    pgn.path.write_text(whole)
+    again = PgnFile(pgn.path, log)
+    again.append(5, recorded(log, 5))  # ended before anybody looked
+    assert is_whole(again)
+
+
+def test_a_run_in_a_hurry_leaves_the_pgn_to_the_next(tmp_path: Path, log: TournamentLog) -> None:
+    """No file made of thousands of games holds up a stop: the old one stays, and is mended later."""
+    pgn = with_games(tmp_path, log, 3)
+    old = pgn.path.read_text()[7:]
+    pgn.path.write_text(old)
+    with pytest.raises(InterruptedError, match="being stopped"):
+        PgnFile(pgn.path, log, lambda: True).mend()
+    assert pgn.path.read_text() == old
+    assert [path.name for path in tmp_path.glob(".*")] == []
+    PgnFile(pgn.path, log).mend()
+    assert is_whole(pgn)
