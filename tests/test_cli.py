@@ -95,6 +95,17 @@ def test_systems_tell_settings_defaults_and_sources() -> None:
     }
 
 
+def test_systems_tell_what_no_setting_says() -> None:
+    """The table of a system, what a round without a game adds to it, who rests; nothing where settings say it all."""
+    told = json.loads(invoke("systems", "gopair", "--json").output)["own"]
+    assert told["placement"] == "PTS, SOS, SODOS" and told["unplayed"] == "own" and "BYE" in told["bye"]
+    assert "  placement: PTS, BH-C1, BH, SB, DE\n  unplayed: fide\n  bye: the lowest score" in (
+        invoke("systems", "dutch").output
+    )
+    assert "bye" not in json.loads(invoke("systems", "mcmahon", "--json").output)["own"]
+    assert json.loads(invoke("systems", "cup", "--json").output)["own"] == {}
+
+
 def test_engines_list_has_every_file_we_ship() -> None:
     """Fourteen Debian pairs and eight Wrens."""
     rows = json.loads(invoke("engines", "list", "--json").output)["engines"]

@@ -164,3 +164,17 @@ def test_names_and_rounds_that_cannot_be() -> None:
     ):
         with pytest.raises(ValueError, match=said):
             gopair(**settings_).check(rated(3, 2, 1))
+
+
+def test_the_table_splits_equal_points() -> None:
+    """By SOS, a bye counting the own score there, then by SODOS: who won against whom."""
+    field = field_of(rated(1500, 1400, 1300, 1200, 1100), "A1B C1D E", "A1C E1B D")
+    system = gopair()
+    told = [(line.rank, line.name, line.tiebreaks) for line in system.table(field, field.present)]
+    assert told == [
+        (1, "E", (("SOS", 4), ("SODOS", 0))),
+        (2, "A", (("SOS", 2), ("SODOS", 4))),
+        (3, "C", (("SOS", 6), ("SODOS", 4))),
+        (4, "D", (("SOS", 4), ("SODOS", 0))),
+        (5, "B", (("SOS", 8), ("SODOS", 0))),
+    ]

@@ -120,7 +120,7 @@ def systems(name: str | None, as_json: bool) -> None:
 
     Example: enginetour systems bubble
     """
-    from enginetour.formats.base import SYSTEMS, options_model
+    from enginetour.formats.base import SYSTEMS, options_model, own_decisions
     from enginetour.tomlplace import near
 
     if name is None:
@@ -140,14 +140,20 @@ def systems(name: str | None, as_json: bool) -> None:
         {"key": key, "default": entry.get("default"), "meaning": entry.get("description", "")}
         for key, entry in schema["properties"].items()
     ]
+    own = own_decisions(name)
     if as_json:
-        say_json({"name": system.name, "summary": system.summary, "source": system.source, "settings": settings})
+        told = {"name": system.name, "summary": system.summary, "source": system.source}
+        say_json({**told, "settings": settings, "own": own})
         return
     click.echo(f"{system.name}: {system.summary}\nsource: {system.source}\n")
     for setting in settings:
         click.echo(click.wrap_text(
             f"{setting['key']} = {_told(setting['default'])}  {setting['meaning']}", 78, "  ", "      "
         ))  # fmt: skip
+    if own:
+        click.echo("\nits own, where no setting says more:")
+    for key, decision in own.items():
+        click.echo(click.wrap_text(f"{key}: {decision}", 78, "  ", "      "))
 
 
 @click.command()

@@ -265,6 +265,16 @@ def options_model(name: str) -> Any:
     return getattr(import_module(system.module), system.options)
 
 
+def own_decisions(name: str) -> dict[str, str]:
+    """What a system in rounds decides where its settings leave it the choice, or have none: table, rests, byes."""
+    system = SYSTEMS[name]
+    if not system.rounds:
+        return {}
+    made: Any = getattr(import_module(system.module), system.factory)
+    found: dict[str, str] = made.own_decisions(options_model(name))
+    return found
+
+
 def make_format(name: str, options: Any, seed: int = 1) -> Format[Any]:
     """The format of that name with validated options; `seed` is all its chance. KeyError for an unknown name."""
     system = SYSTEMS[name]

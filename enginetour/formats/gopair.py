@@ -22,6 +22,11 @@ from enginetour.schedules import berger
 class GopairOptions(RoundsOptions):
     """Settings of gopair, named as its directives."""
 
+    placement: tuple[str, ...] = Setting(
+        default=(),
+        description="order of the table: up to six codes such as MMS, BH-C1, DE; empty: PTS, SOS, SODOS, our choice, as "
+        "the manual has no table",
+    )
     handicaps: Literal["max", "min"] = Setting(
         default="max", description="max: ratings and families count; min: wins alone (gopair manual 2005: max)"
     )
@@ -71,6 +76,8 @@ class GopairOptions(RoundsOptions):
 class Gopair(PairingSystem):
     """Rounds of the greatest sum of gopair's scores."""
 
+    codes = ("PTS", "SOS", "SODOS")  # our choice: gopair's manual pairs only
+    unplayed = "own"  # as Vuorinen 2010: who rested is not behind in SOS for it
     options: GopairOptions
     bye = "gopair"
 

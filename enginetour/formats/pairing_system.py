@@ -107,6 +107,17 @@ class PairingSystem(ABC):
     def __init__(self, options: Any) -> None:
         self.options = options
 
+    @classmethod
+    def own_decisions(cls, model: type[BaseModel]) -> dict[str, str]:
+        """What holds where the settings of `model` say nothing, by their keys; `bye` if no setting says who rests."""
+        if "placement" not in model.model_fields:
+            return {}
+        found = {"placement": ", ".join(cls.codes), "unplayed": cls.unplayed}
+        who = model.model_fields.get("bye")
+        if who is None or not isinstance(who.default, str):
+            found["bye"] = BYE_RULES.get(cls.bye, cls.bye)
+        return found
+
     def check(self, members: tuple[Member, ...]) -> None:
         """ValueError when such a field cannot be paired: by default, more rounds than opponents."""
         most = max(1, len(members) - 1 + len(members) % 2)
