@@ -24,7 +24,7 @@ class GopairOptions(RoundsOptions):
 
     placement: tuple[str, ...] = Setting(
         default=(),
-        description="order of the table: up to six codes such as MMS, BH-C1, DE; empty: PTS, SOS, SODOS, our choice, as "
+        description="order of the table: up to six codes such as MMS, BH-C1, DE; empty: PTS, SOS, SODOS, our choice: "
         "the manual has no table",
     )
     handicaps: Literal["max", "min"] = Setting(
