@@ -1,0 +1,75 @@
+"""What keeps the referee from its clock: the machine's sleep, and a slot that was stopped in a whole run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from enginetour.model import Outcome
+from enginetour.referee import clock
+from enginetour.referee.link import Link
+from enginetour.store.tournaments import Store
+from tests.forked import ENTRANT, Forked, scripted
+from tests.night.lives import slots_of
+from tests.playing import game, sound
+from tests.touring import audit, config, left_running
+
+# Answers at once, but the first search of all waits for the pipe beside it.
+HELD = """\
+import os, sys
+moves, plies, held = ["g1f3", "g8f6", "f3g1", "f6g8"], 0, True
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "position":
+        plies = len(words[words.index("moves") + 1:]) if "moves" in words else 0
+    if words[0] == "go":
+        if held and not os.path.exists({here!r} + "/was-held"):
+            open({here!r} + "/was-held", "w").close()
+            open({here!r} + "/held", "w").close()
+            open({here!r} + "/gate").read()
+        print("bestmove", moves[plies % 4], flush=True)
+    print({{"uci": "uciok", "isready": "readyok"}}.get(words[0], ""), flush=True)
+"""
+
+
+def test_a_game_the_machine_slept_through_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
+    """BOOTTIME has run ahead of MONOTONIC by more than a second: whose time it was nobody can tell."""
+    slept = [0]
+
+    class Sleeping(Link):
+        def tell(self, name: str, payload: object) -> None:
+            slept[0] += 3_000_000_000 * (name == "move")
+
+    monkeypatch.setattr(clock, "slept_ns", lambda: slept[0])
+    played = game(sound(), sound(), link=Sleeping())
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
+    assert "suspended" in played.cause
+
+
+def test_a_slot_that_was_stopped_replays_its_game(tmp_path: Path) -> None:
+    """SIGSTOP and SIGCONT in a move: void, played again with the same colours, and nobody is blamed."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "held.py").write_text(HELD.format(here=str(tmp_path)))
+    for name in ("held", "gate"):
+        os.mkfifo(tmp_path / name)
+    more = ENTRANT.format(name="Held", protocol="uci", command=[sys.executable, "-S", str(tmp_path / "held.py")])
+    path = config(tmp_path, (), "roundrobin", "", more + scripted("Ada", "uci"), tc="600")
+    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 0 }"))
+    run = Forked(tmp_path, ["run", str(path)], tmp_path / "errors")
+    (tmp_path / "held").read_text()
+    (slot,) = slots_of(run.pid)
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        os.kill(slot, number)
+    (tmp_path / "gate").write_text("")
+    assert run.ended()[0] == 0
+    audit(tmp_path)
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        first, second = store.tournament("trial").full_games()
+    assert (first.game.outcome, first.game.category, first.game.culprit) == (Outcome.VOID, "host", "")
+    assert (second.game.pairing, second.game.replay) == (first.game.pairing, 1)
+    assert second.game.outcome is Outcome.DRAW
+    assert left_running(tmp_path) == []
