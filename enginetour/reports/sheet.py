@@ -153,11 +153,18 @@ def _len(text: str) -> int:
 
 def _pad(text: str, width: int, *, left: bool) -> str:
     if _len(text) > width:
-        while text and _len(text) > width - 1:
-            text = text[:-1]
-        text += "…"
+        text = f"{_cut(text, max(0, width - 1))}…"
     fill = " " * (width - _len(text))
     return text + fill if left else fill + text
+
+
+def _cut(text: str, width: int) -> str:
+    """At most `width` columns of it, in time that does not grow with the square of a name."""
+    if text.isascii() and text.isprintable():
+        return text[:width]
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, width).rstrip()
 
 
 def _csv_cell(value: object) -> object:
