@@ -116,6 +116,22 @@ def test_publish_and_editions(folder: Path) -> None:
     assert "it has 1 to 2" in tour(folder, "editions", "all", "7", expect=2).stderr
 
 
+def test_into_a_file_and_errors_for_some(folder: Path) -> None:
+    """The ending says the form; --errors-for is for lists with errors, its patterns must fit somebody."""
+    tour(folder, "lists", "define", "all")
+    for words in (("all",), ("--all",), ("-t", "autumn"), ("--all", "--system", "elo"), ("all", "--system", "gor")):
+        for name in ("list.json", "list.csv", "list.txt"):
+            told = tour(folder, "ratings", *words, "-o", name)
+            assert not told.stdout and f"{name} written: 4 engines" in told.stderr
+        assert len(json.loads((folder / "list.json").read_text())["list"]) == 4
+        assert (folder / "list.csv").read_text().count("\n") == 5
+    for words in (("all",), ("--all",), ("-t", "autumn")):
+        assert asked(folder, "ratings", *words, "--errors-for", "F*")["games"] == 9
+        assert "no engine is called like 'X*'" in tour(folder, "ratings", *words, "--errors-for", "X*", expect=2).stderr
+    assert "for --system ml" in tour(folder, "ratings", "--system", "elo", "--errors-for", "F*", expect=2).stderr
+    assert "is a folder" in tour(folder, "ratings", "--all", "-o", ".", expect=2).stderr
+
+
 def test_as_of_an_edition_is_that_edition(folder: Path) -> None:
     """Its numbers to the last digit, on its own terms, whatever was played, struck out or defined since."""
     tour(folder, "lists", "define", "all", "--time-class", "blitz")

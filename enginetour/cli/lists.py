@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import chosen, open_store, output_options, show, tournament_options, width
-from enginetour.cli.display import Display, display_options, present
+from enginetour.cli.common import chosen, open_store, output_options, tournament_options
+from enginetour.cli.display import Display, asked_errors, display_options, errors_option, present
 from enginetour.cli.gamefiles import without_collecting
 from enginetour.cli.listoptions import TERMS, definition_from, flags, given, list_options
 from enginetour.cli.memory import keep_memory
+from enginetour.cli.outputfile import Target, counted, output_option, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_test
 from enginetour.errors import UsageRefused
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
 
+_ML_ONLY = "columns, layouts, matrices, errors and confidence are for --system ml"  # others have no errors
 _STORED = {"system", "anchors"}  # what a tournament's own list, and the stored streams of incremental systems, know
 
 
@@ -30,7 +32,9 @@ _STORED = {"system", "anchors"}  # what a tournament's own list, and the stored 
 @click.option("--all", "everything", is_flag=True, help="All tournaments of the store in one list.")
 @click.option("--as-of", metavar="MOMENT", help="The list of then: a day, a time (UTC), 'edition N', 'game N'.")
 @list_options
+@errors_option
 @display_options
+@output_option
 @sprt_options
 @without_collecting()
 def ratings(
@@ -47,6 +51,8 @@ def ratings(
     alpha: float | None,
     beta: float | None,
     display: Display,
+    output: Path | None,
+    errors_for: tuple[str, ...],
     **asked: Any,
 ) -> None:
     """A list of `lists define`, of a tournament or of the store; or a test.
@@ -60,24 +66,26 @@ def ratings(
 
     A sequential test: enginetour ratings --all --sprt "Toga II" Fruit 0 5
     """
-    display.check(as_json=as_json, as_csv=as_csv)
+    into = target(output, as_json=as_json, as_csv=as_csv)
+    display.check(as_json=into.as_json, as_csv=into.as_csv)
     keep_memory()
     fields = given(asked)
     test = asked_test(sprt, model, alpha, beta)
-    if sprt is not None and display != Display():
-        raise click.UsageError("--sprt makes no list: leave out how to show one")
+    shown = display != Display() or bool(errors_for)
+    if sprt is not None and (shown or output is not None):
+        raise click.UsageError(f"--sprt makes no list: leave out {'how to show one' if shown else '--output'}")
     if sprt is not None and (fields or list_name or as_of):
         raise click.UsageError(f"--sprt makes no list: leave out {flags(fields) or 'LIST and --as-of'}")
     if list_name is not None and (name or edition or everything):
         raise click.UsageError("a list names its tournaments itself: leave out -t and --all, or use --tournaments")
     stored = list_name is None and as_of is None and set(fields) <= _STORED and fields.get("system") not in (None, "ml")
-    if stored:
-        _refuse_display(display)
+    if stored and shown:
+        raise click.UsageError(_ML_ONLY)
     if stored and "anchors" in fields:
         raise click.UsageError("--anchor is for --system ml")
     with open_store(db, change=stored) as store:
         if list_name is not None:
-            title, found = _defined(store, list_name, asked, as_of)
+            title, found = _defined(store, list_name, asked, as_of, errors_for)
         else:
             filtered = as_of is not None or not set(fields) <= set(TERMS)
             log = None if everything or (filtered and not name and not edition) else chosen(store, name, edition)
@@ -90,41 +98,42 @@ def ratings(
                 _refuse_strangers(fields.get("anchors") or {}, log)
             title = "all tournaments" if log is None else log.title
             if stored:
-                _tell_stream(store, log, fields["system"], title, as_json=as_json, as_csv=as_csv)
+                _tell_stream(store, log, fields["system"], title, into)
                 return
-            found = _asked(store, log, asked, as_of)
+            found = _asked(store, log, asked, as_of, errors_for)
     then = f", as of {as_of}" if as_of else ""
     heading = f"ratings · {title}{then}"
     if found.model in ("logistic", "davidson", "raokupper"):
-        told = present(found, None, display, title=heading, room=width(), as_json=as_json, as_csv=as_csv)
-        click.echo(told, nl=False)
+        told = present(*(found, None, display), title=heading, room=into.room, as_json=into.as_json, as_csv=into.as_csv)
+        into.put(told, counted(found))
         return
+    if shown:
+        raise click.UsageError(_ML_ONLY)
     from enginetour.reports.editions import listed
 
-    _refuse_display(display)
-    show(listed(heading, found), as_json=as_json, as_csv=as_csv, value=found.to_json())
+    into.put_sheet(listed(heading, found), found.to_json(), counted(found))
 
 
-def _refuse_display(display: Display) -> None:
-    """An incremental system has no errors, so none of the columns and matrices that are made of them."""
-    if display != Display():
-        raise click.UsageError("columns, layouts, matrices and confidence are for --system ml")
-
-
-def _defined(store: Store, name: str, asked: dict[str, Any], as_of: str | None) -> tuple[str, RatingList]:
+def _defined(
+    store: Store, name: str, asked: dict[str, Any], as_of: str | None, errors_for: tuple[str, ...]
+) -> tuple[str, RatingList]:
     from enginetour.store.editions import edition
-    from enginetour.store.listed import listed
+    from enginetour.store.listed import list_of
     from enginetour.store.moments import edition_in
     from enginetour.store.revisions import revisions_of
+    from enginetour.store.selected import selected
 
     revisions, number = revisions_of(store, name), edition_in(as_of)
     made = None if number is None else edition(store, name, number)
     revision = revisions[-1] if made is None else next(one for one in revisions if one.number == made.revision)
     title = f"{name}, revision {revision.number}" + (", changed for this once" if given(asked) else "")
-    return title, listed(store, definition_from(asked, revision.definition), made.moment if made else as_of)
+    selection = selected(store, definition_from(asked, revision.definition), made.moment if made else as_of)
+    return title, list_of(store, selection, errors_for=asked_errors(errors_for, selection.pairs))
 
 
-def _asked(store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of: str | None) -> RatingList:
+def _asked(
+    store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of: str | None, errors_for: tuple[str, ...]
+) -> RatingList:
     """The whole store or one tournament on the terms asked for; a tournament's own anchors hold unless others do."""
     from dataclasses import replace
 
@@ -134,10 +143,11 @@ def _asked(store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of
 
     definition = definition_from(asked)
     if log is None:
-        return list_of(store, selected(store, definition, as_of))
+        selection = selected(store, definition, as_of)
+        return list_of(store, selection, errors_for=asked_errors(errors_for, selection.pairs))
     fields = given(asked)
     anchor = log.config.get("ratings", {}).get("anchor", {})
-    if as_of is None and set(fields) <= _STORED:
+    if as_of is None and set(fields) <= _STORED and not errors_for:
         from enginetour.cli import tell
 
         return tell.tournament_list(log, definition.anchors or anchor)
@@ -148,12 +158,10 @@ def _asked(store: Store, log: TournamentLog | None, asked: dict[str, Any], as_of
     if definition.system == "ml" and not definition.anchors and definition.average is None:
         there = {name: rating for name, rating in anchor.items() if selection.meant.get(name)}
         selection = replace(selection, definition=selection.definition.model_copy(update={"anchors": there}))
-    return list_of(store, selection)
+    return list_of(store, selection, errors_for=asked_errors(errors_for, selection.pairs))
 
 
-def _tell_stream(
-    store: Store, log: TournamentLog | None, system: str, title: str, *, as_json: bool, as_csv: bool
-) -> None:
+def _tell_stream(store: Store, log: TournamentLog | None, system: str, title: str, into: Target) -> None:
     """An incremental system as its stored events have it: over the whole store, shown for a tournament."""
     from enginetour.cli import tell
     from enginetour.reports import ratings as sheets
@@ -164,7 +172,8 @@ def _tell_stream(
     if log is not None:
         known = tell.of_tournament(log, known)
     sheet = sheets.incremental(f"{tell.SYSTEM_NAMES[system]} · {title}", known)
-    show(sheet, as_json=as_json, as_csv=as_csv, value={"list": [dict(row) for row in sheet.rows], "model": system})
+    value = {"list": [dict(row) for row in sheet.rows], "model": system}
+    into.put_sheet(sheet, value, f"{len(sheet.rows):,} engines")
 
 
 def _refuse_strangers(fixed: dict[str, float], log: TournamentLog) -> None:

@@ -6,13 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from enginetour.cli.common import say, width
 from enginetour.errors import UsageRefused
-from enginetour.reports.sheet import PLAIN_WIDTH
+from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps, render
+
+if TYPE_CHECKING:
+    from enginetour.ratings.listing import RatingList
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,6 +39,11 @@ class Target:
     def room(self) -> int:
         """Columns of the text."""
         return width() if self.path is None else PLAIN_WIDTH
+
+    def put_sheet(self, sheet: Sheet, value: object, told: str) -> None:
+        """A sheet in the form asked for; `value` is its JSON."""
+        text = sheet.csv() if self.as_csv else dumps(value) + "\n" if self.as_json else render(sheet, self.room)
+        self.put(text, told)
 
     def put(self, text: str, told: str) -> None:
         """All of it, or the file as it was; a written file is told on stderr."""
@@ -63,6 +71,11 @@ def target(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequenc
     if any(_same(output, path) for path in sources):
         raise UsageRefused(f"{output} is one of the games' files", place="--output", step="choose another name")
     return Target(output, as_json or output.suffix == ".json", as_csv or output.suffix == ".csv")
+
+
+def counted(found: RatingList) -> str:
+    """What a file with this list holds."""
+    return f"{len(found.rows):,} engines, {found.games:,} games"
 
 
 def _same(one: Path, other: Path) -> bool:
