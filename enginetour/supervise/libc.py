@@ -1,7 +1,7 @@
 """Calls of the C library from the launcher, whose start-up is part of every engine's start.
 
-`ctypes` costs 2.6 ms to import, the extension below it 0.3 (median of 30 starts of 6 ms); it is only loaded for the
-error number of a call that failed.
+`ctypes` costs 2.8 ms to import, the extension below it 0.4 (medians of 30 starts; a bare one takes 6.1); it is only
+loaded for the error number of a call that failed.
 """
 
 import _ctypes  # what ctypes itself is made of
