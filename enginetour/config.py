@@ -17,6 +17,9 @@ from enginetour.sections.ratings import RatingsSection
 from enginetour.sections.tournament import TournamentSection
 from enginetour.tomlplace import near, read_toml, refusal, toml_place
 
+# What of [play] may change on resume: how the run is kept, not what is measured.
+CHANGEABLE = {"slots", "grace", "on_suspend", "suspend_patience", "sandbox"}
+
 
 class Config(BaseModel):
     """A whole tournament as written; `format_options` is the validated model of the chosen system."""
@@ -57,7 +60,7 @@ class Config(BaseModel):
 
     def frozen_part(self) -> dict[str, Any]:
         """What may not change on resume, JSON-ready: format, seed, controls, rules, openings."""
-        play = self.play.model_dump(mode="json", exclude={"slots", "grace", "on_suspend", "suspend_patience"})
+        play = self.play.model_dump(mode="json", exclude=CHANGEABLE)
         return {
             "tournament": {"seed": self.tournament.seed},
             "format": {"system": self.system, **self.format_options.model_dump(mode="json")},

@@ -53,8 +53,7 @@ def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
         more = f" (and {len(unfit) - 1} more)" if len(unfit) > 1 else ""
         if probe.category == "bad-option":
             raise InputRefused(f"{probe.problems[0]}{more}", place=f"engine {name}")
-        raise EngineRefused(
-            f"{probe.problems[0]}{more}",
-            place=f"engine {name}",
-            step=f"does it speak {sides[name].spec.protocol}? try it by hand: {shlex.join(sides[name].spec.command)}",
-        )
+        spoke = all(good or what != "start" for what, good, _ in probe.steps)
+        asked = f"does it speak {sides[name].spec.protocol}? " if spoke else ""
+        by_hand = f"{asked}try it by hand: {shlex.join(sides[name].spec.command)}"
+        raise EngineRefused(f"{probe.problems[0]}{more}", place=f"engine {name}", step=by_hand)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from enginetour import odds
 from enginetour.config import Config
 from enginetour.errors import InputRefused
@@ -28,7 +30,7 @@ def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
 
 
 def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
-    """A spec with the time control and margin it plays by; InputRefused for a limit it does not obey."""
+    """A spec with the time control, margin and sandbox it plays by; InputRefused for a limit it does not obey."""
     own = section or EntrantSection(engine=spec.name)
     tc = TimeControl.parse(own.tc or config.play.tc)
     margin = own.margin_ms if own.margin_ms is not None else config.play.margin_ms
@@ -37,6 +39,8 @@ def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = N
         margin = max(MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms) if fixed else CLOCK_MARGIN_MS
     refuse_limits(spec, tc, config.at("play", "tc"))
     _refuse_odds(config, spec, tc)
+    if own.sandbox is None and spec.sandbox == "none":
+        spec = replace(spec, sandbox=config.play.sandbox)
     return Side(spec, tc, margin)
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from enginetour.openings import OpeningSettings
 from enginetour.sections.spelling import STRICT, control
+from enginetour.task import Sandbox
 
 Divisor = Annotated[float, Field(gt=1, le=1000)]
 
@@ -16,6 +17,7 @@ class PlaySection(BaseModel):
     """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
 
     An engine that does not start, and without which nothing goes on, is waited for `suspend_patience` seconds.
+    `sandbox` is for engines whose own files and entries name none.
     `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
     """
 
@@ -32,6 +34,7 @@ class PlaySection(BaseModel):
     on_suspend: Literal["withdraw", "stop"] = "withdraw"
     suspend_patience: Annotated[float, Field(ge=0, le=604_800)] = 3600.0  # s, reliability spec 1
     odds: tuple[Divisor, ...] | None = None
+    sandbox: Sandbox = "none"
     openings: OpeningSettings = OpeningSettings()
     _tc = field_validator("tc")(control)
 
