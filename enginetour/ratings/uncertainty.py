@@ -61,7 +61,8 @@ class Errors:
     @cached_property
     def covariance(self) -> Vector:
         """All of it, square."""
-        return np.asarray(self.spread @ self.response.T)
+        made = self.spread @ self.response.T
+        return np.asarray(made + made.T) / 2  # the error of a difference has no order
 
     @cached_property
     def variances(self) -> Vector:
