@@ -116,7 +116,7 @@ def _format_options(path: Path, text: str, table: object) -> Any:
         known = ", ".join(sorted(SYSTEMS))
         raise InputRefused(f'[format] needs system = "..."; known: {known}', place=_at(path, text, ("format",)))
     system = table["system"]
-    if system not in SYSTEMS:
+    if not isinstance(system, str) or system not in SYSTEMS:
         place = _at(path, text, ("format", "system"))
         raise InputRefused(
             f"unknown format {system!r}{near(str(system), SYSTEMS)}", place=place, step="enginetour systems lists them"

@@ -170,6 +170,7 @@ def _explain(system: PairingSystem, foreign: Foreign, paired: Paired, pair: tupl
 
 def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int) -> None:
     """Xboard's pairing program until it says quit or ends."""
+    import io
     import sys
 
     from enginetour.interop.foreign import Foreign, Separated
@@ -188,6 +189,8 @@ def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int)
         except TourError as error:
             raise ValueError(str(error)) from None
 
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # a line that is no text is no command
     for answer in conversation(iter(sys.stdin.readline, ""), make, rounds=rounds, seed=seed):
         click.echo(answer)
         sys.stdout.flush()
