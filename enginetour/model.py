@@ -45,6 +45,7 @@ class Termination(StrEnum):
     CLAIM = "claim"
     FALSE_CLAIM = "false-claim"
     AGREEMENT = "agreement"
+    VARIANT = "variant"
     ABORTED = "aborted"
 
 
@@ -176,6 +177,8 @@ class Opening:
     index: int = 0
     fen: str | None = None  # None: the usual starting position
     moves: tuple[str, ...] = ()  # UCI, played for both sides before the clocks run
+    eco: str = ""  # where the suite tells it
+    variant: str = "standard"  # by whose rules the whole game is played
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,12 +80,24 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnBook:
+    """A Polyglot book from which we play for one engine, up to `plies` of the game; by `seed` the draws differ."""
+
+    path: str
+    choice: Literal["weight", "best"] = "weight"
+    plies: int = 40
+    seed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
     """One side of a game: who, how long, and by how many milliseconds it may be late without losing."""
 
     spec: EngineSpec
     tc: TimeControl
     margin_ms: int = 50
+    variant: str = "standard"  # that it must be able to play
+    own_book: OwnBook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +116,14 @@ class GameTask:
 
 @dataclass(frozen=True, slots=True)
 class ProbeTask:
-    """Start an engine, shake hands, search one short move under each limit in `limits`, quit."""
+    """Start an engine, shake hands, search one short move under each limit in `limits`, quit.
+
+    The moves are of a game of `variant`, which must be declared.
+    """
 
     spec: EngineSpec
     limits: tuple[TimeControl, ...] = ()
+    variant: str = "standard"
 
 
 @dataclass(frozen=True, slots=True)

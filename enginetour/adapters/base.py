@@ -52,7 +52,6 @@ class Ask:
     own_increment_ms: int = 0
     other_increment_ms: int = 0
     moves_to_go: int = 0  # 0: to the end of the game
-    opening_plies: int = 0  # told before the first search
 
 
 class Engine(Wire):
@@ -67,6 +66,10 @@ class Engine(Wire):
     @abstractmethod
     def new_game(self, setup: Setup) -> Script:
         """Everything off the clock that a game needs; Unsupported when it cannot be told the position or limit."""
+
+    @abstractmethod
+    def variant_lines(self, name: str) -> list[bytes]:
+        """What tells it the variant of the next game; Unsupported when it does not declare that."""
 
     @abstractmethod
     def approach(self, ask: Ask) -> Script:

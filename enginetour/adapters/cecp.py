@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import time
 
+import chess
+
 from enginetour.adapters import options
 from enginetour.adapters.base import MS, Ask, Script, Setup
 from enginetour.adapters.cecp_listening import CecpListener
-from enginetour.adapters.cecp_setup import UNLIMITED_MS, edit_lines, feature_wishes, start_board, time_lines
+from enginetour.adapters.cecp_setup import UNLIMITED_MS, edit_lines, feature_wishes, time_lines
+from enginetour.adapters.position import Position, castling
 from enginetour.adapters.said import Said, What, printable
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
 from enginetour.task import EngineSpec
 from enginetour.timecontrol import TimeControl
+from enginetour.variants import STANDARD, VARIANTS
 
 SILENT_NS = 2_000 * MS  # without a feature line: protocol 1 (runner spec 7)
 # What decides a game, whenever it is said.
@@ -25,6 +29,7 @@ class CecpEngine(CecpListener):
         super().__init__(spec, tag)
         self._limits: frozenset[str] = frozenset()  # of the games so far; empty before the first
         self._force = True
+        self._told = 0  # plies it was told in force mode
         self._rest: bytes | None = None  # the last line of a turn, when the others went ahead
         self._later: list[Said] = []  # what was said at a fence in the game and decides it
 
@@ -77,7 +82,8 @@ class CecpEngine(CecpListener):
         self._limits = setup.tc.limits
         self._force, self._rest, self._later = True, None, []
         self._forget(())
-        lines = [b"new", b"force", *time_lines(setup.tc, self.spec.quirks, nps=self.features.on("nps"))]
+        lines = [b"new", *self.variant_lines(setup.position.variant), b"force"]
+        lines += [*time_lines(setup.tc, self.spec.quirks, nps=self.features.on("nps"))]
         lines += [b"post", b"easy", b"computer"]
         if self.features.on("name"):
             name = "".join(sign for sign in setup.opponent if sign.isascii() and sign.isprintable())
@@ -90,29 +96,60 @@ class CecpEngine(CecpListener):
                 yield from self.fenced(self.ready_ns, *lines)
             finally:
                 self._placing = False
+        self._told = len(setup.position.moves)
         self.games += 1
+
+    def variant_lines(self, name: str) -> list[bytes]:
+        """`variant`; each `new` means standard chess again (protocol spec, "new", "variant")."""
+        if name == STANDARD:
+            return []
+        declared = [word.strip().casefold() for word in self.features.values.get("variants", "").split(",")]
+        word = next((word for word in VARIANTS[name].cecp if word in declared), None)
+        if word is None:
+            raise Unsupported(f"does not declare {name}: not in its feature variants")
+        return [f"variant {word}".encode("ascii")]
 
     def suits(self, tc: TimeControl) -> bool:
         """Several engines keep `st` and `sd` through `new` and `level`: another kind of control, another process."""
         return not self._limits or self._limits == tc.limits
 
     def _position_lines(self, setup: Setup) -> list[bytes]:
-        board = start_board(setup.position)
+        board = setup.position.start_board()
         lines = []
         if setup.position.fen is not None:
             if self.features.on("setboard"):
                 lines.append(f"setboard {board.fen()}".encode("ascii"))
+            elif setup.position.variant != STANDARD:
+                raise Unsupported(f"cannot be told where a game of {setup.position.variant} begins: no setboard")
             else:
                 lines += edit_lines(board, self._move_line("a3" if self.features.on("san") else "a2a3"))
         forms: list[str] = []
         for text in setup.position.moves:
             move = board.parse_uci(text)
-            told = board.san(move) if self.features.on("san") else text
+            told = self._form(board, move)
             forms += (text, told)
             lines.append(self._move_line(told))
             board.push(move)
         self._forget(forms)
         return lines
+
+    def _form(self, board: chess.Board, move: chess.Move) -> str:
+        """A legal move as this engine is told it; castling by letters where back ranks are shuffled."""
+        if self.features.on("san"):
+            return board.san(move)
+        return (castling(board, move) if board.chess960 else "") or move.uci()
+
+    def _news(self, position: Position) -> list[tuple[str, str]]:
+        """The moves it has not heard yet, in UCI and as it is told them."""
+        count = 1 if not self._force else len(position.moves) - self._told
+        if count == 1:
+            told = position.last_san if self.features.on("san") else position.castled or position.moves[-1]
+            return [(position.moves[-1], told)]
+        board, forms = position.board.copy(), []
+        for move in reversed([board.pop() for _ in range(count)]):
+            forms.append((move.uci(), self._form(board, move)))
+            board.push(move)
+        return forms
 
     def _move_line(self, text: str) -> bytes:
         return f"usermove {text}".encode("ascii") if self.features.on("usermove") else text.encode("ascii")
@@ -143,11 +180,10 @@ class CecpEngine(CecpListener):
         if self.features.on("time", default=True) and not by_st:
             own, other = self._told_ms(ask)
             lines += [f"time {max(1, own // 10)}".encode("ascii"), f"otim {max(1, other // 10)}".encode("ascii")]
-        position = ask.position
-        if not self._force or len(position.moves) > ask.opening_plies:
-            told = position.last_san if self.features.on("san") else position.moves[-1]
-            self._sent = frozenset({position.moves[-1], told})
-            lines.append(self._move_line(told))
+        news = self._news(ask.position)
+        if news:
+            self._sent = frozenset(form for forms in news for form in forms)
+            lines += [self._move_line(told) for _, told in news]
         if self._force:
             lines.append(b"go")
         return lines

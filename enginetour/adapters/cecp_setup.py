@@ -5,7 +5,6 @@ from __future__ import annotations
 import chess
 
 from enginetour.adapters.features import Features
-from enginetour.adapters.position import Position
 from enginetour.errors import Unsupported
 from enginetour.task import EngineSpec, Quirks
 from enginetour.timecontrol import Stage, TimeControl, seconds_text
@@ -108,8 +107,3 @@ def _given_rights(board: chess.Board) -> int:
                 if board.piece_at(rook) == chess.Piece(chess.ROOK, color):
                     rights |= chess.BB_SQUARES[rook]
     return rights
-
-
-def start_board(position: Position) -> chess.Board:
-    """The board before the opening's first move."""
-    return chess.Board() if position.fen is None else chess.Board(position.fen)

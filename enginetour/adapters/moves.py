@@ -18,9 +18,10 @@ _PROMOTIONS = frozenset("nbrq")
 def read_move(board: chess.Board, text: str, *, lenient_promotion: bool = False) -> tuple[chess.Move | None, bool]:
     """The legal move that `text` means, or None; and whether its form was odd (worth one warning).
 
-    Null moves, kings and pawns as promotions, drops and moves of the other side are never legal.
+    Null moves, pawns as promotions and moves of the other side are never legal; kings as promotions and drops only
+    where the board's variant has them.
     """
-    plain = len(text) == 4 or (len(text) == 5 and text[4] in _PROMOTIONS)
+    plain = len(text) == 4 or (len(text) == 5 and (text[4] in _PROMOTIONS or (text[4] == "k" and _crowns(board))))
     if plain and text not in _ROOK_TAKING:
         try:
             move = chess.Move.from_uci(text)
@@ -63,6 +64,11 @@ def _san(board: chess.Board, text: str, lenient: bool) -> chess.Move | None:  # 
             move = board.parse_san(form)
         except ValueError:
             continue
-        if move and move.promotion not in (chess.KING, chess.PAWN):
+        if move and move.promotion != chess.PAWN and (move.promotion != chess.KING or _crowns(board)):
             return move
     return None
+
+
+def _crowns(board: chess.Board) -> bool:
+    """Pawns may become kings: where captures are compulsory, a king is a piece like others."""
+    return type(board).captures_compulsory

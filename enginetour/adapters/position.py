@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import chess
 
+from enginetour.variants import STANDARD, board_of
+
 MAX_LINE = 3_500  # bytes of a `position` line: one surveyed engine aborts above 4 to 6 KB (runner spec 6)
 ROOM = 100  # bytes before MAX_LINE at which the line is shortened in quiet time: 20 plies
 
@@ -11,15 +13,27 @@ ROOM = 100  # bytes before MAX_LINE at which the line is shortened in quiet time
 class Position:
     """A board and the words that lead to it. `line` is the UCI command without its line end."""
 
-    def __init__(self, fen: str | None = None) -> None:
+    def __init__(self, fen: str | None = None, variant: str = STANDARD) -> None:
         self.fen = fen
-        self.board = chess.Board() if fen is None else chess.Board(fen)
+        self.variant = variant
+        self.board = self.start_board()
         # python-chess keeps rights clean from the first push on; keys of repetitions need them clean before.
         self.board.castling_rights = self.board.clean_castling_rights()
         self.moves: list[str] = []  # UCI, all plies from the start position
         self.anchor = 0  # plies up to and with the last irreversible move
-        self.line = b"position startpos" if fen is None else b"position fen " + self.board.fen().encode("ascii")
+        self.castled = ""  # O-O or O-O-O where the last move was that and its squares say it in UCI only
+        self.line = b"position startpos" if fen is None else b"position fen " + self._told(self.board)
         self._words_begun = False
+        self._begun_at = 0  # plies before the first move of `line`
+
+    def start_board(self) -> chess.Board:
+        """A board of its own, before the first move."""
+        return board_of(self.variant, self.fen)
+
+    @staticmethod
+    def _told(board: chess.Board) -> bytes:
+        """As FEN; where back ranks are shuffled, rights by files: no rook is meant by its place alone."""
+        return board.fen(shredder=board.chess960).encode("ascii")
 
     @property
     def last_san(self) -> str:
@@ -35,6 +49,8 @@ class Position:
         """Play a legal move; true if it was irreversible (no earlier position can come again)."""
         board = self.board
         irreversible = board.is_irreversible(move)
+        if board.chess960:
+            self.castled = castling(board, move)
         board.push(move)
         text = move.uci()
         self.moves.append(text)
@@ -54,15 +70,23 @@ class Position:
 
         Nothing is lost for repetitions. Costs a replay of the game, so it is called in quiet time.
         """
-        if len(self.line) <= MAX_LINE - room:
+        if len(self.line) <= MAX_LINE - room or self.anchor == self._begun_at:
             return
         since = len(self.moves) - self.anchor
         earlier = self.board.copy()
         for _ in range(since):
             earlier.pop()
-        words = [b"position fen " + earlier.fen().encode("ascii")]
+        self._begun_at = self.anchor
+        words = [b"position fen " + self._told(earlier)]
         self._words_begun = since > 0
         if since:
             words.append(b"moves")
             words.extend(text.encode("ascii") for text in self.moves[-since:])
         self.line = b" ".join(words)
+
+
+def castling(board: chess.Board, move: chess.Move) -> str:
+    """``O-O`` or ``O-O-O`` for a legal move that is that, "" for any other."""
+    if not board.is_castling(move):
+        return ""
+    return "O-O" if board.is_kingside_castling(move) else "O-O-O"

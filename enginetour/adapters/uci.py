@@ -10,6 +10,7 @@ from enginetour.adapters.uci_lines import last_thought, plain, read_option
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
 from enginetour.task import Declared, EngineSpec
 from enginetour.timecontrol import TimeControl
+from enginetour.variants import STANDARD, VARIANTS
 
 _ANSWER = b"bestmove"
 _FALSE_STARTS = ("copyprotection", "registration")
@@ -22,6 +23,7 @@ class UciEngine(Engine):
         super().__init__(spec, tag)
         self._options: dict[str, Declared] = {}
         self._placed = False  # the position of the next search has been sent
+        self._variant = STANDARD  # of the last game
 
     def handshake(self) -> Script:
         """`uci`, options, `isready`. A first ping closes the option list: a banner may hold a `uciok` of its own."""
@@ -61,9 +63,29 @@ class UciEngine(Engine):
         if opponent is not None and opponent.kind == "string":
             name = "".join(sign for sign in setup.opponent if sign.isascii() and sign.isprintable())
             lines.insert(0, _setoption(opponent, f"none none computer {name or 'opponent'}"))
+        lines = [*self.variant_lines(setup.position.variant), *lines]
+        self._variant = setup.position.variant
         self._placed = False
         yield from self.fenced(self.ready_ns, *lines)
         self.games += 1
+
+    def variant_lines(self, name: str) -> list[bytes]:
+        """UCI_Variant and UCI_Chess960, where the variant is another than that of the last game."""
+        if name == self._variant:
+            return []
+        variant, told = VARIANTS[name], []
+        kinds, shuffled = self._options.get("uci_variant"), self._options.get("uci_chess960")
+        declared = {choice.casefold(): choice for choice in kinds.choices} if kinds is not None else {}
+        word = next((declared[word] for word in variant.uci if word in declared), "")
+        if not word and not variant.is_usual:
+            raise Unsupported(f"does not declare {name}: no such value of UCI_Variant")
+        if kinds is not None and word:
+            told.append(_setoption(kinds, word))
+        if shuffled is not None and shuffled.kind == "check":
+            told.append(_setoption(shuffled, "true" if variant.any_rank else "false"))
+        elif variant.any_rank:
+            raise Unsupported(f"does not declare {name}: it has no UCI_Chess960")
+        return told
 
     def approach(self, ask: Ask) -> Script:
         """The position ahead of `go`: behind a fence with ``fence = "wait"``, on its own with `line_delay_ms`."""

@@ -34,7 +34,7 @@ class Books:
 
     def __init__(self, position: Position, link: Link, shelf: EngineShelf) -> None:
         self._position = position
-        self._shadow = chess.Board() if position.fen is None else chess.Board(position.fen)
+        self._shadow = position.start_board()
         self._link = link
         self._shelf = shelf
         self._raw: deque[RawPly] = deque()

@@ -10,6 +10,18 @@ import chess
 from enginetour.adapters.position import Position
 from enginetour.model import Outcome, Termination
 from enginetour.task import Rules
+from enginetour.variants import VARIANTS
+
+_WINS = {  # how a variant is won otherwise than by mate; {0} is the winner, {1} the loser
+    "atomic": "{1}'s king explodes",
+    "antichess": "{0} has no move left and wins",
+    "giveaway": "{0} has no move left and wins",
+    "suicide": "{0} wins, with no piece or fewer when nothing can move",
+    "kingofthehill": "{0}'s king reaches the centre",
+    "racingkings": "{0}'s king wins the race",
+    "horde": "{0} has taken the horde",
+    "3check": "{0} gives the third check",
+}
 
 End = tuple[Outcome, Termination, str]
 
@@ -30,6 +42,12 @@ def key(board: chess.Board) -> tuple[int, ...]:
     )
 
 
+def variant_key(board: chess.Board) -> tuple[object, ...]:
+    """The same with what some variants have beside the board: pockets, promoted pieces, checks still to give."""
+    pockets = [str(pocket) for pocket in getattr(board, "pockets", ())]
+    return *key(board), board.promoted if pockets else 0, *pockets, *getattr(board, "remaining_checks", ())
+
+
 class Ends:
     """The rule ends of one game. Keys of positions are forgotten at every irreversible move."""
 
@@ -38,7 +56,11 @@ class Ends:
         self._repetition = rules.repetition
         self._halfmoves = rules.fifty * 2
         self._max_plies = min(rules.max_moves * 2, max_plies or rules.max_moves * 2)
-        self._seen: dict[tuple[int, ...], int] = {key(position.board): 1}
+        variant = VARIANTS[position.variant]
+        self._is_usual = variant.is_usual
+        self._fifty = variant.fifty
+        self._key = key if variant.is_usual else variant_key
+        self._seen: dict[tuple[object, ...], int] = {self._key(position.board): 1}
 
     def push(self, move: chess.Move) -> End | None:
         """Play `move`; how the game ends by it, or None."""
@@ -46,18 +68,32 @@ class Ends:
         thinner = board.is_capture(move) or move.promotion is not None
         if self._position.push(move):
             self._seen.clear()
-        now = key(board)
+        now = self._key(board)
         times = self._seen[now] = self._seen.get(now, 0) + 1
+        if not self._is_usual and (end := self._variant_end()) is not None:
+            return end
         if not any(board.generate_legal_moves()):
             return self._no_move()
-        if thinner and board.is_insufficient_material():
+        if (thinner or not self._is_usual) and board.is_insufficient_material():
             return Outcome.DRAW, Termination.MATERIAL, "insufficient material"
         if times >= self._repetition:
             return Outcome.DRAW, Termination.REPETITION, f"the position came {times} times"
-        if board.halfmove_clock >= self._halfmoves:
+        if self._fifty and board.halfmove_clock >= self._halfmoves:
             return Outcome.DRAW, Termination.FIFTY, f"{self._halfmoves // 2} moves without capture or pawn move"
         if len(self._position.moves) >= self._max_plies:
             return Outcome.DRAW, Termination.ADJUDICATION_LENGTH, f"{self._max_plies} plies played"
+        return None
+
+    def _variant_end(self) -> End | None:
+        """Won, lost or drawn by the variant's own rules; its mates and stalemates are left to `_no_move`."""
+        board = self._position.board
+        turn, other = ("White", "Black") if board.turn == chess.WHITE else ("Black", "White")
+        for over, winner, loser in ((board.is_variant_win(), turn, other), (board.is_variant_loss(), other, turn)):
+            if over:
+                outcome = Outcome.WHITE if winner == "White" else Outcome.BLACK
+                return outcome, Termination.VARIANT, _WINS[self._position.variant].format(winner, loser)
+        if board.is_variant_draw():
+            return Outcome.DRAW, Termination.VARIANT, f"a draw by the rules of {self._position.variant}"
         return None
 
     def _no_move(self) -> End:
@@ -71,8 +107,8 @@ class Ends:
         """A player may claim a draw now: a third occurrence or fifty moves (FIDE 9.2, 9.3), or a dead position."""
         board = self._position.board
         return (
-            self._seen.get(key(board), 0) >= 3
-            or board.halfmove_clock >= 100
+            self._seen.get(self._key(board), 0) >= 3
+            or (self._fifty and board.halfmove_clock >= 100)
             or board.is_insufficient_material()
             or board.is_stalemate()
         )

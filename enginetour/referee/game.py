@@ -56,7 +56,7 @@ class Contest:
         self._link = link
         self._shelf = shelf
         self._started = time.time()
-        self._position = Position(task.opening.fen)
+        self._position = Position(task.opening.fen, task.opening.variant)
         limits = [side.spec.quirks.max_plies for side in (task.white, task.black) if side.spec.quirks.max_plies]
         self._ends = Ends(self._position, task.rules, min(limits, default=0))
         self._white = Seat(task.white, task.rules, white=True)
@@ -97,7 +97,7 @@ class Contest:
     def _ply(self) -> Verdict | None:
         white_to_move = self._position.board.turn == chess.WHITE
         seat, other = (self._white, self._black) if white_to_move else (self._black, self._white)
-        ask = question(self._position, seat, other, len(self._task.opening.moves))
+        ask = question(self._position, seat, other)
         verdict = self._approach(seat, other, ask)
         if verdict is not None:
             return verdict

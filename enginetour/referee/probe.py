@@ -12,7 +12,7 @@ from enginetour.adapters.moves import read_move
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Said, What, printable
 from enginetour.adapters.start import open_engine
-from enginetour.errors import EngineFault, StartFailed
+from enginetour.errors import EngineFault, StartFailed, Unsupported
 from enginetour.referee.clock import Clock
 from enginetour.referee.converse import converse, heed_until
 from enginetour.referee.link import Link
@@ -21,6 +21,7 @@ from enginetour.referee.shelf import end
 from enginetour.supervise.ending import kill_living
 from enginetour.task import Probe, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
+from enginetour.variants import STANDARD, trial_fen
 
 # A move of a probe is short whatever the tournament asks: it shows that the limit is obeyed, not how well.
 SHORT_MS = 1_000  # base of a clock, or a fixed time; whole seconds are what every CECP engine takes (survey)
@@ -78,7 +79,7 @@ def _try(task: ProbeTask, link: Link) -> tuple[_Findings, Probe]:
         found.bad("start", fault.detail, fault.category, settled=True)
         return found, _report(found, None)
     try:
-        if _shake_hands(engine, found, link):
+        if _shake_hands(engine, found, link) and _declares(engine, task.variant, found):
             engine = _moves(engine, task, found, link)
     except BaseException:
         kill_living()
@@ -115,6 +116,18 @@ def _shake_hands(engine: Engine, found: _Findings, link: Link) -> bool:
     return True
 
 
+def _declares(engine: Engine, variant: str, found: _Findings) -> bool:
+    """Whether it says that it can play the variant."""
+    try:
+        engine.variant_lines(variant)
+    except Unsupported as fault:
+        found.bad("variant", fault.detail, "unsupported", settled=True)
+        return False
+    if variant != STANDARD:
+        found.good("variant", f"declares {variant}")
+    return True
+
+
 def _wakes(engine: Engine, link: Link) -> bool:
     """Whether an empty line makes it speak."""
     if engine.dead or engine.process.broken:
@@ -144,18 +157,18 @@ def _moves(engine: Engine, task: ProbeTask, found: _Findings, link: Link) -> Eng
             engine = open_engine(task.spec)
             if not _shake_hands(engine, found, link):
                 return engine
-        if not _move(engine, control, f"a move under {control}", found, link):
+        if not _move(engine, task, control, f"a move under {control}", found, link):
             return engine
     if task.limits:
-        _move(engine, task.limits[-1], "a second game", found, link)
+        _move(engine, task, task.limits[-1], "a second game", found, link)
     return engine
 
 
-def _move(engine: Engine, control: TimeControl, what: str, found: _Findings, link: Link) -> bool:
-    """One move from the start position; whether the engine can be asked on."""
+def _move(engine: Engine, task: ProbeTask, control: TimeControl, what: str, found: _Findings, link: Link) -> bool:
+    """One move from where a game may begin; whether the engine can be asked on."""
     short = _short(control)
     clock = Clock(Side(engine.spec, short, MARGIN_MS), PATIENCE)
-    position = Position()
+    position = Position(trial_fen(task.variant), task.variant)
     fault = converse({engine: engine.new_game(Setup(position, short))}, link)[engine]
     if isinstance(fault, EngineFault):
         found.bad(what, f"{what}: {fault.detail}", "unsupported", settled=fault.category == "unsupported")

@@ -41,13 +41,12 @@ class _Reenactment:
     def __init__(self, task: ReenactTask, link: Link) -> None:
         game = task.game
         self._task, self._link = task, link
-        self._position = Position(game.opening.fen)
+        self._position = Position(game.opening.fen, game.opening.variant)
         self._white, self._black = Seat(game.white, game.rules, white=True), Seat(game.black, game.rules, white=False)
         self._own = self._white if task.white else self._black
         self._other = self._black if task.white else self._white
         for text in game.opening.moves:
             self._position.push(chess.Move.from_uci(text))
-        self._told_plies = len(game.opening.moves)  # set up with the new game, not played
         self._moves = task.moves
 
     def run(self) -> Reenacted:
@@ -102,7 +101,6 @@ class _Reenactment:
         moves, self._moves = self._moves, self._moves[-1:] if own_last else ()
         for uci, elapsed_ms in moves[: len(moves) - len(self._moves)]:
             self._push(uci, elapsed_ms)
-        self._told_plies = len(self._position.moves)
 
     def _push(self, uci: str, elapsed_ms: int) -> None:
         seat = self._own if self._is_own_turn() else self._other
@@ -184,7 +182,7 @@ class _Reenactment:
 
     def _asked(self, engine: Engine, patience_ns: int) -> Said | EngineFault | Reenacted | None:
         """One search: its answer, what it did instead, or None for silence."""
-        ask = question(self._position, self._own, self._other, self._told_plies)
+        ask = question(self._position, self._own, self._other)
         if engine.needs_approach:
             fault = self._talk(engine, engine.approach(ask))
             if fault is not None:

@@ -131,7 +131,7 @@ def start_fault(fault: EngineFault) -> EngineFault:
     return fault
 
 
-def question(position: Position, seat: Seat, other: Seat, opening_plies: int) -> Ask:
+def question(position: Position, seat: Seat, other: Seat) -> Ask:
     """What the side to move is asked, with both clocks as they stand."""
     own, theirs = seat.clock, other.clock
     return Ask(
@@ -143,7 +143,6 @@ def question(position: Position, seat: Seat, other: Seat, opening_plies: int) ->
         own.increment_ms,
         theirs.increment_ms,
         own.moves_to_go,
-        opening_plies,
     )
 
 

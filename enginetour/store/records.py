@@ -111,8 +111,8 @@ def pairing_of(row: Any) -> Pairing:
 def _opening_of(text: str) -> Opening:
     if text == _NO_OPENING:
         return Opening()
-    name, index, fen, moves = json.loads(text)
-    return Opening(name, index, fen, tuple(moves))
+    name, index, fen, moves, *later = json.loads(text)
+    return Opening(name, index, fen, tuple(moves), *later)
 
 
 def _side_of(text: str) -> SideRecord:
