@@ -25,11 +25,30 @@ if TYPE_CHECKING:
     "--engine", "engines", multiple=True, metavar="ID", help="An engine of `engines list`; repeat, best first."
 )
 @click.option("--games-per-pairing", default=2, show_default=True, help="1 or an even number.")
-def init(file: Path, name: str | None, system: str, tc: str, engines: tuple[str, ...], games_per_pairing: int) -> None:
+@click.option("--from-command", metavar="COMMAND", help="Say what this cutechess-cli or fastchess command says.")
+def init(
+    file: Path,
+    name: str | None,
+    system: str,
+    tc: str,
+    engines: tuple[str, ...],
+    games_per_pairing: int,
+    from_command: str | None,
+) -> None:
     """Write a commented configuration to start from.
+
+    With --from-command it plays what a command of cutechess-cli or fastchess
+    would, given whole and in quotes; what cannot be said is named.
 
     Example: enginetour init autumn.toml --engine stockfish --engine fairymax
     """
+    if from_command is not None:
+        from enginetour.cli.drafts import from_command as written
+
+        for line in written(from_command, file, name):
+            say(line, err=True)
+        say(f"{file} written; enginetour check {file} tells the plan, enginetour run {file} starts it")
+        return
     from enginetour import config
     from enginetour.formats.base import SYSTEMS
     from enginetour.timecontrol import TimeControl

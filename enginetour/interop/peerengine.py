@@ -1,0 +1,140 @@
+"""``-engine`` and ``-each`` of cutechess-cli and fastchess: the words of one engine, as an entrant of ours."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from enginetour.draft import read_value
+from enginetour.errors import InputRefused
+from enginetour.interop.peerline import PLACE, Program
+from enginetour.interop.peertime import control_of
+
+# What an engine may be given there: with us it is always so, or seen elsewhere.
+_NEEDLESS = {
+    "trust": "claims are always tested on the board",
+    "stderr": "what an engine writes to stderr is kept with its incidents",
+    "debug": "the traffic of abnormal games is kept with their incidents",
+}
+_LIMITS = ("tc", "st", "nodes", "depth")
+_KNOWN = frozenset(
+    "cmd conf name dir arg args proto initstr restart whitepov timemargin ponder book bookdepth tscale plies".split()  # noqa: SIM905
+) | {*_NEEDLESS, *_LIMITS}
+
+
+@dataclass(slots=True)
+class PeerEngine:
+    """One engine as they were given it; `said` is what could not be taken over, by name."""
+
+    program: Program
+    given: dict[str, str] = field(default_factory=dict)
+    arguments: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def take(self, words: Sequence[str]) -> None:
+        """Words of ``-engine``, then those of ``-each``: of two with one key the later counts, as there."""
+        for word in words:
+            key, equals, value = word.partition("=")
+            if key.startswith("option."):
+                self.options[key.removeprefix("option.")] = read_value(value)
+            elif key == "arg":
+                self.arguments.append(value)
+            elif key == "args":
+                self.arguments += shlex.split(value)
+            elif key == "initstr":
+                self.lines += [line for line in value.replace("\\n", "\n").split("\n") if line]
+            elif re.fullmatch(r"arg\d+", key):
+                self.arguments.append(value)
+            elif key in _NEEDLESS:
+                self.said.append(f"{key}: not needed, {_NEEDLESS[key]}")
+            elif key in _KNOWN:
+                self.given["depth" if key == "plies" else key] = value if equals else "true"
+            else:
+                self.said.append(f"{word}: not known here, left out; settings of an engine are option.NAME=VALUE")
+
+    @property
+    def name(self) -> str:
+        """As given, else that of cutechess's engine list, else the program's without folder and suffix."""
+        given = self.given
+        named = given.get("name") or given.get("conf")
+        return named or (Path(_words(given["cmd"])[0]).stem if given.get("cmd") else "")
+
+    def control(self) -> str:
+        """Its time control in our words; InputRefused naming the engine."""
+        limits = {key: self.given.get(key, "") for key in _LIMITS}
+        if limits["st"]:
+            for key in ("nodes", "depth", "tc"):
+                if limits[key]:
+                    self.said.append(f"{key}={limits[key]}: a fixed time a move stands alone here, left out")
+        try:
+            return str(control_of(**limits))
+        except ValueError as error:
+            raise InputRefused(str(error), place=f"{PLACE}, engine {self.name or '?'}") from None
+
+    def entrant(self, name: str, find_id: Callable[[str], str | None]) -> dict[str, Any]:
+        """Its section without time control and margin; `find_id` is our engine file of a name of theirs."""
+        given = self.given
+        entrant: dict[str, Any] = {"name": name}
+        if "cmd" in given:
+            program, *more = _words(given["cmd"])
+            entrant["command"] = [self._program(program), *more, *self.arguments]
+            protocol = given.get("proto", "uci" if self.program == "fastchess" else "")
+            if protocol not in ("uci", "xboard", "cecp"):
+                step = "add proto=uci or proto=xboard"
+                raise InputRefused(f"no protocol, found {protocol!r}", place=f"{PLACE}, engine {name}", step=step)
+            entrant["protocol"] = "uci" if protocol == "uci" else "cecp"
+        elif conf := given.get("conf"):
+            known = find_id(conf)
+            if known is None:
+                step = "enginetour engines import engines.json brings in what cutechess knows"
+                raise InputRefused(f"no engine file for conf={conf}", place=PLACE, step=step)
+            entrant["engine"] = known
+        else:
+            raise InputRefused("an engine without cmd= or conf=", place=PLACE, step="give its program by cmd=")
+        if "dir" in given:
+            entrant["dir"] = given["dir"]
+        if self.options:
+            entrant["options"] = self.options
+        quirks: dict[str, Any] = {"init": self.lines} if self.lines else {}
+        if given.get("whitepov") == "true":
+            quirks["whitepov"] = True
+        if given.get("restart") == "on":
+            quirks["restart"] = True
+        if quirks:
+            entrant["quirks"] = quirks
+        if given.get("ponder") == "true":
+            entrant["ponder"] = True
+        if "book" in given:
+            entrant["own_book"] = given["book"]
+            if "bookdepth" in given:
+                self.said.append(f"bookdepth={given['bookdepth']}: a book is followed to its end, left out")
+        if "tscale" in given:
+            step = "set handshake_timeout and ready_timeout under quirks, in seconds"
+            self.said.append(f"tscale={given['tscale']}: {step}")
+        return entrant
+
+    def _program(self, program: str) -> str:
+        """Relative to `dir`, where they look too, unless that holds no such file."""
+        folder = self.given.get("dir")
+        if folder is None or Path(program).is_absolute():
+            return program
+        inside = Path(folder) / program
+        if not inside.is_file():
+            return program
+        return str(inside) if inside.is_absolute() or "/" in str(inside) else f"./{inside}"
+
+
+def _words(cmd: str) -> list[str]:
+    """A command may hold its arguments, unless a file has that very name."""
+    if Path(cmd).is_file():
+        return [cmd]
+    try:
+        return shlex.split(cmd) or [cmd]
+    except ValueError:
+        return [cmd]

@@ -1,0 +1,46 @@
+"""Time controls as cutechess-cli and fastchess write them: ``40/1:30+0.5`` has minutes before the colon."""
+
+from __future__ import annotations
+
+import re
+
+from enginetour.timecontrol import TimeControl
+
+_CLOCK = re.compile(
+    r"(?:(?P<moves>\d+|inf|infinite)/)?(?:(?P<minutes>\d+(?:\.\d+)?):)?(?P<seconds>\d*\.?\d+)s?"
+    r"(?:\+(?P<increment>\d*\.?\d+)s?)?"
+)
+
+
+def control_of(*, tc: str = "", st: str = "", nodes: str = "", depth: str = "") -> TimeControl:
+    """What an engine's limits mean together; ValueError in words for the user.
+
+    ``tc=inf`` is no limit of its own and needs another one.
+    """
+    parts = []
+    if st:
+        parts.append(f"movetime={_seconds(st.removesuffix('s'))}")
+    elif tc and tc not in ("inf", "infinite"):
+        parts.append(_clock(tc))
+    if not st:
+        parts += [f"{word}={value}" for word, value in (("nodes", nodes), ("depth", depth)) if value]
+    if not parts:
+        raise ValueError("no limit: give tc, st, nodes or depth" + (f", found tc={tc}" if tc else ""))
+    return TimeControl.parse(",".join(parts))
+
+
+def _clock(tc: str) -> str:
+    if "hg" in tc:
+        raise ValueError(f"an hourglass is not played here, found tc={tc}; give a clock, as tc=10+0.1")
+    found = _CLOCK.fullmatch(tc)
+    if found is None:
+        raise ValueError(f"cannot read tc={tc}; their form is moves/minutes:seconds+increment")
+    moves = "" if found["moves"] in (None, "0", "inf", "infinite") else f"{int(found['moves'])}/"
+    seconds = float(found["minutes"] or 0) * 60 + float(found["seconds"])
+    increment = f"+{_seconds(found['increment'])}" if found["increment"] and float(found["increment"]) else ""
+    return f"{moves}{_seconds(seconds)}{increment}"
+
+
+def _seconds(value: str | float) -> str:
+    """Cut to milliseconds, as both programs do."""
+    return f"{int(float(value) * 1000 + 1e-6) / 1000:.3f}".rstrip("0").rstrip(".")

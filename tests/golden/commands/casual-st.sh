@@ -1,0 +1,1 @@
+fastchess -engine cmd=kite st=0.1 nodes=5000 -engine cmd=heron st=0.1 -each timemargin=20 -rounds 5 -repeat -report penta=false -output format=cutechess -openings file=openings.epd format=epd order=random | tee "out.txt"

@@ -1,0 +1,1 @@
+cutechess-cli -tournament gauntlet -concurrency 1 -pgnout out_pgn.pgn -engine conf=kite tc=0.5+1.0 -engine conf=heron tc=0.5+0.4 -engine conf=teal tc=0.5+0.4 -each proto=uci -openings file=tables/openings.pgn -repeat -rounds 10 -games 2

@@ -1,0 +1,1 @@
+fastchess -engine cmd=./kite name=Kite_1 tc=10+0.1 -engine cmd=./kite name=Kite_2 tc=10+0.1 -pgnout file=selfplay.pgn -rounds 20 -openings file=8moves.pgn format=pgn order=random -log file=debug.log level=trace engine=true

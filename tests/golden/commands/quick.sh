@@ -1,0 +1,1 @@
+fastchess -quick cmd=./kite cmd=./heron book=UHO.pgn

@@ -1,0 +1,1 @@
+cutechess-cli -engine cmd=obj/kite name="NEW" -engine cmd=bin/kite_old name="OLD" -each tc="10+0.1s" proto=uci -openings file=books/starters.pgn order=random -repeat -recover -concurrency 3 -rounds 200
