@@ -254,21 +254,23 @@ class Contest:
     def _silent(self, seat: Seat) -> Verdict:
         """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
         flag_ns = self._go_ns + seat.clock.flag_ns()
-        engine = seat.engine
+        engine, own_ns = seat.engine, self._own_ns()  # what we wait from here on excuses nothing
         converse({engine: engine.settle()}, self._link)
         if seat.draw_claimed:
             words = f"{seat.color} claims a draw that is none and does not move"
             return verdicts.loss(seat, Termination.FALSE_CLAIM, words)
         if engine.late_ns:
-            return self._flag(seat, engine.late_ns - self._go_ns, "after stop")
+            return self._flag(seat, engine.late_ns - self._go_ns, "after stop", own_ns=own_ns)
         late = time.monotonic_ns() - flag_ns
-        return self._flag(seat, late + seat.clock.flag_ns(), "", f"no answer {late / 1e9:.1f} s after the flag")
+        words = f"no answer {late / 1e9:.1f} s after the flag"
+        return self._flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns)
 
-    def _flag(self, seat: Seat, elapsed_ns: int, when: str, words: str = "") -> Verdict:
+    def _flag(self, seat: Seat, elapsed_ns: int, when: str, words: str = "", *, own_ns: int | None = None) -> Verdict:
         words = words or f"{seat.clock.overrun_ms(elapsed_ns)} ms over, {when}"
         if self._halts.words:
             return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
-        return verdicts.flag(seat, self._position.board, self._task.rules, elapsed_ns, self._own_ns(), words)
+        own_ns = self._own_ns() if own_ns is None else own_ns
+        return verdicts.flag(seat, self._position.board, self._task.rules, elapsed_ns, own_ns, words)
 
     def _own_ns(self) -> int:
         """What we ourselves may have cost the move under way: the error budget (runner spec 3)."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from enginetour.adapters.base import Engine, Script
 from enginetour.adapters.intake import LINE_CAP
 from enginetour.model import Opening, Outcome, Termination
+from enginetour.referee.bookkeeping import Books
 from enginetour.referee.shelf import EngineShelf
 from enginetour.task import EngineSpec
 from tests.playing import Protocol, game, scripted, sound
@@ -58,3 +60,18 @@ def test_a_refused_position_is_one_incident() -> None:
     played = game(spec, sound(), opening=Opening(fen=fen))
     assert (played.outcome, played.category) == (Outcome.VOID, "unsupported")
     assert [incident.category for incident in played.incidents] == ["unsupported"]
+
+
+@BOTH
+def test_waiting_for_the_owed_answer_excuses_no_silence(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process waits for a processor after the flag, while it says stop, is no part of its share."""
+    settle, stopped = Engine.settle, list[Engine]()
+
+    def settling(engine: Engine) -> Script:
+        stopped.append(engine)
+        yield from settle(engine)
+
+    monkeypatch.setattr(Engine, "settle", settling)
+    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000_000_000 if stopped else 0)
+    played = game(scripted(protocol, "hang", at=1), sound(protocol), white_tc="0.2", doubtful_flag="void")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
