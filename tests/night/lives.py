@@ -128,6 +128,7 @@ class Tour:
     slots: int = 1
     start: Starter = by_name
     start_s: float = 2.0  # about what the preparations of a run take
+    in_order: bool = True  # not where the machine failed games: others go before them then
     lives: int = 0
     announced: dict[int, tuple[str, str, str]] = field(default_factory=dict)
 
@@ -208,7 +209,7 @@ class Tour:
         pairings, notes = unbroken(log)
         played = [event.pairing for event in log.events() if isinstance(event, GameFinished) and counts(event)]
         assert sorted(pairings, key=str) == sorted(played, key=str)
-        if self.slots == 1:
+        if self.slots == 1 and self.in_order:
             assert pairings == played
         assert as_json(notes) == as_json(note for _, note in log.notes())
         suite = prepare(self.path, None).suite
