@@ -208,7 +208,7 @@ def _bounds(ground: Ground, place: int, games: float, score: float) -> Bounds:
         return Bounds(None, None, (NOT_ASKED,))
     if games >= FEW_GAMES and EXTREME_SCORE <= score <= 1 - EXTREME_SCORE:
         return Bounds(error := NORMAL_95 * ground.errors.sd_of(place), error)
-    bounds = ground.errors.bounds(place)
+    bounds = ground.errors.bounds(place, ground.overfitting)
     if bounds is None:
         return Bounds(None, None, (TOO_FEW,))
     return Bounds(*bounds, (FEW if games < FEW_GAMES else EXTREME,))

@@ -37,8 +37,11 @@ class Uncertain(Protocol):
         """Likelihood that `one` is the stronger of the two."""
         ...
 
-    def bounds(self, place: int) -> tuple[float, float] | None:
-        """How far down and up the 95 % profile likelihood reaches from the rating; None without end."""
+    def bounds(self, place: int, wider: float = 1.0) -> tuple[float, float] | None:
+        """How far down and up the 95 % profile likelihood reaches from the rating; None without end.
+
+        `wider`: the variance is so many times what the curvature says, for scores that are not extreme.
+        """
         ...
 
 
@@ -87,11 +90,11 @@ class Errors:
         """Likelihood that `one` is the stronger of the two; certain between anchors."""
         return _superiority(self.fit, one, other, self.difference_sd(one, other))
 
-    def bounds(self, place: int) -> tuple[float, float] | None:
+    def bounds(self, place: int, wider: float = 1.0) -> tuple[float, float] | None:
         """How far down and up the 95 % profile likelihood reaches from the rating, in points; None without end."""
         near = _near(self.fit, place)
         narrowed = float(self.variances[place] / self.inverse[place, place])
-        return profile(self.fit, near, self.inverse[:, near], narrowed)
+        return profile(self.fit, near, self.inverse[:, near], narrowed * wider)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +122,7 @@ class ErrorsOnRequest:
         """Likelihood that `one` is the stronger of the two."""
         return _superiority(self.fit, one, other, self.difference_sd(one, other))
 
-    def bounds(self, place: int) -> tuple[float, float] | None:
+    def bounds(self, place: int, wider: float = 1.0) -> tuple[float, float] | None:
         """As `Errors.bounds`, all opponents following linearly."""
         fit, count, direction = self.fit, len(self.fit.names), self._direction(place)
         ratings = fit.problem.free[fit.problem.free < count]
@@ -127,7 +130,7 @@ class ErrorsOnRequest:
         if not fit.fixed:
             column = column - column.mean()
         narrowed = (self.sd_of(place) / fit.unit) ** 2 / float(column[place])
-        return profile(fit, np.array([place], dtype=np.intp), column[:, None], narrowed)
+        return profile(fit, np.array([place], dtype=np.intp), column[:, None], narrowed * wider)
 
     def _direction(self, place: int) -> Vector:
         """Against the average, or the anchors."""

@@ -12,6 +12,7 @@ from math import log
 import numpy as np
 
 from enginetour.ratings.likelihood import Fit, ModelName, fit
+from enginetour.ratings.listing import rating_list
 from enginetour.ratings.openingpairs import Dependence, OpeningPairs
 from enginetour.ratings.pairs import Index, Pairs, Vector
 from enginetour.ratings.sandwich import expected_draws, surprise_of
@@ -111,6 +112,18 @@ def covered(
                 off = fitted.ratings - truth
                 shares["difference"].append(float((np.abs(off[one] - off[other]) < NORMAL_95 * sd).mean()))
     return {place: float(np.mean(found)) for place, found in shares.items()}
+
+
+def shown_to_cover(field: Field, rounds: int) -> float:
+    """The share of the bounds a list shows that hold the truth, against the average; White has no advantage in it."""
+    dice, truth = np.random.default_rng(len(field.truth)), dict(zip(field.names, field.truth * UNIT, strict=True))
+    held = [
+        row.rating - row.minus <= truth[row.name] <= row.rating + row.plus
+        for _ in range(rounds)
+        for row in rating_list(field.played(dice, 0.0)[0]).rows
+        if row.plus is not None and row.minus is not None
+    ]
+    return float(np.mean(held))
 
 
 def _with_pairs(fitted: Fit, openings: OpeningPairs) -> Fit:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.laws.coverage import Field, chain, covered, gauntlet, mesh
+from tests.laws.coverage import Field, chain, covered, gauntlet, mesh, shown_to_cover
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,12 @@ def test_intervals_cover(field: Field, least: float) -> None:
     """Against the pool's average, against an anchor, of every difference, in 400 tournaments."""
     for place, share in covered(field, 400).items():
         assert least <= share <= 0.965, place
+
+
+def test_intervals_of_few_games_cover() -> None:
+    """Twelve games of a match, ten of a mesh: likelihood bounds count the numbers that were fitted to so few."""
+    assert shown_to_cover(mesh(2, 6, 80), 1000) == pytest.approx(0.95, abs=0.012)
+    assert shown_to_cover(mesh(6, 1, 120), 250) == pytest.approx(0.955, abs=0.012)
 
 
 def test_favoured_openings_cover_by_pairs_only() -> None:

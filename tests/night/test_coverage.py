@@ -3,7 +3,7 @@
 import pytest
 
 from enginetour.ratings.likelihood import ModelName
-from tests.laws.coverage import Field, chain, covered, gauntlet, mesh, thin
+from tests.laws.coverage import Field, chain, covered, gauntlet, mesh, shown_to_cover, thin
 
 pytestmark = pytest.mark.night
 
@@ -38,3 +38,15 @@ def test_favoured_openings_cover_by_pairs_only(field: Field, model: ModelName) -
 
 def _show(name: str, shares: dict[str, float]) -> None:
     print(f"{name:<34} " + "  ".join(f"{place} {share:.2%}" for place, share in shares.items()))
+
+
+@pytest.mark.parametrize(
+    "field",
+    [mesh(6, 1, 120), mesh(10, 1, 150), thin(60, 6, 1, 120), mesh(2, 6, 80), mesh(11, 1, 150), chain(10, 4, 25)],
+    ids=["10 games", "18 games", "12 games, thin", "12 games, match", "20 games", "16 games, chain"],
+)
+def test_shown_intervals_of_few_games_cover(field: Field) -> None:
+    """What a list shows, profile bounds below twenty games: 94 to 96 in a hundred where they were 93."""
+    share = shown_to_cover(field, 4000 // len(field.truth))
+    _show("few games", {"shown": share})
+    assert 0.935 <= share <= 0.965
