@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import networkx as nx
 import pytest
 
 from enginetour.criteria.drawing import CERTIFIED
-from enginetour.field import Field, Unpairable
+from enginetour.field import Field, Kind, Paired, Turn, Unpairable
 from enginetour.formats.gotha import Gotha
 from enginetour.formats.mcmahon import Gerlach, GerlachOptions, Gotha2005, Gotha2005Options, McMahon, McMahonOptions
 from enginetour.formats.swissgotha import SwissCat, SwissCatOptions, SwissGotha, SwissGothaOptions
@@ -86,6 +89,7 @@ def test_rounds_are_as_heavy_as_any(kind: type[Gotha], options: Any) -> None:
         field = random_field(seed, 6 + seed % 5, seed % 4)
         paired = system.pair(field)
         weighed = system.weighed(field)
+        assert weighed is not None
         graph = nx.Graph()
         for i, one in enumerate(weighed.members):
             for j, other in enumerate(weighed.members[:i]):
@@ -99,6 +103,98 @@ def test_rounds_are_as_heavy_as_any(kind: type[Gotha], options: Any) -> None:
         assert paired.guarantee == CERTIFIED and paired.remarks == ()
         there = sorted(at for board in paired.boards for at in board.pair) + list(paired.byes)
         assert sorted(there) == list(field.present)
+
+
+def inside(system: Gotha, field: Field, paired: Paired) -> tuple[list[tuple[int, int]], dict[int, list[int]]]:
+    """The pairs across groups, and everybody else by group, best first; who rests is in neither."""
+    lineup = system.lineup(field)
+    group = dict(zip(lineup.member.tolist(), lineup.group.tolist(), strict=True))
+    place = dict(zip(lineup.member.tolist(), lineup.place.tolist(), strict=True))
+    floats = [board.pair for board in paired.boards if len({group[at] for at in board.pair}) == 2]
+    out = {at for pair in floats for at in pair} | set(paired.byes)
+    left: dict[int, list[int]] = {}
+    for at in sorted(set(group) - out, key=lambda at: place[at]):
+        left.setdefault(group[at], []).append(at)
+    return floats, left
+
+
+@pytest.mark.parametrize("seeding", ["fold", "slip", "adjacent", "double-fold"])
+def test_groups_are_counted_anew_without_floats(seeding: str) -> None:
+    """With renumber the floats are those of before; who is left of each group meets as its seeding has it.
+
+    Nobody has met here, no colours are wanted: the ideal pairs of each even group are made. Without it halves that are
+    folded each for itself show the float that is missing.
+    """
+    given = {"seeding": seeding, "seeding_later": seeding, "games_per_pairing": 2, "scoring": "match"}
+    given |= {"float_down": "bottom", "float_up": "top"}
+    usual = SwissGotha(SwissGothaOptions.model_validate(given))
+    anew = SwissGotha(SwissGothaOptions.model_validate({**given, "renumber": True}))
+    changed = 0
+    for seed in range(30):
+        field = strangers(random_field(seed, 9 + seed % 6, 3))
+        before, paired = usual.pair(field), anew.pair(field)
+        floats, left = inside(anew, field, paired)
+        assert floats == inside(usual, field, before)[0] and paired.byes == before.byes
+        assert paired.guarantee.startswith(CERTIFIED)
+        found = {board.pair for board in paired.boards} - set(floats)
+        wanted = [pair for group in left.values() for pair in ideal(group, seeding)]
+        assert found == {(min(pair), max(pair)) for pair in wanted}
+        changed += found != {board.pair for board in before.boards} - set(floats)
+    assert changed > 5 or seeding != "double-fold"
+
+
+def strangers(field: Field) -> Field:
+    """The same scores, but nobody has met anybody."""
+    history = tuple(tuple(Turn(Kind.FULL_BYE, points=turn.points) for turn in row) for row in field.history)
+    return replace(field, history=history)
+
+
+def ideal(group: list[int], seeding: str) -> list[tuple[int, int]]:
+    """Of an even group, best first."""
+    half = len(group) // 2
+    if seeding == "adjacent":
+        return list(zip(group[::2], group[1::2], strict=True))
+    if seeding == "double-fold":
+        upper, lower = group[:half], group[half:]
+        middles = [(upper[half // 2], lower[half // 2])] if half % 2 else []
+        return middles + [(row[at], row[-1 - at]) for row in (upper, lower) for at in range(half // 2)]
+    lower = group[half:] if seeding == "slip" else group[half:][::-1]
+    return list(zip(group[:half], lower, strict=True))
+
+
+@EVERY
+def test_renumbering_keeps_the_law(kind: type[Gotha], options: Any) -> None:
+    """Nobody meets twice that need not, the reasons of a pair inside its group are those it was made by."""
+    system = kind(options(renumber=True))
+    for seed in range(4):
+        field = random_field(seed, 6 + seed, seed)
+        paired = system.pair(field)
+        assert paired.remarks == () and system.weighed(field) is None
+        there = sorted(at for board in paired.boards for at in board.pair) + list(paired.byes)
+        assert sorted(there) == list(field.present)
+        floats, left = inside(system, field, paired)
+        for one, other in floats:
+            told = system.rules(field, paired, one, other)
+            assert f"E{one} floats to E{other}: settled before the groups" in told
+        for group in left.values():
+            worth = {pair: weight(system, field, *pair) for pair in combinations(sorted(group), 2)}
+            best = max(sum(map(worth.__getitem__, pairs)) for pairs in all_pairs(sorted(group)) if legal(field, pairs))
+            assert best == sum(worth[board.pair] for board in paired.boards if set(board.pair) <= set(group))
+
+
+def legal(field: Field, pairs: list[tuple[int, int]]) -> bool:
+    faced = [{turn.opponent for turn in field.turns(at)} for at in range(len(field.members))]
+    return not any(other in faced[one] for one, other in pairs)
+
+
+def all_pairs(group: list[int]) -> Iterator[list[tuple[int, int]]]:
+    """Every way to pair an even group."""
+    if not group:
+        yield []
+    for other in group[1:]:
+        rest = [at for at in group[1:] if at != other]
+        for pairs in all_pairs(rest):
+            yield [(group[0], other), *pairs]
 
 
 @EVERY

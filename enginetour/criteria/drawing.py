@@ -12,6 +12,7 @@ from enginetour.criteria.present import Value
 from enginetour.field import WHITE, Board, Dice, Field, Unpairable
 
 CERTIFIED = "maximum weight, certified"
+IN_TWO_STEPS = f"{CERTIFIED}: floats first, then inside the groups counted anew"
 
 
 def last_meetings(field: Field, lineup: Lineup, *, forfeits: bool) -> Ints:
@@ -36,23 +37,47 @@ def bars(meetings: Ints, kin: Flags | None) -> Ints:
     return np.where(meetings > 0, meetings + 1, related)
 
 
+def held(pairs: Sequence[tuple[int, int]], member: Ints, group: Ints) -> tuple[Flags, Flags]:
+    """Who of these pairs floats, and, as a matrix, which pairs are out of question once the floats stand.
+
+    `member` are the places in the entry order that `pairs` are about, `group` is of each.
+    """
+    number = {at: index for index, at in enumerate(member.tolist())}
+    apart = group[:, None] != group
+    floating = np.zeros(len(member), dtype=np.bool_)
+    across = [(number[one], number[other]) for one, other in pairs if apart[number[one], number[other]]]
+    for pair in across:
+        floating[list(pair)] = True
+    apart |= floating[:, None] | floating
+    for one, other in across:
+        apart[one, other] = apart[other, one] = False
+    return floating, apart
+
+
 def heaviest(
-    field: Field, members: Ints, weights: Ints, meetings: Ints, kin: Flags | None, *, strict: bool
+    field: Field,
+    members: Ints,
+    weights: Ints,
+    meetings: Ints,
+    kin: Flags | None,
+    *,
+    strict: bool,
+    apart: Flags | None = None,
 ) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
     """Pairs of places in the entry order, and what has to be told about them; matrices are over `members`.
 
     No rematch, and nobody of the own family where `kin` says who that is; if there is no such round, families meet
-    first, as few as possible, then rematches: the fewest, then the least recent. Unpairable when `strict` and a
-    rematch is needed, or when nobody is left to meet.
+    first, as few as possible, then rematches: the fewest, then the least recent. Pairs `apart` are never made.
+    Unpairable when `strict` and a rematch is needed, or when nobody is left to meet.
     """
     met = meetings > 0
     related = np.zeros(met.shape, dtype=np.bool_) if kin is None else kin
     try:
-        found = matching.relaxed_matching(weights, related.astype(np.int64), met)
+        found = matching.relaxed_matching(weights, related.astype(np.int64), met if apart is None else met | apart)
     except matching.Unpairable as error:
         if strict:
             raise Unpairable(_without_rematch(field, members, error.shortage)) from None
-        found = matching.relaxed_matching(weights, bars(meetings, kin))
+        found = matching.relaxed_matching(weights, bars(meetings, kin), apart)
     return _told(field, members, found.pairs, meetings, related)
 
 

@@ -6,7 +6,7 @@ Arrays run over the present in entry order. Group 0 is the top; size and place c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,17 @@ class Lineup:
 
     def __len__(self) -> int:
         return len(self.member)
+
+    def renumbered(self, out: Flags) -> Lineup:
+        """With the places counted anew without those who are `out`, who keep theirs. Source: Vuorinen 2010."""
+        there = np.flatnonzero(~out)
+        there = there[np.lexsort((self.place[there], self.group[there]))]
+        group = self.group[there]
+        first = np.searchsorted(group, group)
+        size, place = self.size.copy(), self.place.copy()
+        size[there] = np.searchsorted(group, group, side="right") - first
+        place[there] = np.arange(len(there)) - first
+        return replace(self, size=size, place=place)
 
 
 def line_up(

@@ -6,7 +6,7 @@ A system says what the scores are, how they make groups and which criteria weigh
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -57,6 +57,11 @@ class GothaOptions(RoundsOptions):
         default="seed",
         description="where random numbers come from: the tournament's seed, or the two names as in OpenGotha 3.51, "
         "to compare with its tournaments",
+    )
+    renumber: bool = Setting(
+        default=False,
+        description="whether floats and whoever rests are taken out and places counted anew before groups are paired "
+        "inside (Vuorinen 2010); Gotha: no, places are those of all present",
     )
     forfeit_counts_as_met: bool = Setting(
         default=True, description="whether a pair whose game was not played may not be paired again (Gotha: yes)"
@@ -137,30 +142,50 @@ class Gotha(PairingSystem):
         ground = self.ground(field)
         byes = self._byes(field, ground)
         scene = self._scene(field, ground)
-        stay = ~np.isin(scene.lineup.member, byes)
-        pairs, remarks = drawing.heaviest(
-            field,
-            scene.lineup.member[stay],
-            self._weights(scene, stay),
-            _part(scene.meetings, stay),
-            self._kin(scene, stay),
-            strict=self.options.strict,
-        )
+        if self.options.renumber:
+            anew, _, apart = self._settled(scene, byes)
+            pairs, remarks = self._heaviest(anew, byes, apart)
+        else:
+            pairs, remarks = self._heaviest(scene, byes)
         boards = drawing.seated(field, scene.lineup, pairs, self._dice(field, "colours"), scene.stones, scene.strength)
-        return Paired(boards, byes, drawing.CERTIFIED, remarks)
+        return Paired(boards, byes, drawing.IN_TWO_STEPS if self.options.renumber else drawing.CERTIFIED, remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """What each criterion finds in a pair of those present; the worths add up to its weight."""
-        scene = self._scene(field, self.ground(field))
+        """What each criterion finds in a pair of those present; the worths add up to its weight.
+
+        With `renumber` that inside the groups, unless one of the two floats or rests.
+        """
+        ground = self.ground(field)
+        scene = self._scene(field, ground)
         number = {member: at for at, member in enumerate(scene.lineup.member.tolist())}
         a, b = np.array([number[one]]), np.array([number[other]])
+        if self.options.renumber:
+            anew, out, _ = self._settled(scene, self._byes(field, ground))
+            scene = scene if (out[a] | out[b]).any() else anew
         return tuple(
             Reason(criterion.name, int(criterion.value(a, b)[0]), criterion.most, criterion.source)
             for criterion in self.criteria(scene)
         )
 
-    def weighed(self, field: Field) -> Weighed:
-        """The weights of the next round, without whoever rests; bars are families, then rematches."""
+    def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
+        """With `renumber`, who floats."""
+        told = super().rules(field, paired, one, other)
+        if not self.options.renumber:
+            return told
+        lineup = self.lineup(field)
+        group = dict(zip(lineup.member.tolist(), lineup.group.tolist(), strict=True))
+        mates = {at: sum(board.pair) - at for board in paired.boards for at in board.pair}
+        names = [member.name for member in field.members]
+        floats = [(at, mates[at]) for at in (one, other) if at in mates and group[at] != group[mates[at]]]
+        return (*told, *(f"{names[at]} floats to {names[mate]}: settled before the groups" for at, mate in floats))
+
+    def weighed(self, field: Field) -> Weighed | None:
+        """The weights of the next round, without whoever rests; bars are families, then rematches.
+
+        None with `renumber`: there the weights inside the groups follow from the floats.
+        """
+        if self.options.renumber:
+            return None
         ground = self.ground(field)
         scene = self._scene(field, ground)
         stay = ~np.isin(scene.lineup.member, self._byes(field, ground))
@@ -193,6 +218,29 @@ class Gotha(PairingSystem):
         if self.options.bye == "thesis":
             return (last_bye(field, self.ranked(field, ground, by_rating=False)),)
         return (gotha_bye(field, ground.starts.bands, ground.mms),)
+
+    def _heaviest(
+        self, scene: Scene, byes: tuple[int, ...], apart: Flags | None = None
+    ) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
+        """Pairs of places in the entry order, and what must be told of them."""
+        stay = ~np.isin(scene.lineup.member, byes)
+        return drawing.heaviest(
+            scene.field,
+            scene.lineup.member[stay],
+            self._weights(scene, stay),
+            _part(scene.meetings, stay),
+            self._kin(scene, stay),
+            strict=self.options.strict,
+            apart=None if apart is None else _part(apart, stay),
+        )
+
+    def _settled(self, scene: Scene, byes: tuple[int, ...]) -> tuple[Scene, Flags, Flags]:
+        """Places anew once the floats of the heaviest round stand; who floats or rests; which pairs are out then."""
+        lineup = scene.lineup
+        pairs, _ = self._heaviest(scene, byes)
+        floating, apart = drawing.held(pairs, lineup.member, lineup.group)
+        out = floating | np.isin(lineup.member, byes)
+        return replace(scene, lineup=lineup.renumbered(out)), out, apart
 
     def _weights(self, scene: Scene, stay: Flags) -> Ints:
         """Weighed with whoever rests, so that a pair weighs the same whoever that is."""

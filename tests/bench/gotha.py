@@ -29,6 +29,7 @@ def gotha(settings: Settings) -> Iterator[str]:
         for times in TIMES:
             field = played(system, max(FEWEST, times * settings.engines))
             weighed = system.weighed(field)
+            assert weighed is not None  # so it would be with renumber
             base: Callable[[], object] = partial(relaxed_matching, weighed.weights, weighed.barred)
             name = "its matching alone"
             if times == TIMES[0]:

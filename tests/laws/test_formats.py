@@ -140,6 +140,7 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
                 "games_per_pairing": min(games, 2),
                 "scoring": dice.choice(["games", "match"]),
                 "bye": dice.choice(["gotha", "thesis"]),
+                "renumber": dice.random() < 0.3,
                 "forbid_family": dice.random() < 0.3,
                 "strict": dice.random() < 0.3,
             }
