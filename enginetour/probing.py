@@ -7,11 +7,13 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import wait
+from pathlib import Path
 from typing import cast
 
 from enginetour.errors import EngineRefused, InputRefused, MachineFailure, TourError
 from enginetour.places import LocalPlace
-from enginetour.task import Probe, ProbeTask, Side
+from enginetour.registry import candidates
+from enginetour.task import EngineSpec, Probe, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
 
 # Engines started at once (runner spec 14).
@@ -44,6 +46,22 @@ def probe_all(
         raise TourError(f"the engines cannot be tried: {failure}", step="see to the machine, then try again") from None
     finally:
         place.close()
+
+
+def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tuple[EngineSpec, Probe]:
+    """The first protocol in which the program answers; EngineRefused when it answers in none.
+
+    Relative paths of the command begin at `folder`.
+    """
+    last: Probe | None = None
+    for spec in candidates(command, folder):
+        if protocol in (None, spec.protocol):
+            probe = probe_all({spec.name: Side(spec, TimeControl.parse("1+0"))})[spec.name]
+            if not probe.problems and (spec.protocol == "uci" or probe.features):
+                return spec, probe
+            last = probe
+    why = last.problems[0] if last and last.problems else "it answers neither uci nor xboard"
+    raise EngineRefused(why, place=shlex.join(command), step="is it an engine? start it by hand and type uci")
 
 
 def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:

@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "systems": ("Set up", "setup", "systems", "the formats and their settings, with sources"),
     "check": ("Set up", "setup", "check", "validate a configuration, start every engine, tell the plan"),
     "run": ("Play", "play", "run", "start or resume a tournament"),
+    "match": ("Play", "match", "match", "engines against each other, without a configuration"),
     "demo": ("Play", "play", "demo", "a small bubble tournament between the engines we ship"),
     "pair": ("Play", "pairing", "pair", "the next round of a tournament of another program"),
     "simulate": ("Play", "simulating", "simulate", "play formats without engines: games, accuracy"),

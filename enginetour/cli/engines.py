@@ -13,7 +13,7 @@ from enginetour.errors import EngineRefused, InputRefused
 
 if TYPE_CHECKING:
     from enginetour.registry import EngineEntry, Registry
-    from enginetour.task import EngineSpec, Probe
+    from enginetour.task import Probe
     from enginetour.timecontrol import TimeControl
 
 # One short search under each declared limit: enough to see that it is obeyed, quick enough for fourteen engines.
@@ -83,12 +83,13 @@ def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
     """
     from enginetour import registry
     from enginetour.enginefile import EngineEntry
+    from enginetour.probing import detect
     from enginetour.workspace import workspace_of
 
     folder = workspace_of(Path.cwd()) / "engines"
     if (folder / f"{engine}.toml").exists():
         raise InputRefused("there is an engine file of this name", place=str(folder / f"{engine}.toml"))
-    spec, probe = _detect(command, protocol)
+    spec, probe = detect(command, protocol, Path.cwd())
     name = probe.own_name or engine
     entry = EngineEntry(engine, name, spec.command, spec.protocol, author=probe.author)
     path = registry.write_entry(folder, entry)
@@ -172,24 +173,6 @@ def _tried(entry: EngineEntry) -> tuple[TimeControl, ...]:
     from enginetour.timecontrol import TimeControl
 
     return tuple(TimeControl.parse(control) for limit, control in TRIED.items() if limit in entry.obeyed)
-
-
-def _detect(command: tuple[str, ...], protocol: str | None) -> tuple[EngineSpec, Probe]:
-    """The first protocol in which the program answers."""
-    from enginetour.probing import probe_all
-    from enginetour.registry import candidates
-    from enginetour.task import Side
-    from enginetour.timecontrol import TimeControl
-
-    last: Probe | None = None
-    for spec in candidates(command, Path.cwd()):
-        if protocol in (None, spec.protocol):
-            probe = probe_all({spec.name: Side(spec, TimeControl.parse("1+0"))})[spec.name]
-            if not probe.problems and (spec.protocol == "uci" or probe.features):
-                return spec, probe
-            last = probe
-    why = last.problems[0] if last and last.problems else "it answers neither uci nor xboard"
-    raise EngineRefused(why, place=shlex.join(command), step="is it an engine? start it by hand and type uci")
 
 
 def _tell(name: str, probe: Probe) -> None:

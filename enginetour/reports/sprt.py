@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from enginetour.ratings.matchtest import MatchTest
-from enginetour.ratings.pentanomial import MatchStatistics
+from enginetour.ratings.pentanomial import GAME_CLASSES, PAIR_CLASSES, MatchStatistics, counted, paired, statistics_of
 from enginetour.ratings.sequential import UNITS, reach
 from enginetour.reports.sheet import Column, Sheet, safe
 
@@ -25,6 +25,23 @@ def story(title: str, engines: tuple[str, str], found: MatchTest, notes: Sequenc
     lines += _decision(engines, found)
     rows = tuple({"what": what, "value": value} for what, value in lines)
     return Sheet(title, _COLUMNS, rows, notes=(*_remarks(found), *notes))
+
+
+def result(title: str, scored: Sequence[tuple[Hashable, int]]) -> Sheet:
+    """What two engines made of their games without a test: counts, pairs, Elo, LOS, nElo.
+
+    `scored` as `match_test` takes it.
+    """
+    won, couples = counted([half_points for _, half_points in scored], GAME_CLASSES), paired(scored)
+    pairs = counted(couples, PAIR_CLASSES) if 4 * len(couples) >= len(scored) > 0 else None
+    losses, draws, wins = won
+    statistics = statistics_of(pairs or won)
+    lines = [("W / D / L", f"{wins} / {draws} / {losses}")]
+    if pairs is not None:
+        lines.append(("Ptnml(0-2)", f"[{', '.join(map(str, pairs))}]"))
+    lines += [("score", f"{100 * statistics.score:.2f} %"), *_strength(statistics)]
+    rows = tuple({"what": what, "value": value} for what, value in lines)
+    return Sheet(title, _COLUMNS, rows, notes=("± and intervals are 95 %",))
 
 
 def line(engines: tuple[str, str], found: MatchTest) -> Sheet:

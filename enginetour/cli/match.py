@@ -1,0 +1,186 @@
+"""`enginetour match`: a match or a small tournament without a configuration; it writes one, and runs it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginetour.cli.common import database_option, say, show
+from enginetour.errors import UsageRefused
+
+if TYPE_CHECKING:
+    from enginetour.draft import Draft
+
+_OWN = frozenset({"tc", "slots", "openings"})  # settings of [play] with an option written out below
+_LISTED = frozenset({"--option", "--entrant"})  # take one value each time
+_PAIR = re.compile(r"[a-z][a-z0-9_]*=")
+MOST_FILES = 1000  # configurations of one name
+
+
+class _Match(click.Command):
+    """Every setting of [play] is an option too, read from the section itself when it is needed."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Those written out, then those of [play]."""
+        params = super().get_params(ctx)
+        return [*params[:-1], *_play_options(), params[-1]]  # --help stays the last
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click, once the words of a table stand together: ``--sprt elo0=0 elo1=5``."""
+        return super().parse_args(ctx, _joined(args))
+
+
+@lru_cache(maxsize=1)
+def _play_options() -> list[click.Option]:
+    from enginetour.sections.play import PlaySection
+
+    options = []
+    for key, field in PlaySection.model_fields.items():
+        if key in _OWN:
+            continue
+        word = f"--{key.replace('_', '-')}"
+        usual = field.get_default(call_default_factory=True)
+        told = f"[play] {key}" + ("" if usual is None else f", default {usual}" if not isinstance(usual, tuple) else "")
+        if field.annotation is bool:
+            options.append(click.Option([f"{word}/--no-{word[2:]}", f"play_{key}"], default=None, help=told))
+        else:
+            options.append(click.Option([word, f"play_{key}"], metavar="VALUE", help=told))
+    return options
+
+
+def _joined(args: Sequence[str]) -> list[str]:
+    """The words KEY=VALUE behind the value of an option become part of it."""
+    joined: list[str] = []
+    within = False  # the last word belongs to an option that may be a table
+    for word in args:
+        if within and _PAIR.match(word) and _PAIR.match(joined[-1]):
+            joined[-1] += f" {word}"
+            continue
+        before = joined[-1] if joined else ""
+        within = before.startswith("--") and before not in _LISTED and "=" not in before
+        joined.append(word)
+    return joined
+
+
+@click.command(cls=_Match)
+@click.argument("engine", nargs=-1, required=True)
+@click.option("--tc", help="Time control, default 10+0.1: 1+0.01, 40/60, nodes=1000, depth=8.")
+@click.option("--games", type=click.IntRange(min=1), help="Games of the match (100), or of each pair (2).")
+@click.option("--openings", metavar="FILE", help="Suite, or settings as file=F order=sequential plies=8.")
+@click.option("--order", type=click.Choice(["random", "sequential"]), help="Of the openings.")
+@click.option("--sprt", metavar="TABLE", help="elo0=0 elo1=5 [alpha= beta= model=]: play until it is known.")
+@click.option("--slots", type=click.IntRange(min=1), help="Games at once.")
+@click.option("--option", "options", multiple=True, metavar="[ENGINE.]NAME=VALUE", help="Option of an engine, or all.")
+@click.option("--entrant", "settings", multiple=True, metavar="[ENGINE.]KEY=VALUE", help="Its tc, margin_ms, ...")
+@click.option("--format", "system", type=click.Choice(["roundrobin", "gauntlet"]), help="Of more than two engines.")
+@click.option("--seeds", type=click.IntRange(min=1), help="The first so many play the gauntlet.")
+@click.option("--name", help="Of the tournament; default: the engines' names.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Of all chance.")
+@click.option("--force", is_flag=True, help="Allow more slots than processors.")
+@click.option("--write-only", is_flag=True, help="Write the configuration, play nothing.")
+@database_option
+def match(
+    engine: tuple[str, ...],
+    tc: str | None,
+    games: int | None,
+    openings: str | None,
+    order: str | None,
+    sprt: str | None,
+    slots: int | None,
+    options: tuple[str, ...],
+    settings: tuple[str, ...],
+    system: str | None,
+    seeds: int | None,
+    name: str | None,
+    seed: int,
+    force: bool,
+    write_only: bool,
+    db: Path | None,
+    **play: Any,
+) -> int:
+    """Play ENGINE ENGINE ... without a configuration: ids, names or commands.
+
+    Two play a match, more a round robin. A configuration is written into
+    results/, so all other commands know it; the same line goes on where it
+    stopped, and plays it anew once it has ended. Tables are written as
+    KEY=VALUE words. ENGINE may be its number, from 1.
+
+    Example: enginetour match stockfish ./my-engine --tc 1+0.01 --games 20
+    """
+    from enginetour.cli.session import Run
+    from enginetour.plan import registry_of
+    from enginetour.probing import detect
+    from enginetour.quickmatch import Asked, drafted, setting, typed
+    from enginetour.sections.play import PlaySection
+    from enginetour.workspace import workspace_of
+
+    under_play: dict[str, Any] = {} if tc is None else {"tc": tc}
+    if openings is not None or order is not None:
+        under_play["openings"] = _suite(openings, order)
+    for key, value in play.items():
+        if value is not None:
+            key = key.removeprefix("play_")
+            under_play[key] = setting(PlaySection, key, value) if isinstance(value, str) else value
+    table = typed(sprt) if sprt is not None else None
+    if table is not None and not isinstance(table, Mapping):
+        raise UsageRefused(f"expected elo0=0 elo1=5, found {sprt!r}", place="--sprt")
+    asked = Asked(engine, under_play, games, table, system, seeds, options, settings, name or "", seed)
+    workspace = workspace_of(Path.cwd())
+    draft = drafted(asked, registry_of(workspace), Path.cwd(), detect)
+    path, made = _written(draft, workspace / "results")
+    say(f"configuration {path}{'' if made else ', as before'}")
+    if write_only:
+        say(f"enginetour run {path} plays it")
+        return 0
+    run = Run(path, db, new=True, accept_change=False, live=False, resume_new=True)
+    code = run.go(slots=slots, force=force)
+    _tell_result(run)
+    return code
+
+
+def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
+    from enginetour.quickmatch import typed
+
+    read = typed(openings) if openings is not None else {}
+    suite = dict(read) if isinstance(read, Mapping) else {"file": str(openings)}
+    return suite if order is None else {**suite, "order": order}
+
+
+def _written(draft: Draft, folder: Path) -> tuple[Path, bool]:
+    """The file of this configuration, and whether it was made now: the same words have the same file."""
+    from enginetour.cli.drafts import write_draft
+    from enginetour.config import slug
+    from enginetour.quickmatch import with_number
+
+    words = {key: f"--{key.replace('_', '-')}" for key in draft.play} | {"sprt": "--sprt", "games": "--games"}
+    for number in range(1, MOST_FILES):
+        numbered = with_number(draft, number)
+        path = folder / f"{slug(str(numbered.tournament['name']))}.toml"
+        if not path.exists():
+            write_draft(numbered, path, words)
+            return path, True
+        if path.read_text(encoding="utf-8", errors="replace") == numbered.text():
+            return path, False
+    raise UsageRefused(f"{MOST_FILES} configurations of this name", place=str(folder), step="choose another --name")
+
+
+def _tell_result(run: Any) -> None:
+    """The figures of a match without a test, once it has a game; a test has told its own."""
+    from enginetour.cli.common import open_store
+    from enginetour.reports.sprt import result
+    from enginetour.store.meetings import meetings
+
+    config = run.plan.config
+    if config.system != "match" or config.format_options.sprt is not None:
+        return
+    with open_store(run.plan.database) as store:
+        log = store.tournament(config.tournament.name)
+        one, other = (entrant.name for entrant in log.entrants)
+        if log.pair_counts():
+            met = meetings(store, one, other, tournament=log.id)
+            show(result(f"{one} against {other}", sorted(met.games)), as_json=False, as_csv=False)

@@ -1,0 +1,150 @@
+"""A match or small tournament said in one line: engines by id, name or command, and settings as typed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from enginetour.draft import Draft, read_value, told_apart
+from enginetour.errors import InputRefused, UsageRefused
+from enginetour.registry import Registry, find_program
+from enginetour.sections.entrants import EntrantSection
+from enginetour.task import EngineSpec, Probe
+from enginetour.tomlplace import near
+
+Detect = Callable[[tuple[str, ...], str | None, Path], tuple[EngineSpec, Probe]]
+LONGEST_NAME = 64  # characters of [tournament] name
+MOST_TEST_GAMES = 1_000_000  # a test ends by itself; a million is what nobody waits for
+MOST_NAMED = 3  # engines in the name of a tournament
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was typed; `play` goes under [play] as it is.
+
+    `options` are ``NAME=VALUE`` or ``ENGINE.NAME=VALUE``, `settings` the same for keys of an entrant.
+    """
+
+    engines: tuple[str, ...]
+    play: Mapping[str, Any] = field(default_factory=dict)
+    games: int | None = None
+    sprt: Mapping[str, Any] | None = None
+    system: str | None = None
+    seeds: int | None = None
+    options: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    name: str = ""
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """One of the engines: its section so far, and what it may be called in ``ENGINE.NAME=VALUE``."""
+
+    name: str
+    section: Mapping[str, Any]
+    called: frozenset[str]
+
+
+def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Draft:
+    """The configuration that plays what was asked; commands are started once to learn what they speak."""
+    if len(asked.engines) < 2:
+        found = f"found {len(asked.engines)}" if asked.engines else "found none"
+        raise UsageRefused(f"a match needs two engines, {found}", step="name them by id, name or command")
+    seats = [_seat(word, registry, base, detect) for word in asked.engines]
+    entrants: list[dict[str, Any]] = []
+    for seat, name in zip(seats, told_apart([seat.name for seat in seats]), strict=True):
+        named = {} if name == seat.name and "engine" in seat.section else {"name": name}
+        entrants.append({**named, **seat.section})
+    for text in asked.options:
+        for number, key, value in _meant(text, seats, "--option"):
+            entrants[number].setdefault("options", {})[key] = read_value(value)
+    for text in asked.settings:
+        for number, key, value in _meant(text, seats, "--entrant"):
+            entrants[number][key] = setting(EntrantSection, key, value)
+    names = [str(entrant.get("name", seat.name)) for entrant, seat in zip(entrants, seats, strict=True)]
+    shown = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
+    name = asked.name or " vs ".join(shown)[:LONGEST_NAME].strip()
+    tournament = {"name": name, "seed": asked.seed}
+    return Draft(tournament, _format(asked, len(entrants)), tuple(entrants), asked.play).anchored(base)
+
+
+def setting(section: type[BaseModel], key: str, text: str) -> Any:
+    """What was typed for a setting: text where it takes text, else a number, true, a list, ``moves=8 score=10``."""
+    known = section.model_fields.get(key)
+    return text if known is not None and known.annotation in (str, str | None) else typed(text)
+
+
+def typed(text: str) -> Any:
+    """``50``, ``true``, a word, ``[2, 4]``, or a table as ``moves=8 score=10``."""
+    words = shlex.split(text)
+    if words and all("=" in word and not word.startswith("=") for word in words):
+        return {key: read_value(value) for key, _, value in (word.partition("=") for word in words)}
+    if text.startswith("[") and text.endswith("]"):
+        return [read_value(part.strip()) for part in text[1:-1].split(",") if part.strip()]
+    return read_value(text)
+
+
+def with_number(draft: Draft, number: int) -> Draft:
+    """The same under a name of its own."""
+    if number == 1:
+        return draft
+    mark = f" ({number})"
+    name = str(draft.tournament["name"])[: LONGEST_NAME - len(mark)] + mark
+    return replace(draft, tournament={**draft.tournament, "name": name})
+
+
+def _format(asked: Asked, count: int) -> dict[str, Any]:
+    system = asked.system or ("match" if count == 2 else "roundrobin")
+    settings: dict[str, Any] = {"system": system}
+    if asked.sprt is not None and system != "match":
+        raise UsageRefused("a test is between two engines", place="--sprt", step="leave two, or leave it out")
+    if asked.seeds is not None and system != "gauntlet":
+        raise UsageRefused("seeds are those of a gauntlet", place="--seeds", step="add --format gauntlet")
+    if system == "match":
+        settings["games"] = asked.games or (MOST_TEST_GAMES if asked.sprt is not None else 100)
+        if asked.sprt is not None:
+            settings["sprt"] = dict(asked.sprt)
+        return settings
+    settings["games_per_pairing"] = asked.games or 2
+    if asked.seeds is not None:
+        settings["seeds"] = asked.seeds
+    return settings
+
+
+def _seat(word: str, registry: Registry, base: Path, detect: Detect) -> _Seat:
+    entry = next((one for one in registry.entries() if word in (one.id, one.name)), None)
+    if entry is not None:
+        return _Seat(entry.name, {"engine": entry.id}, frozenset({word, entry.id, entry.name}))
+    try:
+        command = tuple(shlex.split(word))
+    except ValueError as error:
+        raise UsageRefused(f"cannot be cut into words: {error}", place=word) from None
+    if not command or find_program(command[0], base) is None:
+        known = near(word, registry.ids)
+        hint = known if known.startswith(", did") else ""
+        step = "enginetour engines list names those with a file"
+        raise InputRefused(f"{word!r} is no engine file and no program here{hint}", place="match", step=step)
+    spec, _ = detect(command, None, base)
+    name = Path(command[0]).stem if len(command) == 1 else Path(command[-1]).stem
+    section: dict[str, Any] = {"command": list(spec.command), "protocol": spec.protocol}
+    return _Seat(name, section, frozenset({word, name, Path(command[0]).name}))
+
+
+def _meant(text: str, seats: Sequence[_Seat], option: str) -> list[tuple[int, str, str]]:
+    """(engine, key, value) for each engine meant: one named or counted from 1 in front of a dot, else all."""
+    left, equals, value = text.partition("=")
+    if not equals or not left:
+        step = f'write {option} "ENGINE.NAME=VALUE", or NAME=VALUE for all'
+        raise UsageRefused(f"no value in {text!r}", place=option, step=step)
+    for number, seat in enumerate(seats):
+        for called in sorted({*seat.called, str(number + 1)}, key=len, reverse=True):
+            if left.casefold().startswith(f"{called.casefold()}."):
+                same = [n for n, other in enumerate(seats) if called in other.called or called == str(n + 1)]
+                return [(n, left[len(called) + 1 :], value) for n in same]
+    return [(n, left, value) for n in range(len(seats))]

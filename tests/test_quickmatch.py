@@ -1,0 +1,167 @@
+"""Matches said in one line: who is meant, with which settings, and the configuration that says the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.config import load
+from enginetour.errors import InputRefused, UsageRefused
+from enginetour.plan import registry_of
+from enginetour.quickmatch import Asked, drafted, setting, typed, with_number
+from enginetour.registry import candidates
+from enginetour.sections.play import PlaySection
+from enginetour.task import EngineSpec, Probe
+from tests.touring import tour, try_engines_once
+
+
+def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tuple[EngineSpec, Probe]:
+    """Everything speaks UCI."""
+    del protocol
+    return candidates(command, folder)[0], Probe("it")
+
+
+def draft(tmp_path: Path, *engines: str, **asked: Any) -> dict[str, Any]:
+    """The configuration as it is read back."""
+    found = drafted(Asked(engines, **asked), registry_of(tmp_path), tmp_path, detect)
+    file = tmp_path / "it.toml"
+    file.write_text(found.text())
+    read = load(file)
+    return {
+        "entrants": [entrant.model_dump(exclude_defaults=True) for entrant in read.entrants],
+        "format": read.format,
+        "play": read.play.model_dump(exclude_defaults=True),
+        "name": read.tournament.name,
+    }
+
+
+def test_engines_by_id_name_and_command(tmp_path: Path) -> None:
+    """An engine file's id or name, else a program from here, absolute in the file."""
+    (tmp_path / "mine").write_text("#!/bin/sh\n")
+    (tmp_path / "mine").chmod(0o755)
+    found = draft(tmp_path, "wren1", "Wren 2", "./mine --fast")
+    assert [entrant.get("engine") for entrant in found["entrants"]] == ["wren1", "wren2", None]
+    assert found["entrants"][2] == {
+        "name": "--fast",
+        "command": (str(tmp_path / "mine"), "--fast"),
+        "protocol": "uci",
+    }
+    assert found["format"] == {"system": "roundrobin", "games_per_pairing": 2}
+
+
+def test_two_copies_have_names_of_their_own(tmp_path: Path) -> None:
+    """The second is told apart; settings go to both by name, to one by number."""
+    found = draft(tmp_path, "wren1", "wren1", settings=("wren1.margin_ms=70", "2.tc=5", "rating=100.5"))
+    assert found["entrants"] == [
+        {"engine": "wren1", "margin_ms": 70, "rating": 100.5},
+        {"engine": "wren1", "name": "Wren 1 (2)", "margin_ms": 70, "rating": 100.5, "tc": "5"},
+    ]
+
+
+def test_options_of_one_and_of_all(tmp_path: Path) -> None:
+    """In front of the dot stands the engine; without one all are meant."""
+    found = draft(tmp_path, "wren1", "wren2", options=("Wren 2.Hash=64", "Own Book=false", "1.Style=Risky"))
+    assert [entrant["options"] for entrant in found["entrants"]] == [
+        {"Own Book": False, "Style": "Risky"},
+        {"Hash": 64, "Own Book": False},
+    ]
+
+
+def test_a_test_ends_by_itself(tmp_path: Path) -> None:
+    """With --sprt no number of games is needed."""
+    found = draft(tmp_path, "wren1", "wren2", sprt={"elo0": 0, "elo1": 5})
+    assert found["format"]["games"] == 1_000_000
+    assert draft(tmp_path, "wren1", "wren2")["format"] == {"system": "match", "games": 100}
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("8", 8), ("0.5", 0.5), ("true", True), ("loss", "loss"), ("[2, 4.5]", [2, 4.5]), ("a=1 b=x", {"a": 1, "b": "x"})],
+)
+def test_what_is_typed(text: str, read: object) -> None:
+    """Numbers, truths, lists and tables; everything else is a word."""
+    assert typed(text) == read
+
+
+def test_a_setting_of_text_stays_text() -> None:
+    """A time control of five seconds is no number."""
+    assert setting(PlaySection, "tc", "5") == "5"
+    assert setting(PlaySection, "tc", "nodes=5") == "nodes=5"
+
+
+def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:
+    """64 signs are what a tournament's name may have."""
+    long = drafted(Asked(("wren1", "wren2"), name="x" * 64), registry_of(tmp_path), tmp_path, detect)
+    assert with_number(long, 12).tournament["name"] == "x" * 59 + " (12)"
+
+
+@pytest.mark.parametrize(
+    ("engines", "asked", "told"),
+    [
+        (("wren1",), {}, "a match needs two engines, found 1"),
+        (("wren1", "wran2"), {}, "'wran2' is no engine file and no program here, did you mean 'wren2'"),
+        (("wren1", "./gone"), {}, "'./gone' is no engine file"),
+        (("wren1", "'"), {}, "cannot be cut into words"),
+        (("wren1", "wren2", "wren3"), {"sprt": {"elo0": 0, "elo1": 5}}, "a test is between two engines"),
+        (("wren1", "wren2", "wren3"), {"seeds": 1}, "seeds are those of a gauntlet"),
+        (("wren1", "wren2"), {"options": ("Hash",)}, "no value in 'Hash'"),
+    ],
+)
+def test_what_makes_no_match(tmp_path: Path, engines: tuple[str, ...], asked: dict[str, Any], told: str) -> None:
+    """One sentence with the next step."""
+    with pytest.raises((InputRefused, UsageRefused)) as refused:
+        drafted(Asked(engines, **asked), registry_of(tmp_path), tmp_path, detect)
+    assert told in str(refused.value)
+
+
+def test_a_match_is_played_kept_and_played_again(tmp_path: Path) -> None:
+    """Lines and figures as known; other commands find it; the same words are its next edition, others another one."""
+    (tmp_path / "results").mkdir()
+    words = ("match", "wren1", "wren2", "--tc", "depth=1", "--games", "2")
+    table = ("--openings", "order=sequential", "plies=4", "--max-moves", "5")
+    first = tour(tmp_path, *words, *table).stdout
+    assert "Finished game 2 (Wren 2 vs Wren 1): 1/2-1/2" in first
+    assert "Ptnml(0-2)  [0, 0, 1, 0, 0]" in first
+    path = tmp_path / "results" / "wren-1-vs-wren-2.toml"
+    assert 'openings = { order = "sequential", plies = 4 }\nmax_moves = 5\n' in path.read_text()
+    assert "Wren 1" in tour(tmp_path, "standings").stdout
+    again = tour(tmp_path, *words, *table).stdout
+    assert ", as before" in again.splitlines()[0]
+    assert "edition 2" in tour(tmp_path, "standings").stderr
+    tour(tmp_path, *words, "--write-only")
+    assert 'name = "Wren 1 vs Wren 2 (2)"' in (tmp_path / "results" / "wren-1-vs-wren-2-2.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--fifty", "10"), "--fifty: "),
+        (("--tc", "soon"), "--tc: "),
+        (("--games", "3"), "--games: "),
+        (("--sprt", "elo0=5", "elo1=0"), "--sprt: "),
+        (("--sprt", "yes"), "expected elo0=0 elo1=5"),
+        (("--no-such-thing", "1"), "No such option"),
+    ],
+)
+def test_a_refused_setting_is_told_with_its_option(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    """The file that cannot be is not there afterwards."""
+    code = 2 if words[-1] in ("yes", "1") else 3
+    refused = tour(tmp_path, "match", "wren1", "wren2", *words, expect=code)
+    assert told in refused.stderr
+    assert not list(tmp_path.glob("results/*.toml"))
+
+
+def test_every_setting_of_play_is_an_option(tmp_path: Path) -> None:
+    """The help names them all, and what comes to [play] later."""
+    told = tour(tmp_path, "match", "--help").stdout
+    assert all(f"--{key.replace('_', '-')}" in told for key in PlaySection.model_fields)
+
+
+def test_a_program_that_is_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What answers in no protocol is refused before anything is written."""
+    try_engines_once(monkeypatch)
+    refused = tour(tmp_path, "match", "wren1", "/bin/true", expect=4)
+    assert "is it an engine?" in refused.stderr
+    assert not list(tmp_path.glob("results/*"))
