@@ -96,6 +96,36 @@ def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
     say(f"{path} written: {name}, {spec.protocol}; enginetour engines check {engine} tries it")
 
 
+@engines.command("import", short_help="Take over the engines of Cute Chess.")
+@click.argument("file", type=click.Path(path_type=Path))
+def import_(file: Path) -> None:
+    """Write an engine file for every engine in engines.json of Cute Chess.
+
+    It is in ~/.config/cutechess. Those of which there is a file stay as they are.
+
+    Example: enginetour engines import ~/.config/cutechess/engines.json
+    """
+    from enginetour.interop.enginesjson import read_engines
+    from enginetour.registry import load, write_entry
+    from enginetour.workspace import workspace_of
+
+    folder = workspace_of(Path.cwd()) / "engines"
+    found, skipped = read_engines(file)
+    there, written = load([folder]).paths, 0
+    for engine in found:
+        if engine.entry.id in there:
+            say(f"{engine.entry.id}: there is an engine file of this name, left as it is", err=True)
+            continue
+        write_entry(folder, engine.entry)
+        written += 1
+        say(f"{engine.entry.id:<26}{engine.entry.protocol:<6}{shlex.join(engine.entry.command)}")
+        for words in engine.said:
+            say(f"{engine.entry.id}: {words}", err=True)
+    for words in skipped:
+        say(f"left out, {words}", err=True)
+    say(f"{written} engine files written to {folder}")
+
+
 @engines.command(short_help="Try engines under all their limits.")
 @click.argument("engine", nargs=-1, required=True)
 @output_options
