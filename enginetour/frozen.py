@@ -34,6 +34,8 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
         now = stored[section] | (log.grown if section == "format" else {})
         for key, value in written[section].items():
             before = now[key] if key in now else defaults[section].get(key)  # an older enginetour did not have it
+            if isinstance(before, dict):  # of its keys neither
+                before = {**defaults[section].get(key, {}), **before}
             if before == value:
                 continue
             if section != "format" or type(value) is not int or type(before) is not int or value < before:

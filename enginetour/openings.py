@@ -1,23 +1,35 @@
-"""Which opening a game starts from: a pure function of the seed and the pairing's numbers, never of timing."""
+"""Which opening a game starts from: a pure function of the seed and the pairing's numbers, never of timing.
+
+A suite is a sequence, whatever stands behind it: openings held and checked, positions read where they stand in a
+large file, back ranks by number, or lines drawn from a Polyglot book.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from enginetour.backranks import BackRanks, most
+from enginetour.epdfile import IndexedPositions
 from enginetour.errors import InputRefused
 from enginetour.model import Opening, Pairing
+from enginetour.openingcheck import Bad
+from enginetour.polyglot import BookLines, Choice
 from enginetour.shipped import shipped_suite
-from enginetour.suitefile import Bad, read_suite
+from enginetour.suitefile import MOST_OPENINGS, large_positions, read_suite
+from enginetour.variants import STANDARD, VARIANTS
 
 Per = Literal["pairing", "round", "encounter"]
 MOST_TOLD = 1000  # bad openings that are remembered; all are counted
+HELD_ORDER = 1 << 16  # openings; the order of so many is held (8 bytes each), of more each place is computed
+AHEAD = 20_000  # openings of a large file that are checked before game 1: 2 s of processor (measured)
+_ROUNDS = 4  # Luby and Rackoff 1988: four make a permutation that looks random both ways
 
 
 class OpeningSettings(BaseModel):
@@ -27,6 +39,8 @@ class OpeningSettings(BaseModel):
     (``round``), or each encounter has a fresh one (``encounter``). Unset it is ``pairing`` when encounters
     have two legs or more; with single games it is ``encounter``, for one opening without colours swapped
     would measure the opening. `repeat` is games per opening, by default all legs of an encounter.
+    `plies` or `moves` cut lines. Of a Polyglot book lines are drawn by `choice`. `positions` are starts of Chess960 by
+    number (FIDE's 0 to 959; of double Chess960 White's x 960 + Black's), by default all.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -34,9 +48,30 @@ class OpeningSettings(BaseModel):
     order: Literal["random", "sequential"] = "random"
     start: Annotated[int, Field(ge=1, le=10**9)] = 1
     plies: Annotated[int, Field(ge=0, le=200)] | None = None
+    moves: Annotated[int, Field(ge=0, le=100)] | None = None
+    choice: Choice = "weight"
+    positions: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1, max_length=921_600)] | None = None
     per: Per | None = None
     repeat: Annotated[int, Field(ge=1, le=10**6)] | None = None
     skip_bad: bool = False
+
+    @field_validator("positions", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> OpeningSettings:
+        if self.plies is not None and self.moves is not None:
+            raise ValueError("plies and moves both cut lines: give one of them")
+        if self.positions is not None and self.file is not None:
+            raise ValueError("openings come from a file or from positions: give one of them")
+        return self
+
+    @property
+    def longest(self) -> int | None:
+        """Plies after which lines are cut."""
+        return self.plies if self.moves is None else 2 * self.moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +90,38 @@ class OpeningSuite:
 
     def pick(self, pairing: Pairing) -> Opening:
         """The opening of one game."""
-        turn = self._turn(pairing)
-        cycle, place = turn // len(self.openings), (turn + self.start - 1) % len(self.openings)
-        if self.order == "random":
-            place = shuffled(self.seed, cycle, len(self.openings))[place]
-        return self.openings[place]
+        return self.openings[self._place(self._turn(pairing))]
+
+    def _place(self, turn: int) -> int:
+        size = len(self.openings)
+        cycle, place = turn // size, (turn + self.start - 1) % size
+        if self.order == "sequential":
+            return place
+        return (
+            shuffled(self.seed, cycle, size)[place] if size <= HELD_ORDER else scattered(self.seed, cycle, size, place)
+        )
+
+    def seeded(self, seed: int) -> OpeningSuite:
+        """The same with another seed for all that is drawn."""
+        drawn = self.openings.seeded(seed) if isinstance(self.openings, BookLines) else self.openings
+        return replace(self, seed=seed, openings=drawn)
+
+    def check(self, games: int) -> None:
+        """Look at what so many games can need, at most `AHEAD`, where not all was checked; InputRefused as `load`."""
+        if isinstance(self.openings, IndexedPositions):
+            for turn in range(min(games, AHEAD, len(self.openings))):
+                self.openings[self._place(turn)]
 
     def uses(self, pairing: Pairing) -> int:
         """How often the suite had been used up before this game; above 0 openings come again."""
         return self._turn(pairing) // len(self.openings)
 
     @property
-    def bare_positions(self) -> tuple[Opening, ...]:
-        """Openings that do not begin at the usual starting position: not every engine can be told them."""
-        return tuple(opening for opening in self.openings if opening.fen is not None)
+    def told(self) -> str:
+        """How many there are and where from."""
+        if isinstance(self.openings, BookLines):
+            return f"{'the best line' if self.openings.choice == 'best' else 'lines drawn by weight'} of {self.source}"
+        return f"{len(self.openings)} from {self.source}"
 
     def _turn(self, pairing: Pairing) -> int:
         """How many openings the games before this one have taken, by the policy's count."""
@@ -89,16 +142,77 @@ def shuffled(seed: int, cycle: int, size: int) -> tuple[int, ...]:
     return tuple(sorted(range(size), key=key))
 
 
-def load(settings: OpeningSettings, *, seed: int, legs: int, folder: Path) -> OpeningSuite:
-    """Read and check the whole suite; a relative `file` belongs to `folder`, the configuration's.
+def scattered(seed: int, cycle: int, size: int, place: int) -> int:
+    """Where `place` of 0..size-1 goes in an order of their own for each seed and pass: a keyed permutation.
 
-    `legs` is games per encounter. Raises InputRefused naming file and line of the first bad opening.
+    Feistel rounds over the next even power of two, again until the number is below `size`. Source: Black and Rogaway,
+    Ciphers with Arbitrary Finite Domains, 2002 (cycle walking).
     """
+    half = (max(size - 1, 1).bit_length() + 1) // 2
+    mask = (1 << half) - 1
+    while True:
+        left, right = place >> half, place & mask
+        for turn in range(_ROUNDS):
+            digest = hashlib.blake2b(f"{seed}:{cycle}:{turn}:{right}".encode(), digest_size=8).digest()
+            left, right = right, left ^ (int.from_bytes(digest) & mask)
+        place = left << half | right
+        if place < size:
+            return place
+
+
+def load(settings: OpeningSettings, *, seed: int, legs: int, folder: Path, variant: str = STANDARD) -> OpeningSuite:
+    """The suite of a tournament; a relative `file` belongs to `folder`, the configuration's.
+
+    `legs` is games per encounter. Small suites are checked whole: InputRefused names file and line of the first bad
+    opening. What `check` does is for large ones.
+    """
+    found, source, skipped = _found(settings, seed, folder, variant)
+    return OpeningSuite(
+        found,
+        seed=seed,
+        order="sequential" if isinstance(found, BookLines) else settings.order,  # its lines are drawn already
+        start=(settings.start - 1) % len(found) + 1,
+        per=settings.per or ("pairing" if legs > 1 else "encounter"),
+        legs=legs,
+        repeat=settings.repeat or legs,
+        source=source,
+        skipped=skipped,
+    )
+
+
+def _found(
+    settings: OpeningSettings, seed: int, folder: Path, variant: str
+) -> tuple[Sequence[Opening], str, tuple[str, ...]]:
+    """The openings, where they come from, and what was left out."""
+    if settings.positions is not None and not VARIANTS[variant].any_rank:
+        what = f"positions are numbers of back ranks, and {variant} is played"
+        raise InputRefused(what, step='add variant = "chess960" under [play], or leave them out')
+    if settings.file is None and VARIANTS[variant].any_rank:
+        if too_high := [number for number in settings.positions or () if number >= most(variant)]:
+            raise InputRefused(f"no start number {too_high[0]}: {variant} has 0 to {most(variant) - 1}")
+        return BackRanks(variant, settings.positions), "back ranks by number", ()
+    if settings.file is None and variant != STANDARD:
+        return (Opening(index=1, variant=variant),), f"the usual start of {variant}", ()
     path = (folder / Path(settings.file).expanduser()) if settings.file else shipped_suite()
+    if path.suffix.lower() == ".bin":
+        if not VARIANTS[variant].is_usual or variant != STANDARD:
+            what = f"a Polyglot book begins at the usual start of standard chess, and {variant} is played"
+            raise InputRefused(what, place=str(path), step="give PGN games, EPD or FEN lines")
+        return BookLines(path, settings.choice, seed, settings.longest), str(path), ()
+    return _read(settings, path, variant)
+
+
+def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence[Opening], str, tuple[str, ...]]:
+    stream = large_positions(path)
+    if stream is not None:
+        indexed = IndexedPositions(stream, path, variant, skip_bad=settings.skip_bad)
+        if not 0 < len(indexed) <= MOST_OPENINGS:
+            raise InputRefused(f"{len(indexed):,} openings, at most {MOST_OPENINGS:,}", place=str(path), step="cut it")
+        return indexed, str(path), ()
     good: list[Opening] = []
     bad: list[Bad] = []
     count = 0
-    for found in read_suite(path, settings.plies):
+    for found in read_suite(path, settings.longest, variant):
         if isinstance(found, Opening):
             good.append(found)
             continue
@@ -111,14 +225,4 @@ def load(settings: OpeningSettings, *, seed: int, legs: int, folder: Path) -> Op
     if not good:
         more = f", {count} bad ones" if bad else ""
         raise InputRefused(f"no openings in it{more}", place=str(path), step="give PGN games, EPD or FEN lines")
-    return OpeningSuite(
-        tuple(good),
-        seed=seed,
-        order=settings.order,
-        start=(settings.start - 1) % len(good) + 1,
-        per=settings.per or ("pairing" if legs > 1 else "encounter"),
-        legs=legs,
-        repeat=settings.repeat or legs,
-        source=str(path),
-        skipped=tuple(f"{path}:{one.line}: {one.why}" for one in bad),
-    )
+    return tuple(good), str(path), tuple(f"{path}:{one.line}: {one.why}" for one in bad)

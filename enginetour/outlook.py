@@ -29,6 +29,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "likely": plan.format.likely(state),
         "longest_hours": hours,
         "openings": len(plan.suite.openings),
+        "suite": plan.suite.told,
         "warnings": [note.text for note in plan.format.notes(state) if note.is_warning],
         "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
     }

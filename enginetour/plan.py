@@ -58,7 +58,7 @@ class Plan:
 
     def of_edition(self, number: int) -> Plan:
         """The same with a shuffle of openings of its own: engines that always move alike repeat no edition."""
-        return replace(self, suite=replace(self.suite, seed=self.suite.seed + (number - 1) * EDITION_SEEDS))
+        return replace(self, suite=self.suite.seeded(self.suite.seed + (number - 1) * EDITION_SEEDS))
 
     def side(self, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
         """A spec with the time control and margin it plays by in this tournament."""
@@ -99,13 +99,20 @@ def prepare(path: Path, db: Path | None) -> Plan:
     plan = replace(plan, entrants=tuple(entrants), sides=sides)
     if len(entrants) >= FEWEST and config.tournament.order in (None, "file"):  # other orders bring ratings along
         refuse_field(plan)
+        suite.check(plan.format.remaining(plan.format.start(plan.entrants))[1])
     return plan
 
 
 def _suite(config: Config, games: int, folder: Path) -> openings.OpeningSuite:
     """The openings; a refusal of their file also tells where the configuration names it."""
     try:
-        return openings.load(config.play.openings, seed=config.tournament.seed, legs=min(2, games), folder=folder)
+        return openings.load(
+            config.play.openings,
+            seed=config.tournament.seed,
+            legs=min(2, games),
+            folder=folder,
+            variant=config.play.variant,
+        )
     except InputRefused as error:
         named = f"named in {config.at('play', 'openings', 'file')}"
         error.step = f"{error.step}; {named}" if error.step else named

@@ -33,7 +33,8 @@ def probe_all(
     place = LocalPlace(min(START_PARALLEL, os.cpu_count() or 1))
     try:
         futures = {
-            name: place.submit(ProbeTask(side.spec, (limits or {}).get(name, ()))) for name, side in sides.items()
+            name: place.submit(ProbeTask(side.spec, (limits or {}).get(name, ()), side.variant))
+            for name, side in sides.items()
         }
         waiting = set(futures.values())
         while waiting:

@@ -41,7 +41,7 @@ def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = N
     _refuse_odds(config, spec, tc)
     if own.sandbox is None and spec.sandbox == "none":
         spec = replace(spec, sandbox=config.play.sandbox)
-    return Side(spec, tc, margin)
+    return Side(spec, tc, margin, config.play.variant)
 
 
 def _refuse_odds(config: Config, spec: EngineSpec, tc: TimeControl) -> None:

@@ -7,43 +7,37 @@ and leave both sides a move; what fails is told with file and line.
 from __future__ import annotations
 
 import gzip
+import os
 import re
+import tempfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
-import chess
-
+from enginetour.epdfile import LONGEST_LINE, position
 from enginetour.errors import InputRefused
 from enginetour.model import Opening
+from enginetour.openingcheck import Bad, Written, checked, shown
+from enginetour.variants import STANDARD, tag_fits
 from enginetour.wholefile import refuse_bomb
 
 # Bounds on other people's files: the longest books in use have about 2.6 million lines of 70 bytes.
-LONGEST_LINE = 65_536
 LARGEST_TEXT = 1_000_000_000
 MOST_OPENINGS = 5_000_000
+LARGE = 1_500_000  # bytes of positions: 20 000 of them, which take 2 s of processor and 10 MB (measured)
+PACKED_LARGE = LARGE // 20  # as gzip packs positions at best
 MOST_PLIES = 20_000  # of a game, as tags our choice: what is held of one has an end
 MOST_TAGS = 1000
-MOST_DIGITS = 4  # of a move counter: no game has ten thousand moves
 _TAG = re.compile(r'\s*\[\s*(\w+)\s+"((?:\\.|[^"\\])*)"\s*\]\s*')
 _WORD = re.compile(r"\{|\}|\(|\)|;.*|\$\d+|[^\s{}();$]+")
 _NUMBER = re.compile(r"^(?:\d+\.*|\.+)")
 _RESULTS = frozenset({"1-0", "0-1", "1/2-1/2", "*"})
-_OPERATION = re.compile(r'(\w+)(?:\s+("[^"]*"|[^;"]*))?')  # no blanks around it: their number would count squared
-
-
-@dataclass(frozen=True, slots=True)
-class Bad:
-    """An opening that cannot be played, and why."""
-
-    line: int
-    why: str
 
 
 @dataclass(slots=True)
-class _Written:
+class _Game:
     """One game of a PGN as far as it has been read."""
 
     line: int = 0
@@ -52,11 +46,11 @@ class _Written:
     broken: Bad | None = None
 
 
-def read_suite(path: Path, plies: int | None = None) -> Iterator[Opening | Bad]:
+def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) -> Iterator[Opening | Bad]:
     """Openings of a file in its order, cut after `plies`; `index` counts the good ones from 1."""
     lines = _lines(path)
     pgn, lines = _is_pgn(path, lines)
-    found = _games(lines, plies) if pgn else (_position(line, text) for line, text in lines)
+    found = _games(lines, plies, variant) if pgn else (_position(line, text, variant) for line, text in lines)
     index = 0
     for opening in found:
         if opening is None:
@@ -67,7 +61,44 @@ def read_suite(path: Path, plies: int | None = None) -> Iterator[Opening | Bad]:
         index += 1
         if index > MOST_OPENINGS:
             raise InputRefused(f"more than {MOST_OPENINGS:,} openings", place=str(path), step="cut the file")
-        yield Opening(opening.name, index, opening.fen, opening.moves)
+        yield replace(opening, index=index)
+
+
+def _position(line: int, text: str | Bad, variant: str) -> Opening | Bad | None:
+    return text if isinstance(text, Bad) else position(line, text, variant)
+
+
+def large_positions(path: Path) -> BinaryIO | None:
+    """The file, open and unpacked, if it holds positions and too many of them to be held and checked at once."""
+    if not path.is_file() or path.stat().st_size < (PACKED_LARGE if _is_packed(path) else LARGE):
+        return None
+    pgn, _ = _is_pgn(path, _lines(path))
+    if pgn:
+        return None
+    stream = _unpacked(path) if _is_packed(path) else path.open("rb")
+    if stream.seek(0, os.SEEK_END) >= LARGE:
+        return stream
+    stream.close()
+    return None
+
+
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as raw:
+        return raw.read(2) == b"\x1f\x8b"  # RFC 1952, 2.3.1
+
+
+def _unpacked(path: Path) -> BinaryIO:
+    """The text of a gzip file in one without a name, which goes with us."""
+    sink = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the suite
+    with path.open("rb") as raw:
+        try:
+            with gzip.GzipFile(fileobj=raw) as packed:
+                while block := packed.read(1 << 20):
+                    sink.write(block)
+                    refuse_bomb(path, raw.tell(), sink.tell())
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise InputRefused("broken gzip file", place=str(path), step="fetch or pack it again") from None
+    return cast("BinaryIO", sink)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
@@ -105,9 +136,6 @@ def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
 def _is_pgn(path: Path, lines: Iterator[tuple[int, str | Bad]]) -> tuple[bool, Iterator[tuple[int, str | Bad]]]:
     """Told by the name, else by the first line that says something."""
     kind = Path(path.name.lower().removesuffix(".gz")).suffix
-    if kind == ".bin":
-        step = "give PGN, EPD or FEN lines"
-        raise InputRefused("a Polyglot book is no suite of openings", place=str(path), step=step)
     if kind in (".pgn", ".epd", ".fen"):
         return kind == ".pgn", lines
     seen: list[tuple[int, str | Bad]] = []
@@ -127,38 +155,9 @@ def _is_pgn(path: Path, lines: Iterator[tuple[int, str | Bad]]) -> tuple[bool, I
     return pgn, again()
 
 
-def _position(line: int, text: str | Bad) -> Opening | Bad | None:
-    """One line of EPD (``id``, ``hmvc`` and ``fmvn`` are kept) or FEN; None for blanks and ``#`` comments."""
-    if isinstance(text, Bad):
-        return text
-    fields = text.split(None, 4)
-    if not fields or fields[0].startswith("#"):
-        return None
-    if len(fields) < 4:
-        return Bad(line, f"neither FEN nor EPD: {_shown(text)}")
-    rest = fields[4] if len(fields) == 5 else ""
-    name, counters = "", "0 1"
-    plain = re.fullmatch(r"(\d+)\s+(\d+)\s*;?\s*(.*)", rest)
-    if plain:
-        counters, rest = _counters(plain[1], plain[2]), plain[3]
-    operations = {match[1]: (match[2] or "").strip().strip('"') for match in _OPERATION.finditer(rest)}
-    name = operations.get("id", "")
-    if not plain:
-        half, full = operations.get("hmvc", "0"), operations.get("fmvn", "1")
-        if not (half.isdecimal() and full.isdecimal()):
-            return Bad(line, f"hmvc and fmvn are whole numbers, found {_shown(rest)}")
-        counters = _counters(half, full)
-    return _checked(line, _name(name), " ".join([*fields[:4], counters]), [], None)
-
-
-def _counters(half: str, full: str) -> str:
-    """As FEN has them; a first move 0 is 1."""
-    return f"{half.lstrip('0') or '0'} {full.lstrip('0') or '1'}"
-
-
-def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None) -> Iterator[Opening | Bad]:
+def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None, variant: str) -> Iterator[Opening | Bad]:
     """Games of a PGN; comments, variations, glyphs and move numbers are passed over."""
-    game = _Written()
+    game = _Game()
     comment, depth = False, 0
     for number, text in lines:
         if isinstance(text, Bad):
@@ -169,8 +168,8 @@ def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None) -> Iterato
         tag = None if comment or depth else _TAG.fullmatch(text)
         if tag:
             if game.moves or game.broken or tag[1] in game.tags:
-                yield _judged(game, plies)
-                game = _Written()
+                yield _judged(game, plies, variant)
+                game = _Game()
             game.line = game.line or number
             if len(game.tags) == MOST_TAGS:
                 game.broken = Bad(number, f"more than {MOST_TAGS} tags")
@@ -194,8 +193,8 @@ def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None) -> Iterato
                 continue
             elif word in _RESULTS:
                 if game.line:
-                    yield _judged(game, plies)
-                game = _Written()
+                    yield _judged(game, plies, variant)
+                game = _Game()
             elif san := word if word.startswith("0-0") else _NUMBER.sub("", word):
                 game.line = game.line or number
                 if len(game.moves) < MOST_PLIES:
@@ -205,76 +204,18 @@ def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None) -> Iterato
     if comment or depth:
         yield Bad(game.line, "a comment or variation without end")
     elif game.line:
-        yield _judged(game, plies)
+        yield _judged(game, plies, variant)
 
 
-def _judged(game: _Written, plies: int | None) -> Opening | Bad:
+def _judged(game: _Game, plies: int | None, variant: str) -> Opening | Bad:
     if game.broken:
         return game.broken
-    variant = game.tags.get("Variant", "standard")
-    if variant.lower() not in ("standard", "chess", "normal", "from position"):
-        return Bad(game.line, f"variant {_shown(variant)}, only standard chess is played")
-    event = game.tags.get("Event", "?")
-    name = game.tags.get("Opening") or game.tags.get("ECO") or ("" if event == "?" else event)
-    return _checked(game.line, _name(name), game.tags.get("FEN"), game.moves, plies)
-
-
-def _checked(line: int, name: str, fen: str | None, sans: list[tuple[int, str]], plies: int | None) -> Opening | Bad:
-    """The rules of the module's docstring, with python-chess as the authority."""
-    if fen and any(len(field) > MOST_DIGITS for field in fen.split()[4:]):
-        return Bad(line, f"move counters of more than {MOST_DIGITS} digits")
-    try:
-        board = chess.Board(fen) if fen else chess.Board()
-    except ValueError as error:
-        return Bad(line, f"no position: {_shown(str(error))}")
-    status = board.status()
-    if status != chess.STATUS_VALID:
-        return Bad(line, f"impossible position ({_words(status)}): {_shown(fen or '')}")
-    start = board.fen()
-    moves: list[str] = []
-    for where, san in sans[:plies]:
-        try:
-            move = board.parse_san(san)
-        except ValueError:
-            return Bad(where, f"illegal or unreadable move {_shown(san)} after {len(moves)} plies")
-        if not move:
-            return Bad(where, "a null move")
-        moves.append(move.uci())
-        board.push(move)
-        if board.halfmove_clock >= 8 and board.is_repetition(3):  # it takes 8 reversible plies
-            return Bad(where, f"a threefold repetition after {len(moves)} plies")
-    why = _over(board)
-    if why:
-        return Bad(line, why + (", set plies to cut whole games" if plies is None and sans else ""))
-    return Opening(name, 0, None if start == chess.STARTING_FEN else start, tuple(moves))
-
-
-def _over(board: chess.Board) -> str:
-    """Why nothing can be played from here, or an empty text."""
-    if not any(board.legal_moves):
-        return "checkmate at its end" if board.is_check() else "stalemate at its end"
-    if board.is_insufficient_material():
-        return "nobody can mate any more"
-    if board.halfmove_clock >= 100:  # FIDE 9.3, in plies
-        return "the fifty-move rule is fulfilled"
-    for move in board.legal_moves:
-        board.push(move)
-        reply = any(board.legal_moves)
-        board.pop()
-        if reply:
-            return ""
-    return "every move ends the game"
-
-
-def _words(status: chess.Status) -> str:
-    return ", ".join(one.name.lower().replace("_", " ") for one in chess.Status if one and one in status and one.name)
-
-
-def _shown(text: str) -> str:
-    """Foreign text for a message: printable, quoted, at most 60 characters."""
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")
-
-
-def _name(text: str) -> str:
-    """Printable, one line, at most 100 characters."""
-    return "".join(sign for sign in " ".join(text.split()) if sign.isprintable())[:100]
+    tags = game.tags
+    if "Variant" in tags and not tag_fits(tags["Variant"], variant):
+        return Bad(game.line, f"variant {shown(tags['Variant'])}, and {variant} is played")
+    event = tags.get("Event", "?")
+    eco = tags.get("ECO", "")
+    name = tags.get("Opening") or eco or ("" if event == "?" else event)
+    if tags.get("Opening") and tags.get("Variation"):
+        name = f"{name}, {tags['Variation']}"
+    return checked(Written(game.line, name, eco, tags.get("FEN"), tuple(game.moves)), plies, variant)

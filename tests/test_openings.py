@@ -33,7 +33,6 @@ def test_own_suite() -> None:
     """Our own suite: 60 named lines of 6 to 10 plies from the start, all different, quiet and even in material."""
     suite = load(OpeningSettings(), seed=1, legs=2, folder=Path("/"))
     assert [opening.name for opening in suite.openings] == [f"E{number:03d}" for number in range(1, 61)]
-    assert suite.bare_positions == ()
     boards = [_after(opening) for opening in suite.openings]
     assert len({board.epd() for board in boards}) == 60
     assert len({opening.moves[:4] for opening in suite.openings}) == 60
@@ -143,7 +142,6 @@ def test_bad_openings(tmp_path: Path) -> None:
     assert len(suite.openings) == 1
     assert len(suite.skipped) == 1
     assert suite.skipped[0].startswith(f"{tmp_path / 's.epd'}:2: ")
-    assert suite.bare_positions == tuple(suite.openings)
 
 
 def test_no_openings(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_pgn(tmp_path: Path) -> None:
     found = _read(tmp_path, PGN, "s.pgn")
     assert found == [
         Bad(7, "illegal or unreadable move 'O-O-O?!' after 4 plies"),
-        Opening("A00", 1, "4k3/8/8/8/8/8/P7/4K2R w K - 3 40", ("e1g1",)),
+        Opening("A00", 1, "4k3/8/8/8/8/8/P7/4K2R w K - 3 40", ("e1g1",), "A00"),
         Bad(14, "illegal or unreadable move 'Ke7' after 2 plies"),
         Opening("Kings", 2, "4k3/8/8/8/8/8/P7/4K2R b K - 0 40", ()),
         Opening("", 3, None, ("d2d4",)),
@@ -121,7 +121,7 @@ def test_no_reply(tmp_path: Path) -> None:
 def test_variants(tmp_path: Path) -> None:
     """Suites of other variants are refused by name."""
     found = _read(tmp_path, '[Variant "Crazyhouse"]\n\n1. e4 *', "s.pgn")
-    assert found == [Bad(1, "variant 'Crazyhouse', only standard chess is played")]
+    assert found == [Bad(1, "variant 'Crazyhouse', and standard is played")]
 
 
 @pytest.mark.parametrize("name", ["s.pgn.gz", "s.gz", "suite"])
@@ -140,7 +140,7 @@ def test_hostile(tmp_path: Path) -> None:
     (tmp_path / "s.epd.gz").write_bytes(gzip.compress(b"hello " * 1000)[:30])
     with pytest.raises(InputRefused, match="broken gzip"):
         list(read_suite(tmp_path / "s.epd.gz"))
-    for name, words in (("none.pgn", "no such file"), ("book.bin", "Polyglot")):
+    for name, words in (("none.pgn", "no such file"), ("none.epd", "no such file")):
         with pytest.raises(InputRefused, match=words):
             list(read_suite(tmp_path / name))
     assert _read(tmp_path, "1. e4 {never closed", "s.pgn") == [Bad(1, "a comment or variation without end")]

@@ -211,7 +211,7 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
         if hours is not None:
             at_once = f"{slots} at once" if slots > 1 else "one after another"
             click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {outlook.LONG_GAME} moves")
-        say(f"openings: {told['openings']} from {plan.suite.source}")
+        say(f"openings: {told['suite']}")
         for warning in told["warnings"]:
             say(f"warning: {warning}")
     if not as_json:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, field_validator
 from enginetour.openings import OpeningSettings
 from enginetour.sections.spelling import STRICT, control
 from enginetour.task import Sandbox
+from enginetour.variants import STANDARD, variant_named
 
 Divisor = Annotated[float, Field(gt=1, le=1000)]
 
@@ -35,8 +36,14 @@ class PlaySection(BaseModel):
     suspend_patience: Annotated[float, Field(ge=0, le=604_800)] = 3600.0  # s, reliability spec 1
     odds: tuple[Divisor, ...] | None = None
     sandbox: Sandbox = "none"
+    variant: str = STANDARD
     openings: OpeningSettings = OpeningSettings()
     _tc = field_validator("tc")(control)
+
+    @field_validator("variant")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        return variant_named(name).name
 
     @field_validator("odds", mode="before")
     @classmethod

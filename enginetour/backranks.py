@@ -1,0 +1,37 @@
+"""Starts of Chess960 by number (Scharnagl's count, 0 to 959), and of double Chess960 by White's x 960 + Black's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import overload
+
+from enginetour.model import Opening
+from enginetour.variants import BACK_RANKS, DOUBLE_CHESS960, shuffled_fen
+
+
+def most(variant: str) -> int:
+    """How many starts there are."""
+    return BACK_RANKS**2 if variant == DOUBLE_CHESS960 else BACK_RANKS
+
+
+class BackRanks(Sequence[Opening]):
+    """Some starts, or all of them; made when they are asked for."""
+
+    def __init__(self, variant: str, numbers: Sequence[int] | None = None) -> None:
+        self._variant = variant
+        self._numbers = range(most(variant)) if numbers is None else numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> Opening: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Opening]: ...
+    def __getitem__(self, place: int | slice) -> Opening | Sequence[Opening]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        number = self._numbers[place]
+        white, black = divmod(number, BACK_RANKS) if self._variant == DOUBLE_CHESS960 else (number, number)
+        name = f"SP {white} v {black}" if self._variant == DOUBLE_CHESS960 else f"SP {number}"
+        return Opening(name, place % len(self) + 1, shuffled_fen(white, black), variant=self._variant)

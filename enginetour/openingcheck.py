@@ -1,0 +1,100 @@
+"""Whether a game can begin at an opening: legal, not over, not drawn by rule, and both sides have a move."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import chess
+
+from enginetour.model import Opening
+from enginetour.variants import STANDARD, VARIANTS, board_of, start_fen
+
+MOST_DIGITS = 4  # of a move counter: no game has ten thousand moves
+_ECO = re.compile(r"[A-E]\d\d\w?")  # Encyclopaedia of Chess Openings, with a letter of Scid's behind it
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """An opening that cannot be played, and why."""
+
+    line: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An opening as a file has it; `sans` are (line, SAN)."""
+
+    line: int
+    name: str = ""
+    eco: str = ""
+    fen: str | None = None
+    sans: tuple[tuple[int, str], ...] = ()
+
+
+def checked(written: Written, plies: int | None = None, variant: str = STANDARD) -> Opening | Bad:
+    """The rules of the module's docstring, with python-chess as the authority; moves are cut after `plies`."""
+    line, fen = written.line, written.fen
+    if fen and any(len(word) > MOST_DIGITS for word in fen.split()[-2:]):
+        return Bad(line, f"move counters of more than {MOST_DIGITS} digits")
+    try:
+        board = board_of(variant, fen)
+    except (ValueError, IndexError) as error:
+        return Bad(line, f"no position: {shown(str(error))}")
+    status = board.status()
+    if status != chess.STATUS_VALID:
+        return Bad(line, f"impossible position ({_words(status)}): {shown(fen or '')}")
+    start = board.fen()
+    moves: list[str] = []
+    for where, san in written.sans[:plies]:
+        try:
+            move = board.parse_san(san)
+        except ValueError:
+            return Bad(where, f"illegal or unreadable move {shown(san)} after {len(moves)} plies")
+        if not move:
+            return Bad(where, "a null move")
+        moves.append(move.uci())
+        board.push(move)
+        if board.halfmove_clock >= 8 and board.is_repetition(3):  # it takes 8 reversible plies
+            return Bad(where, f"a threefold repetition after {len(moves)} plies")
+    why = over(board, variant)
+    if why:
+        return Bad(line, why + (", set plies to cut whole games" if plies is None and written.sans else ""))
+    usual = start == start_fen(variant) and not VARIANTS[variant].any_rank
+    eco = written.eco if _ECO.fullmatch(written.eco) else ""
+    return Opening(one_line(written.name), 0, None if usual else start, tuple(moves), eco, variant)
+
+
+def over(board: chess.Board, variant: str = STANDARD) -> str:
+    """Why nothing can be played from here, or an empty text."""
+    if board.is_variant_end():
+        return f"the game of {variant} is over at its end"
+    if not any(board.legal_moves):
+        return "checkmate at its end" if board.is_check() else "stalemate at its end"
+    if board.is_insufficient_material():
+        return "nobody can mate any more"
+    if VARIANTS[variant].fifty and board.halfmove_clock >= 100:  # FIDE 9.3, in plies
+        return "the fifty-move rule is fulfilled"
+    for move in board.legal_moves:
+        board.push(move)
+        reply = not board.is_variant_end() and any(board.legal_moves)
+        board.pop()
+        if reply:
+            return ""
+    return "every move ends the game"
+
+
+def _words(status: Any) -> str:
+    return ", ".join(one.name.lower().replace("_", " ") for one in chess.Status if one and one in status and one.name)
+
+
+def shown(text: str) -> str:
+    """Foreign text for a message: printable, quoted, at most 60 characters."""
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+
+
+def one_line(text: str) -> str:
+    """Printable, one line, at most 100 characters."""
+    return "".join(sign for sign in " ".join(text.split()) if sign.isprintable())[:100]

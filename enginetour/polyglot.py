@@ -1,0 +1,114 @@
+"""Polyglot books: lines for a suite, and moves we play for an engine with a book of its own.
+
+Draws come from a digest of seed and place, so that they depend on nothing else: not on time, nor on Python's version.
+The format: a table of 16-byte entries sorted by key (hgm.nubati.net/book_format.html).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, overload
+
+import chess
+import chess.polyglot
+
+from enginetour.errors import InputRefused
+from enginetour.model import Opening
+from enginetour.openingcheck import over
+from enginetour.variants import STANDARD, board_of
+
+Choice = Literal["weight", "best"]
+MOST_PLIES = 200  # of a line, as for `plies` of a suite: entries may lead in circles
+ENDLESS = 1_000_000_000  # lines that can be drawn, for whoever counts
+
+
+class Book:
+    """One open book. InputRefused for a file that is none."""
+
+    def __init__(self, path: Path, variant: str = STANDARD) -> None:
+        self._variant = variant
+        try:
+            size = path.stat().st_size
+            self._entries = chess.polyglot.MemoryMappedReader(path)
+        except FileNotFoundError:
+            raise InputRefused("no such book", place=str(path)) from None
+        except OSError as error:
+            raise InputRefused(f"no Polyglot book: {error.strerror or 'broken size'}", place=str(path)) from None
+        if not size or not self._is_sorted():
+            what = "no Polyglot book: " + ("its keys are not sorted" if size else "nothing in it")
+            raise InputRefused(what, place=str(path), step="make one with polyglot make-book")
+
+    def _is_sorted(self) -> bool:
+        """By a sample of its keys: a file of another kind is found out by a few."""
+        size = len(self._entries)
+        places = sorted({place * (size - 1) // 1023 for place in range(1024)})
+        keys = [self._entries[place].key for place in places]
+        return keys == sorted(keys)
+
+    def move(self, board: chess.Board, choice: Choice, seed: str) -> chess.Move | None:
+        """A legal move of the position by weight, or the heaviest (of equals the first); None: the book ends."""
+        found = list(self._entries.find_all(board))
+        if not found:
+            return None
+        if choice == "best":
+            return max(found, key=lambda entry: entry.weight).move
+        rest = draw(f"{seed}:{len(board.move_stack)}", sum(entry.weight for entry in found))
+        for entry in found:
+            rest -= entry.weight
+            if rest < 0:
+                return entry.move
+        return None
+
+    def line(self, choice: Choice, seed: str, plies: int | None = None) -> Opening:
+        """A line from the start to the end of the book or to `plies`, never to the end of a game."""
+        board = board_of(self._variant)
+        start = board.fen() if board.chess960 else None
+        moves: list[str] = []
+        while len(moves) < (MOST_PLIES if plies is None else plies):
+            move = self.move(board, choice, seed)
+            if move is None:
+                break
+            board.push(move)
+            if over(board, self._variant) or board.is_repetition(3):
+                break
+            moves.append(move.uci())
+        return Opening("", 0, start, tuple(moves), variant=self._variant)
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._entries.close()
+
+
+class BookLines(Sequence[Opening]):
+    """Lines drawn from a book by seed and number, without end; or the one best line."""
+
+    def __init__(self, path: Path, choice: Choice, seed: int, plies: int | None) -> None:
+        self._path, self.choice, self._seed, self._plies = path, choice, seed, plies
+        self._book = Book(path)
+        if not self[0].moves and plies != 0:
+            raise InputRefused("the book has no move for the usual start", place=str(path))
+
+    def __len__(self) -> int:
+        return 1 if self.choice == "best" else ENDLESS
+
+    @overload
+    def __getitem__(self, place: int) -> Opening: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Opening]: ...
+    def __getitem__(self, place: int | slice) -> Opening | Sequence[Opening]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        line = self._book.line(self.choice, f"{self._seed}:{place}", self._plies)
+        return replace(line, index=place + 1)
+
+    def seeded(self, seed: int) -> BookLines:
+        """The same book with other draws."""
+        return BookLines(self._path, self.choice, seed, self._plies)
+
+
+def draw(seed: str, ways: int) -> int:
+    """0 to ways - 1, each as likely as the others to 2^-64 of it."""
+    return int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=16).digest()) % ways
