@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from enginetour.model import Game, MoveMade, Opening, Outcome, Termination
+from enginetour.variants import STANDARD, VARIANTS
 
 MATE_SCORE = 32000  # mate in n is +-(32000 - n)
 MATE_RANGE = 1000
@@ -79,8 +80,13 @@ def _tags(game: Game, number: int, event: str, site: str) -> Iterator[str]:
         "Black": pairing.black,
         "Result": str(game.outcome),
     }
-    if game.opening.fen:
-        tags |= {"SetUp": "1", "FEN": game.opening.fen}
+    opening = game.opening
+    if opening.variant != STANDARD:
+        tags["Variant"] = VARIANTS[opening.variant].tag
+    if opening.fen:
+        tags |= {"SetUp": "1", "FEN": opening.fen}
+    if opening.eco:
+        tags |= {"ECO": opening.eco, "Opening": opening.name if opening.name != opening.eco else ""}
     if game.white_tc == game.black_tc:
         tags["TimeControl"] = game.white_tc or "?"
     else:
@@ -97,7 +103,9 @@ def _tags(game: Game, number: int, event: str, site: str) -> Iterator[str]:
         "BlackEngine": game.black.own_name,
         "Encounter": str(pairing.encounter),
         "Leg": str(pairing.leg),
-        "OpeningName": game.opening.name,
+        "OpeningName": opening.name,
+        "OpeningNumber": str(opening.index or ""),
+        "OpeningPlies": str(len(opening.moves) or ""),
     }
     for name, value in tags.items():
         if value:
@@ -139,5 +147,5 @@ def _first_move(opening: Opening) -> tuple[int, bool]:
     if opening.fen is None:
         return 1, True
     fields = opening.fen.split()
-    number = int(fields[5]) if len(fields) > 5 and fields[5].isdigit() else 1
+    number = int(fields[-1]) if len(fields) > 5 and fields[-1].isdigit() else 1
     return max(1, number), fields[1] == "w"
