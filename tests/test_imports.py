@@ -19,8 +19,10 @@ from enginetour.interop.ratable import ratable
 from enginetour.model import Outcome
 from enginetour.ratings.pentanomial import paired
 from enginetour.store import bulk
+from enginetour.store.definition import ListDefinition
 from enginetour.store.imports import Imported, import_games, imports_of
 from enginetour.store.known import titles
+from enginetour.store.listed import listed
 from enginetour.store.lists import counted_pairs, ratings_of, refresh
 from enginetour.store.meetings import meetings
 from enginetour.store.tournaments import Store
@@ -279,3 +281,14 @@ def test_refusals_leave_no_database(tmp_path: Path, file: Path) -> None:
         done = invoke(tmp_path, "import", *words)
         assert done.exception is not None
         assert not (tmp_path / "x.db").exists()
+
+
+def test_best_versions_of_imported_names(tmp_path: Path) -> None:
+    """Files tell no families: the name without its version is one, and the list says so."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(*[("Toga II 1.4", "Rebel 6", "1-0"), ("Rebel 6", "Toga II 3.0", "1/2-1/2")] * 3))
+    with Store.open(tmp_path / "x.db") as store:
+        enter(store, path)
+        found = listed(store, ListDefinition(best_of_family=True))
+    assert [row.name for row in found.rows] == ["Toga II 1.4", "Rebel 6"]
+    assert "the name without its version" in found.caption[-1]

@@ -1,5 +1,7 @@
+import pytest
+
 from enginetour.ratings.incremental import Standing
-from enginetour.ratings.lineage import Version, lineage
+from enginetour.ratings.lineage import Version, lineage, stem
 
 FAMILY = lineage(
     [Version("1", "Fruit", "F"), Version("2", "Fruit", "F"), Version("3", "Toga", "F"), Version("4", "Wren")]
@@ -29,3 +31,22 @@ def test_nobody_inherits_from_strangers() -> None:
     family = lineage([Version("1", "Fruit"), Version("2", "Toga")])
     assert family.predecessor("2", {"1": RATED, "2": RATED}) is None
     assert family.predecessor("9", {"1": RATED}) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("Toga II 1.4.1SE", "Toga II"),
+        ("Stockfish 16.1 64-bit 4CPU", "Stockfish"),
+        ("Houdini v6.03", "Houdini"),
+        ("Crafty-23.4", "Crafty"),
+        ("K2 0.99", "K2"),
+        ("4ku 5.0", "4ku"),
+        ("象棋引擎 1.0", "象棋引擎"),
+        ("My engine dev", "My engine dev"),
+        ("64", "64"),
+    ],
+)
+def test_a_name_without_its_version(name: str, found: str) -> None:
+    """From the first word on that begins like a number; a name that is nothing else stays."""
+    assert stem(name) == found

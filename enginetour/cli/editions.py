@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,9 @@ def define(name: str, db: Path | None, anew: bool, **asked: Any) -> None:
     if not written:
         say(f"list {name}: nothing changed, revision {revision.number} holds")
     elif revision.number == 1:
-        say(f"list {name} defined; enginetour ratings {name!r} shows it, enginetour publish {name!r} freezes it")
+        typed = shlex.quote(name)
+        say(f"list {name} defined")
+        say(f"enginetour ratings {typed} shows it, enginetour publish {typed} freezes it")
     else:
         say(f"list {name}, revision {revision.number}: {revision.why}")
 

@@ -163,7 +163,6 @@ def _told(found: Imported, *, dry_run: bool) -> str:
     title = found.name if found.edition <= 1 else f"{found.name} #{found.edition}"
     done = "would be imported" if dry_run else "imported"
     there = f"{found.duplicates:,} are there already" if dry_run else f"{found.duplicates:,} were there already"
-    return (
-        f"{title}: {found.games:,} games {done}, {there}; {found.engines:,} engines, {found.new_engines:,} of them new"
-        + (f"; {found.odds:,} games at odds, which no list of even games counts" if found.odds else "")
-    )
+    games = f"{found.games:,} game{'s' * (found.games != 1)} {done}, {there}"
+    odds = f"; {found.odds:,} games at odds, which no list of even games counts" if found.odds else ""
+    return f"{title}: {games}; {found.engines:,} engines, {found.new_engines:,} of them new{odds}"

@@ -6,9 +6,18 @@ is what entered the store last; rated is what has a rated game by then.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+# A version begins with a digit, perhaps behind a v, at the beginning of a word or behind a hyphen or underscore.
+_VERSION = re.compile(r"(?<=\S)[\s_-]+[vV]?\d.*", re.DOTALL)
+
+
+def stem(name: str) -> str:
+    """A name without its version, and what follows that: ``Toga II 1.4 64-bit`` is a ``Toga II``."""
+    return _VERSION.sub("", name)
 
 
 class Version(NamedTuple):

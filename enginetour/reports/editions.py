@@ -26,12 +26,12 @@ _REVISIONS = (
 )
 _EDITIONS = (
     Column("list", "list", left=True, flexible=True),
-    Column("edition", "edition"),
+    Column("edition", "#"),
     Column("made", "published", left=True),
-    Column("revision", "revision"),
+    Column("revision", "rev."),
     Column("games", "games"),
     Column("last_game", "last game"),
-    Column("last_imported", "last imported"),
+    Column("last_imported", "imported"),
     Column("note", "note", left=True, flexible=True),
 )
 _EDITION = (
@@ -108,9 +108,9 @@ def edition(made: Mapping[str, Any]) -> Sheet:
     notes = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
     notes += [f"not rated, {engine['why']}: {engine['name']}" for engine in made["unrated"]]
     notes += made["caption"]
-    notes.append(
-        f"{made['model']}, {made['games']} games up to game {made['last_game']}, residual {made['residual']:.1g}"
-    )
+    until = [f"game {made['last_game']}"] if made["last_game"] else []
+    until += [f"imported game {made['last_imported']}"] if made["last_imported"] else []
+    notes.append(f"{made['model']}, {made['games']} games up to {' and '.join(until)}, residual {made['residual']:.1g}")
     if made["note"]:
         notes.append(made["note"])
     flat = tuple({**row, "remarks": "; ".join(row["remarks"])} for row in rows)

@@ -93,8 +93,8 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> Career
         selection = replace(selection, definition=selection.definition.model_copy(update={"anchors": anchors}))
         shown = {name for name, own in selection.versions.items() if versions & set(own)}
     if not shown:
-        where = "yet" if list_name is None else f"in the list {list_name!r}"
-        raise UsageRefused(f"{engine!r} has no games {where}")
+        where = "that count" if list_name is None else f"in the list {list_name!r}"
+        raise UsageRefused(f"{engine!r} has no games {where}", step="enginetour imports tells what was struck out")
     name = shown.pop()
     found = list_of(store, selection)
     own = set(selection.versions[name])

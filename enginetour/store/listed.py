@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from heapq import merge
+from itertools import zip_longest
 from math import log10
 
 from sqlalchemy import ColumnElement, Connection, and_, select
@@ -133,15 +134,17 @@ def _best_of_families(found: RatingList, selection: Selection) -> RatingList:
         kept.setdefault((row.pool, selection.families[row.name]), row)
     rows: list[Row] = []
     place = 0
-    for row, following in zip(kept.values(), [*list(kept.values())[1:], None], strict=True):
+    for row, following in zip_longest(kept.values(), list(kept.values())[1:]):
         last = rows[-1] if rows and rows[-1].pool == row.pool else None
         place = place + 1 if last else 1
         shared = last is not None and round(last.rating, SHARED) == round(row.rating, SHARED)
         rank = last.rank if last is not None and shared else place
         los = _los(row, following) if following is not None and following.pool == row.pool else None
         rows.append(replace(row, rank=rank, los=los))
-    words = f"the best of each family: {len(rows)} of {len(found.rows)} engines; the games of all count"
-    return replace(found, rows=tuple(rows), caption=(*found.caption, words))
+    words = [f"the best of each family: {len(rows)} of {len(found.rows)} engines; the games of all count"]
+    if selection.by_name:
+        words.append("where no engine file tells a family it is the name without its version")
+    return replace(found, rows=tuple(rows), caption=(*found.caption, *words))
 
 
 def _los(one: Row, other: Row) -> float | None:

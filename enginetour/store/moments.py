@@ -80,7 +80,8 @@ def _after_game(connection: Connection, number: int, tournament: int | None) -> 
     if found is None:
         newest = connection.execute(select(func.coalesce(func.max(counted), 0)).where(*own)).scalar_one()
         where = "" if tournament is None else " in this tournament"
-        raise UsageRefused(f"there is no game {number}{where}, the newest is {newest}", place="--as-of")
+        which = f"the newest is {newest}" if newest else "none was played here"
+        raise UsageRefused(f"there is no game {number}{where}, {which}", place="--as-of")
     imported = select(func.max(IMPORTED_GAMES.c.id)).join(
         IMPORTS, and_(IMPORTS.c.tournament == IMPORTED_GAMES.c.tournament, IMPORTS.c.after_game < found.id)
     )

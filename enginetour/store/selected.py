@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from sqlalchemy import Connection, CursorResult, func, select, union
 from enginetour.interop.naming import any_fits
 from enginetour.interop.selection import at_least
 from enginetour.model import Outcome
+from enginetour.ratings.lineage import stem
 from enginetour.ratings.pairs import Pairs
 from enginetour.store.cuts import cut_of, is_whole, tournaments_of
 from enginetour.store.definition import ListDefinition
@@ -36,7 +38,8 @@ class Named:
     """Engine versions under the names of a list; those that are not wanted are in none of the maps."""
 
     names: Mapping[int, str]  # of a version
-    families: Mapping[str, str]  # of a name; its plain name where none is known
+    families: Mapping[str, str]  # of a name; where none is told, its plain name without the version
+    told: AbstractSet[str]  # the names whose families were told
     meant: Mapping[str, set[str]]  # by whatever a version is called: plain, marked as now, or in the list
 
 
@@ -55,6 +58,7 @@ class Selection:
     few: tuple[str, ...]
     versions: Mapping[str, tuple[int, ...]]
     families: Mapping[str, str]
+    by_name: bool  # a family of theirs is only known from a name
     meant: Mapping[str, tuple[str, ...]]
 
     @property
@@ -98,6 +102,7 @@ def selected(
         tuple(sorted(set(pairs.names) - set(enough.names))),
         {name: tuple(versions[name]) for name in enough.names},
         {name: named.families[name] for name in enough.names},
+        bool(set(enough.names) - named.told),
         {word: tuple(sorted(names.intersection(enough.names))) for word, names in named.meant.items()},
     )
 
@@ -115,6 +120,7 @@ def named_versions(connection: Connection, definition: ListDefinition, moment: M
         shown = {row.id: row.name if several[row.name] < 2 else shown[row.id] for row in rows}
     names: dict[int, str] = {}
     families: dict[str, str] = {}
+    told: set[str] = set()
     meant: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
         own, now = (row.name, row.name) if definition.by == "name" else (shown[row.id], marked[row.id])
@@ -126,10 +132,13 @@ def named_versions(connection: Connection, definition: ListDefinition, moment: M
         if any(any_fits(word, definition.not_engines) for word in called):
             continue
         names[row.id] = name
-        families[name] = row.family or families.get(name) or row.name  # of the newest version that tells one
+        if row.family or name not in families:  # of the newest version that tells one
+            families[name] = row.family or stem(row.name)
+        if row.family:
+            told.add(name)
         for word in called:
             meant[word].add(name)
-    return Named(names, families, meant)
+    return Named(names, families, told, meant)
 
 
 def _played(connection: Connection, moment: Moment) -> set[int]:

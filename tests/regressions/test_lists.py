@@ -167,3 +167,12 @@ def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
     record(store.create_tournament(draft("joined", ("Toga", "Rebel"))), "Toga", "Rebel", Outcome.DRAW)
     (told,) = (note for note in sheets.difference(difference(store, "main").to_json(), 10).notes if "pools" in note)
     assert "2, 3 before: who changed pools is measured from another average" in told
+
+
+def test_the_best_of_families_of_nobody(tmp_path: Path) -> None:
+    """A list of best versions before its first game was our own failure; it is an empty list."""
+    with Store.open(tmp_path / "t.db") as store:
+        record(store.create_tournament(draft()), "Fruit", "Toga", day="2026-11-05")
+        found = listed(store, ListDefinition(best_of_family=True), "2026-11-01")
+    assert found.rows == ()
+    assert found.caption == ("the best of each family: 0 of 0 engines; the games of all count",)
