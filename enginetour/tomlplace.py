@@ -21,9 +21,9 @@ from enginetour.wholefile import read_whole
 # Written by hand; a megabyte of TOML is another kind of file.
 LARGEST_FILE = 1_000_000
 DEEPEST = 32  # keys in each other; the parser's time grows with the square of a dotted key
-# From the start of a word or a quoted one, so that no letter is looked at twice.
+# Where a key may begin only, so that no letter is looked at twice and words in texts are none.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
-_LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST}}}")
+_LONG_KEY = re.compile(rf"(?m:^|[\[{{,])[ \t]*+{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST}}}")
 Keys = tuple[str | int, ...]
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

@@ -1,0 +1,15 @@
+"""Whatever an engine prints, in whatever state: the game ends with a verdict on nobody else, and memory is bounded."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.babble import babbled
+from tests.playing import Protocol
+
+
+@pytest.mark.parametrize("protocol", ["uci", "cecp"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_babbling_engine(protocol: Protocol, seed: int) -> None:
+    """A few of the dice; many more at night."""
+    babbled(protocol, seed)
