@@ -110,7 +110,7 @@ def test_the_header_in_both_styles() -> None:
     )  # fmt: skip
     for found in (new, old):
         assert (found.name, found.rounds, found.colour, found.baku) == ("Cup of engines", 9, BLACK, True)
-        assert found.scores == {"W": 6, "D": 2, "L": 0, "A": 0} and found.bye == 6
+        assert found.scores == {"W": 6, "D": 2, "L": 0, "A": 0} and found.worth("P") == 6
         assert found.byes == {(2, 1): "H", (2, 3): "H"}
         assert found.virtual == {(1, 1): 2, (2, 1): 2, (1, 2): 2, (2, 2): 2}
         assert [pair for _, pair in found.forbidden] == [(1, 2), (1, 4), (2, 4)]
@@ -121,7 +121,7 @@ def test_what_is_not_said_is_usual() -> None:
     """1, 1/2, 0, a bye as a win; white1 with rank: numbers go by the rank."""
     found = header_of("XXC white1 rank", "162  P 0.5")
     assert (found.colour, found.by_rank, found.rounds, found.baku) == (WHITE, True, None, False)
-    assert (found.scores["W"], found.scores["D"], found.bye) == (2, 1, 1)
+    assert (found.scores["W"], found.scores["D"], found.worth("P")) == (2, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,7 @@ def test_what_is_not_said_is_usual() -> None:
         ("XXC green1", "white1, black1 or rank"),
         ("162  Q 3.0", "letters W D L A P X"),
         ("BBW 3,5", "points such as 1.5"),
+        ("XXZ 2 7", r"a number of an entrant of this file \(XXZ\), found '7'"),
         ("240 Q 001    1", "a bye F, H or Z in column 5"),
         ("240 H 00x    1", "a round in columns 7-9"),
         ("240 H 001    7", r"a number of an entrant of this file \(240\), found '7'"),

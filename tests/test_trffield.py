@@ -86,6 +86,25 @@ def test_who_is_there() -> None:
     assert [one.cells[1].text() for one in written.entries] == ["0000 - H", "   3 w  ", "   2 b  ", "0000 - Z"]
 
 
+def test_who_is_away_from_the_next_round() -> None:
+    """A line XXZ says it of the round to be paired and of no earlier one; written, the round's column says it."""
+    lines = ("XXR 5", "XXZ 1 3", entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), entry(3), entry(4))
+    found = before(*lines, rounds=None)
+    assert found.field.present == (1, 3) and found.asked == {0: Kind.ABSENT, 2: Kind.ABSENT}
+    assert before(*lines, rounds=5, number=1).field.present == (0, 1)
+    written = with_round(read("\n".join(lines)), found, Paired((Board(1, 3),)))
+    assert [one.cells[1].text() for one in written.entries] == ["0000 - Z", "   4 w  ", "0000 - Z", "   2 b  "]
+    assert "XXZ" not in written.text() and "XXR 5" in written.text()
+
+
+def test_points_of_an_absence() -> None:
+    """BBZ says those of one who asked for it, BBF those of a forfeit that was lost; without it they are alike."""
+    lines = [entry(1, "0000 - Z", "   2 w -"), entry(2, "0000 - U", "   1 b +")]
+    for said, points in ((("BBZ  0.5",), (1, 0)), (("BBF  0.5",), (1, 1)), (("BBF  0.5", "BBZ  0.0"), (0, 1))):
+        history = before(*said, *lines, rounds=3).field.history
+        assert (history[0][0].points, history[1][0].points) == points
+
+
 def test_the_settings_of_a_file() -> None:
     """Its colour, said or seen in round 1, where entrants that came later do not count; Baku said or spelled out."""
     assert before("152 B", entry(1), entry(2)).settings == {"initial_colour": "black"}

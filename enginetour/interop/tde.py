@@ -77,14 +77,15 @@ def read(path: Path) -> Register:
     ing = False
     for number, line in _lines(path):
         if line.startswith("##"):
-            key, _, value = line[2:].strip().upper().partition(" ")
-            ing = ing or (key, value.strip()) == ("RULES", "ING")
+            key, *words = line[2:].upper().split() or [""]
+            value = " ".join(words)
+            ing = ing or (key, value) == ("RULES", "ING")
             if key == "RULES":
                 continue
-            if (key, value.strip()) not in DIRECTIVES:
-                known = ", ".join(f"## {' '.join(words)}".strip() for words in (*DIRECTIVES, ("RULES", "ING")))
+            if (key, value) not in DIRECTIVES:
+                known = ", ".join(f"## {' '.join(both)}".strip() for both in (*DIRECTIVES, ("RULES", "ING")))
                 refuse(str(path), number, f"one of {known}", line)
-            setting, meant = DIRECTIVES[key, value.strip()]
+            setting, meant = DIRECTIVES[key, value]
             settings[setting] = meant
         elif line and not line.startswith("#"):
             one = _listed(line, number, path)

@@ -12,7 +12,7 @@ from typing import NoReturn
 from enginetour.dutch.preparation import virtual_points
 from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired, Turn
 from enginetour.interop.foreign import Foreign, Separated
-from enginetour.interop.trf import Cell, Entry, Report
+from enginetour.interop.trf import Cell, Entry, Line, Report
 from enginetour.interop.trfheader import Header, header
 from enginetour.interop.trfodds import Odds, odds_in, with_odds
 
@@ -30,7 +30,7 @@ WITH_OPPONENT = {
 ALONE = {
     **dict.fromkeys("F+", (Kind.FULL_BYE, "W")),
     **dict.fromkeys("H=", (Kind.HALF_BYE, "D")),
-    **dict.fromkeys("Z -", (Kind.ABSENT, "A")),
+    **dict.fromkeys("Z -", (Kind.ABSENT, "Z")),
     "U": (Kind.BYE, "P"),
 }
 LETTERS = {Kind.FULL_BYE: "F", Kind.HALF_BYE: "H", Kind.ABSENT: "Z"}
@@ -103,14 +103,14 @@ class _Reader:
             if cell.result not in ALONE:
                 self._refuse(entry, number, "an opponent", f"the result {cell.result} without one")
             kind, score = ALONE[cell.result]
-            return Turn(kind, points=self.header.bye if score == "P" else self.header.scores[score])
+            return Turn(kind, points=self.header.worth(score))
         if cell.result == " ":
             self._refuse(entry, number, "a result", "none: the round is not finished")
         if cell.result not in WITH_OPPONENT:
             self._refuse(entry, number, "the result of a game", f"{cell.result} with opponent {cell.opponent}")
         self._answered(entries, places, entry, number)
         kind, score = WITH_OPPONENT[cell.result]
-        points, games = self.header.scores[score], int(kind is Kind.PLAYED)
+        points, games = self.header.worth(score), int(kind is Kind.PLAYED)
         given = self._given(number, entry.number, cell.opponent) if games else 0
         return Turn(kind, places[cell.opponent], COLOURS[cell.colour], points, given, games)
 
@@ -153,6 +153,8 @@ class _Reader:
         if cell.opponent or cell.result == "U":
             return None
         letter = self.header.byes.get((number, entry.number), cell.result)
+        if entry.number in self.header.away and number > paired and letter == " ":
+            return Kind.ABSENT
         if letter == " ":
             return Kind.ABSENT if number <= paired else None
         return ALONE[letter][0] if letter in ALONE else self._refuse(entry, number, "an opponent", letter)
@@ -180,7 +182,7 @@ class _Reader:
     def _worth(self, cell: Cell) -> int:
         kinds = WITH_OPPONENT if cell.opponent else ALONE
         score = kinds.get(cell.result, (None, "A"))[1]
-        return self.header.bye if score == "P" else self.header.scores[score]
+        return self.header.worth(score)
 
     def _settings(self, field: Field) -> dict[str, object]:
         found: dict[str, object] = {}
@@ -224,7 +226,10 @@ def _first_colour(entries: Sequence[Entry]) -> int | None:
 
 
 def with_round(report: Report, before: Foreign, paired: Paired) -> Report:
-    """The file with the new round in it: opponents and colours, results blank; what stood there goes."""
+    """The file with the new round in it: opponents and colours, results blank; what stood there goes.
+
+    So do the absences of XXZ, which were those of this round and stand in its column now.
+    """
     number = before.field.number
     cells: dict[int, Cell] = {}
     for place in range(len(before.labels)):
@@ -242,4 +247,5 @@ def with_round(report: Report, before: Foreign, paired: Paired) -> Report:
         entry = entries[int(label)]
         earlier = (*entry.cells, *[Cell()] * number)[: number - 1]
         fresh.append(replace(entry, cells=(*earlier, cells.get(place, Cell(result="Z")))))
-    return report.with_entries(fresh)
+    kept = tuple(one for one in report.records if not (isinstance(one, Line) and one.tag == "XXZ"))
+    return replace(report, records=kept).with_entries(fresh)

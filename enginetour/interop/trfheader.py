@@ -3,9 +3,10 @@
 TRF26  old  what                          columns
 142    XXR  rounds in all                 from 5
 152    XXC  initial colour                5: W or B; white1, black1, and rank: numbers go by the rank of 86-89
-162    BBW  points of W D L A P           6 letter, 7-10 points, again every 9; BBW BBD BBL BBF BBU: 5-8
+162    BBW  points of W D L A P           6 letter, 7-10 points, again every 9; BBW BBD BBL BBF BBU BBZ: 5-8
 192         type, read for its Baku       from 5
 240         byes asked for                5 F H Z, 7-9 round, 11-14 number, again every 5
+       XXZ  absent from the next round    numbers
 250    XXA  virtual points                10-13 points, 15-17 and 19-21 rounds, 23-26 and 28-31 numbers;
                                           XXA: 5-8 number, 10-13 points of round 1, again every 5
 260    XXP  pairs that must not meet      5-7 and 9-11 rounds, 13-16 number, again every 5; XXP: numbers
@@ -26,7 +27,7 @@ from enginetour.field import BLACK, WHITE
 from enginetour.interop.trf import Line, Report
 
 REFUSED = {"013": "teams", "310": "teams", "299": "points by decree", "XXS": "points in the form of 162"}
-SCORES = {"BBW": "W", "BBD": "D", "BBL": "L", "BBF": "A", "BBU": "P"}
+SCORES = {"BBW": "W", "BBD": "D", "BBL": "L", "BBF": "A", "BBU": "P", "BBZ": "Z"}
 MOST_SAID = 100_000  # virtual points and forbidden pairs, our choice: a family of 400, or all of 1000 in 99 rounds
 _NUMBER = re.compile(r"[0-9]{1,4}")
 _POINTS = re.compile(r"[0-9]{1,3}(\.[05])?")
@@ -34,7 +35,7 @@ _SCORE = re.compile(r"([WDLAPX]) *([0-9]{1,2}\.[05])")
 
 
 def usual_scores() -> dict[str, int]:
-    """Half points of a win, a draw, a loss, an absence; P, the allocated bye, is W unless said."""
+    """Half points of a win, a draw, a loss, an absence; P, the allocated bye, is W unless said, Z, asked for, is A."""
     return {"W": 2, "D": 1, "L": 0, "A": 0}
 
 
@@ -49,13 +50,13 @@ class Header:
     baku: bool = False
     scores: dict[str, int] = field(default_factory=usual_scores)
     byes: dict[tuple[int, int], str] = field(default_factory=dict)  # (round, number) -> F, H, Z
+    away: set[int] = field(default_factory=set)  # numbers of those absent from the next round
     virtual: dict[tuple[int, int], int] = field(default_factory=dict)  # (round, number) -> half points
     forbidden: list[tuple[range, tuple[int, int]]] = field(default_factory=list)  # rounds, two numbers
 
-    @property
-    def bye(self) -> int:
-        """Half points of the bye that the pairing allocates."""
-        return self.scores.get("P", self.scores["W"])
+    def worth(self, letter: str) -> int:
+        """Half points of W D L A, of P, the bye that the pairing allocates, and Z, an absence asked for."""
+        return self.scores.get(letter, self.scores[{"P": "W", "Z": "A"}.get(letter, letter)])
 
 
 def header(report: Report) -> Header:
@@ -166,6 +167,10 @@ def _byes(found: Header, line: _Reading) -> None:
     found.byes |= {(number, entrant): kind for entrant in line.entrants(11)}
 
 
+def _away(found: Header, line: _Reading) -> None:
+    found.away |= {line.entrant(word) for word in line.rest.split()}
+
+
 def _virtual(found: Header, line: _Reading) -> None:
     points = line.points(line.part(10, 13))
     first, last = (line.entrant(line.part(at, at + 3)) for at in (23, 28))
@@ -207,6 +212,7 @@ _READERS: dict[str, Callable[[Header, _Reading], None]] = {
     **dict.fromkeys(SCORES, _old_score),
     "192": _type,
     "240": _byes,
+    "XXZ": _away,
     "250": _virtual,
     "XXA": _old_virtual,
     "260": _forbidden,

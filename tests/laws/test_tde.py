@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.field import Field, Kind, Member, Turn
+from enginetour.errors import InputRefused
+from enginetour.field import WHITE, Field, Kind, Member, Turn, Unpairable
 from enginetour.interop import tde
+from enginetour.interop.foreign import next_round
+from enginetour.interop.pairer import pairer
 from enginetour.interop.played import Played, register
 from tests.pastfields import random_field
 
@@ -52,3 +56,92 @@ def test_a_field_written_as_tde_reads_back(seed: int, count: int, end: str, data
     assert [member.family for member in found.members] == [member.family for member in field.members]
     assert all(member.name and member.name == " ".join(member.name.split()) for member in found.members)
     assert found.history == tuple(tuple(map(in_tde, row)) for row in field.history)
+
+
+def in_capitals(draw: st.DrawFn, text: str) -> str:
+    """What means the same to gopair."""
+    return draw(st.sampled_from([text.lower(), text.upper(), text.title()]))
+
+
+@dataclass(frozen=True)
+class Made:
+    """A register's lines and what they mean: settings, komi of even games, and of each entrant by its id
+    whether it is marked BYE and which rounds it misses, 0 for all."""
+
+    lines: list[str]
+    settings: dict[str, object]
+    komi: str
+    listed: dict[str, tuple[bool, frozenset[int]]]
+
+
+@st.composite
+def registers(draw: st.DrawFn) -> Made:
+    """Directives between the lines of the entrants, of two about one thing the last counts."""
+    directives = draw(st.lists(st.sampled_from([*tde.DIRECTIVES, ("RULES", "ING"), ("RULES", "AGA")]), max_size=5))
+    told, meant = [], dict[str, object]()
+    for words in directives:
+        lead, gap = draw(st.sampled_from(["## ", "##", " ##\t"])), draw(st.sampled_from([" ", "  ", "\t"]))
+        told.append(lead + in_capitals(draw, gap.join(words)))
+        meant |= dict([tde.DIRECTIVES[words]] if words in tde.DIRECTIVES else [])
+    listed, entrants = {}, []
+    for number in range(draw(st.integers(2, 9))):
+        bye, drops = draw(st.booleans()), draw(st.frozensets(st.integers(0, 4), max_size=2))
+        marks = draw(st.permutations(["CLUB=x", "BYE"] if bye else ["CLUB=x"]))
+        behind = " #" + " ".join(f"DROP{missed or ''}" for missed in sorted(drops)) if drops else ""
+        rating = draw(st.sampled_from(["2.5", "-1.25", "10k", "3d"]))
+        entrants.append(f"P{number} Name {number} " + in_capitals(draw, f"{rating} {' '.join(marks)}{behind}"))
+        listed[f"P{number}"] = bye, drops
+    lines: list[str] = []
+    while told or entrants:
+        lines.append((told if told and (not entrants or draw(st.booleans())) else entrants).pop(0))
+    return Made(lines, meant, "7.5" if ("RULES", "ING") in directives else "6.5", listed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=registers(), end=ENDS, results=st.randoms(use_true_random=False))
+def test_directives_and_marks_mean_what_they_say(made: Made, end: str, results: random.Random) -> None:
+    """Round for round nobody is paired who dropped out and nobody else is left out; who is marked BYE rests first.
+
+    The komi is that of the rules, at odds half a point; the file of a round with results in it reads as that round.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "register.tde").write_bytes(end.join(made.lines).encode())
+        register = tde.read(folder / "register.tde")
+        for number in range(1, 4):
+            before = tde.foreign(register, rounds=4)
+            assert before.field.number == number
+            marked = tuple(f"Name {at[1:]}" for at, (bye, _) in made.listed.items() if bye)
+            assert before.settings == made.settings | ({"bye": marked} if marked else {})
+            there = {at for at, (_, drops) in made.listed.items() if drops.isdisjoint({0, number})}
+            assert {before.labels[place] for place in before.field.present} == there
+            given_ = {"method": "best"} if before.settings.get("method") != "round_robin" else {"handicaps": "min"}
+            try:
+                system, _ = pairer("gopair", before, given_)
+                paired = next_round(system, before.field)
+            except (InputRefused, Unpairable):
+                return  # one or nobody is left, or a round robin of so many rounds does not exist
+            seats = [before.labels[at] for board in paired.boards for at in board.pair]
+            resting = [before.labels[at] for at in paired.byes]
+            assert sorted(seats + resting) == sorted(there)
+            fewest = min(before.field.byes(at) for at in before.field.present)
+            first = {
+                at
+                for at in before.field.present
+                if before.field.byes(at) == fewest and made.listed[before.labels[at]][0]
+            }
+            if resting and first and before.settings.get("method") != "round_robin":
+                assert set(paired.byes) <= first
+            odds = results.randint(0, 1)
+            paired = replace(paired, boards=tuple(replace(board, handicap=odds) for board in paired.boards))
+            text = tde.round_files(register, before, paired)[f"{number}.tde"]
+            assert {line.split()[-1] for line in text.splitlines()[1:]} <= {"0.5" if odds else made.komi}
+            while tde.UNPLAYED in text:
+                text = text.replace(tde.UNPLAYED, results.choice("wWbBdD"), 1)
+            (folder / f"{number}.tde").write_bytes(text.replace("\n", end).encode())
+            row = tde.foreign(register, rounds=4).field.history[-1]
+            for board in paired.boards:
+                assert (row[board.white].opponent, row[board.white].colour) == (board.black, WHITE)
+                assert (row[board.white].handicap, row[board.black].handicap) == (odds, -odds)
+            alone = paired.byes if len(paired.byes) == 1 else ()  # a file has no line for two, as tables leave them
+            assert tuple(at for at, turn in enumerate(row) if turn.kind is Kind.BYE) == alone
