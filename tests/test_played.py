@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.errors import InputRefused
-from enginetour.field import Field, Kind
+from enginetour.field import Field, Kind, Member
 from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.rounds import Rounds
 from enginetour.interop import tde, trf
@@ -130,3 +130,17 @@ def test_export_of_a_tournament_played(tmp_path: Path) -> None:
     bubble = config(tmp_path, ("wren1", "wren2", "wren3"), name="other")
     tour(tmp_path, "run", str(bubble), "--max-games", "1", expect=8)
     assert "a bubble is not paired in rounds" in tour(tmp_path, "export", "trf", expect=2).stderr
+
+
+def test_names_that_nothing_is_left_of() -> None:
+    """They become the entrant's id or number: a line without a name is none."""
+    field = Field((Member("#", 1500.0), Member("\u200b \x1b", 1400.0)), (), (0, 1))
+    assert register(Played("T", "dutch", field, {}))["register.tde"].split() == [
+        "ET1",
+        "ET1",
+        "16.00",
+        "ET2",
+        "ET2",
+        "15.00",
+    ]
+    assert [entry.name for entry in report(Played("T", "dutch", field, {})).entries] == ["#", "entrant 2"]

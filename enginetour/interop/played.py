@@ -100,7 +100,7 @@ def report(one: Played) -> Report:
         entries.append(
             Entry(
                 number=place + 1,
-                name=_plain(member.name),
+                name=_plain(member.name) or f"entrant {place + 1}",
                 rating=None if member.rating is None else min(9999, max(0, round(member.rating))) or None,
                 federation=member.origin.upper() if len(member.origin) == 3 and member.origin.isalpha() else "",
                 points=sum(WORTH[cell.result] for cell in cells),
@@ -169,7 +169,7 @@ def register(one: Played) -> dict[str, str]:
             raise InputRefused(f"{member.name} has no rating: a register needs one ({GRADE} points a grade)", step=step)
         missed = [n for n, row in enumerate(one.field.history, 1) if _is_missing(row[place])]
         club = f" CLUB={'_'.join(_plain(member.family).split())}" if member.family else ""
-        name = _plain(member.name.replace("#", " "))
+        name = _plain(member.name.replace("#", " ")) or ids[place]  # a name of signs that a register has no room for
         drops = "".join(f" DROP{number}" for number in missed)
         lines.append(f"{ids[place]} {name} {written_rating(member.rating)}{club}{' #' + drops if drops else ''}")
     texts = {"register.tde": "".join(f"{line}\n" for line in lines)}
