@@ -27,6 +27,7 @@ class RawPly(NamedTuple):
     elapsed_ms: int = 0
     clock_ms: int | None = None
     search: bytes = b""
+    book: bool = False  # played by us from the book of its side
 
 
 class Books:
@@ -120,10 +121,12 @@ class Books:
         if raw.seat is None:
             self.moves.append(MoveMade(raw.move.uci(), san, book=True))
             return
-        thought = raw.seat.engine.thought(raw.search, white=mover == chess.WHITE)
-        move = MoveMade(
-            raw.move.uci(), san, raw.elapsed_ms, raw.clock_ms, thought.score, thought.depth, thought.nodes, thought.pv
-        )
+        if raw.book:
+            move = MoveMade(raw.move.uci(), san, 0, raw.clock_ms, book=True)
+        else:
+            thought = raw.seat.engine.thought(raw.search, white=mover == chess.WHITE)
+            said = thought.score, thought.depth, thought.nodes, thought.pv
+            move = MoveMade(raw.move.uci(), san, raw.elapsed_ms, raw.clock_ms, *said)
         self.moves.append(move)
         clocks = [None if seat.clock.rest_ms is None else seat.clock.rest_ms for seat in self._seats]
         self._link.tell(

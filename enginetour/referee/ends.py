@@ -9,7 +9,7 @@ import chess
 
 from enginetour.adapters.position import Position
 from enginetour.model import Outcome, Termination
-from enginetour.task import Rules
+from enginetour.task import GameTask, Rules
 from enginetour.variants import VARIANTS
 
 _WINS = {  # how a variant is won otherwise than by mate; {0} is the winner, {1} the loser
@@ -112,3 +112,9 @@ class Ends:
             or board.is_insufficient_material()
             or board.is_stalemate()
         )
+
+
+def ends_of(task: GameTask, position: Position) -> Ends:
+    """The rule ends of a game, no longer than the shorter-lived of its engines plays."""
+    limits = [side.spec.quirks.max_plies for side in (task.white, task.black) if side.spec.quirks.max_plies]
+    return Ends(position, task.rules, min(limits, default=0))

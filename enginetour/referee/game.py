@@ -15,9 +15,10 @@ from enginetour.model import Game, Termination
 from enginetour.referee import record
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.bookkeeping import Books, RawPly
+from enginetour.referee.bookplies import OwnBooks, play_opening
 from enginetour.referee.clock import GRACE_NS, MS, Halts
 from enginetour.referee.converse import converse, ended, heed, heed_until
-from enginetour.referee.ends import Ends
+from enginetour.referee.ends import ends_of
 from enginetour.referee.link import Link
 from enginetour.referee.parting import leave, part, told
 from enginetour.referee.seats import Seat, question, sit_down
@@ -57,12 +58,11 @@ class Contest:
         self._shelf = shelf
         self._started = time.time()
         self._position = Position(task.opening.fen, task.opening.variant)
-        limits = [side.spec.quirks.max_plies for side in (task.white, task.black) if side.spec.quirks.max_plies]
-        self._ends = Ends(self._position, task.rules, min(limits, default=0))
-        self._white = Seat(task.white, task.rules, white=True)
-        self._black = Seat(task.black, task.rules, white=False)
+        self._ends = ends_of(task, self._position)
+        self._white, self._black = Seat(task.white, task.rules, white=True), Seat(task.black, task.rules, white=False)
         self.seats = (self._white, self._black)
         self._books = Books(self._position, link, shelf)
+        self._own_books = OwnBooks(self.seats, self._position)
         self._answered_ns = 0  # stamp of the answer that is to be relayed
         self._go_ns = 0
         self._write_ns = 0
@@ -73,15 +73,12 @@ class Contest:
     def close(self) -> None:
         """Give back what the game held open."""
         self._books.release()
+        self._own_books.close()
         self._halts.close()
 
     def play(self) -> Game:
         """From the opening to the record."""
-        for text in self._task.opening.moves:
-            move = self._position.board.parse_uci(text)
-            self._books.enter(RawPly(move, None))
-            if self._ends.push(move) is not None:
-                raise ValueError(f"opening {self._task.opening.name!r} ends the game at {text}")
+        play_opening(self._task.opening, self._position, self._ends, self._books)
         faults = sit_down(self.seats, self._position, self._link, self._shelf)
         self._books.begin(*self.seats)
         if faults:
@@ -92,9 +89,11 @@ class Contest:
             verdict = self._ply()
         return self._finish(verdict)
 
-    # One ply.
-
     def _ply(self) -> Verdict | None:
+        played, end = self._own_books.play(self._ends, self._books)
+        if end is not None:
+            return verdicts.by_rule(end)
+        self._answered_ns = 0 if played else self._answered_ns
         white_to_move = self._position.board.turn == chess.WHITE
         seat, other = (self._white, self._black) if white_to_move else (self._black, self._white)
         ask = question(self._position, seat, other)
