@@ -6,6 +6,7 @@ Pairings, openings and clocks follow from them; a round robin may have more cycl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from enginetour.errors import InputRefused
@@ -13,13 +14,39 @@ from enginetour.plan import Plan
 from enginetour.probing import probe_all, refuse_unfit
 from enginetour.sections.play import PlaySection
 from enginetour.store.log import TournamentLog
-from enginetour.task import EngineSpec, Side
+from enginetour.task import EngineSpec, Side, Terms
 from enginetour.timecontrol import TimeControl
 
 
 def controls(sides: Mapping[str, Side]) -> dict[str, dict[str, Any]]:
     """What everybody plays by, JSON-ready, to be stored with the configuration."""
-    return {name: {"tc": str(side.tc), "margin_ms": side.margin_ms} for name, side in sides.items()}
+    return {name: _control(side) for name, side in sides.items()}
+
+
+def _control(side: Side) -> dict[str, Any]:
+    """As White, and as Black where that differs."""
+    terms = {"tc": str(side.tc), "margin_ms": side.margin_ms}
+    if side.black is None:
+        return terms
+    return {**terms, "black": {"tc": str(side.black.tc), "margin_ms": side.black.margin_ms}}
+
+
+def _terms(control: Mapping[str, Any]) -> Terms:
+    return Terms(TimeControl.parse(control["tc"]), control["margin_ms"])
+
+
+def _known(spec: EngineSpec, control: Mapping[str, Any]) -> Side:
+    white, black = _terms(control), control.get("black")
+    return Side(spec, white.tc, white.margin_ms, black=None if black is None else _terms(black))
+
+
+def _refuse_control(log: TournamentLog, name: str, before: Side, side: Side, place: str) -> None:
+    """InputRefused when an entrant is to play by another control than it did, with either colour."""
+    for white, word in ((True, ""), (False, " with Black")):
+        was, now = (str(each.playing(white=white).tc) for each in (before, side))
+        if was != now:
+            what = f"the tc of {name}{word} is frozen for {log.title}: it was {was}, the file says {now}"
+            raise InputRefused(what, place=place, step="put it back")
 
 
 def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
@@ -35,7 +62,7 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
         for key, value in written[section].items():
             before = now[key] if key in now else defaults[section].get(key)  # an older enginetour did not have it
             if isinstance(before, dict):  # of its keys neither
-                before = {**defaults[section].get(key, {}), **before}
+                before = {**(defaults[section].get(key) or {}), **before}
             if before == value:
                 continue
             if section != "format" or type(value) is not int or type(before) is not int or value < before:
@@ -63,12 +90,11 @@ def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: C
             continue
         side, control = plan.sides.get(name), played_by.get(name)
         if side is None:  # joined while running, or left out of the file since: as the log knows it
-            known = Side(spec, TimeControl.parse(control["tc"]), control["margin_ms"]) if control else None
+            known = replace(_known(spec, control), variant=plan.config.play.variant) if control else None
             sides[name] = known or plan.side(spec)
             continue
-        if control and control["tc"] != str(side.tc):
-            what = f"the tc of {name} is frozen for {log.title}: it was {control['tc']}, the file says {side.tc}"
-            raise InputRefused(what, place=str(plan.config.path), step="put it back")
+        if control:
+            _refuse_control(log, name, _known(spec, control), side, str(plan.config.path))
         sides[name] = side
         if (side.spec.fingerprint, side.spec.options) != (spec.fingerprint, spec.options):
             changed[name] = side.spec

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from enginetour.controls import cautions, told
 from enginetour.plan import Plan, refuse_field
 from enginetour.timecontrol import TimeControl
 
@@ -19,7 +20,8 @@ def foretold(plan: Plan) -> dict[str, Any]:
     refuse_field(plan)
     state = plan.format.start(plan.entrants)
     fewest, most = plan.format.remaining(state)
-    longest = [_longest_s(side.tc) for side in plan.sides.values()]
+    sides = plan.sides.values()
+    longest = [_longest_s(side.playing(white=white).tc) for side in sides for white in (True, False)]
     hours = None
     if all(seconds is not None for seconds in longest):
         hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600 / plan.config.play.slots
@@ -30,7 +32,9 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "longest_hours": hours,
         "openings": len(plan.suite.openings),
         "suite": plan.suite.told,
-        "warnings": [note.text for note in plan.format.notes(state) if note.is_warning],
+        "warnings": [note.text for note in plan.format.notes(state) if note.is_warning]
+        + [words for side in sides for words in cautions(side)],
+        "controls": {name: told(side) for name, side in plan.sides.items()},
         "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
     }
 

@@ -45,7 +45,7 @@ class Plan:
 
     def task(self, sides: Mapping[str, Side], pairing: Pairing, replay: int) -> GameTask:
         """The game of a pairing, with its opening and its odds."""
-        seats = sides[pairing.white], sides[pairing.black]
+        seats = sides[pairing.white].playing(white=True), sides[pairing.black].playing(white=False)
         white, black = odds.at_odds(*seats, pairing.handicap, self.config.play.odds)
         return GameTask(
             pairing=pairing,

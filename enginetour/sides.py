@@ -1,4 +1,4 @@
-"""What each entrant plays by: its time control and margin, and whether it obeys such limits."""
+"""What each entrant plays by: its time controls and margins, and whether it obeys such limits."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from enginetour import odds
 from enginetour.config import Config
+from enginetour.controls import control_of
 from enginetour.errors import InputRefused
 from enginetour.sections.entrants import EntrantSection
-from enginetour.task import EngineSpec, Side
+from enginetour.task import EngineSpec, Side, Terms
 from enginetour.timecontrol import TimeControl
 
 # Margins in ms for a clock and for a fixed time a move (runner spec 3).
@@ -30,18 +31,23 @@ def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
 
 
 def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
-    """A spec with the time control, margin and sandbox it plays by; InputRefused for a limit it does not obey."""
+    """A spec with the time controls, margins and sandbox it plays by; InputRefused for a limit it does not obey."""
     own = section or EntrantSection(engine=spec.name)
-    tc = TimeControl.parse(own.tc or config.play.tc)
+    white, black = (_terms(config, spec, own, white=colour) for colour in (True, False))
+    if own.sandbox is None and spec.sandbox == "none":
+        spec = replace(spec, sandbox=config.play.sandbox)
+    return Side(spec, white.tc, white.margin_ms, config.play.variant, black=black if black != white else None)
+
+
+def _terms(config: Config, spec: EngineSpec, own: EntrantSection, *, white: bool) -> Terms:
+    tc, place = control_of(config, own, spec.name, white=white)
     margin = own.margin_ms if own.margin_ms is not None else config.play.margin_ms
     if margin is None:
         fixed = tc.movetime_ms is not None
         margin = max(MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms) if fixed else CLOCK_MARGIN_MS
-    refuse_limits(spec, tc, config.at("play", "tc"))
+    refuse_limits(spec, tc, place)
     _refuse_odds(config, spec, tc)
-    if own.sandbox is None and spec.sandbox == "none":
-        spec = replace(spec, sandbox=config.play.sandbox)
-    return Side(spec, tc, margin, config.play.variant)
+    return Terms(tc, margin)
 
 
 def _refuse_odds(config: Config, spec: EngineSpec, tc: TimeControl) -> None:

@@ -5,7 +5,7 @@ Frozen and picklable: tasks go to slot processes as data and know nothing of tou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from enginetour.model import Opening, Pairing
@@ -66,6 +66,35 @@ class EngineSpec:
     sandbox: Sandbox = "none"
     pass_env: tuple[str, ...] = ()  # names of our own variables that it gets too
     keep_scratch: bool = False
+    offered: tuple[tuple[str, str], ...] = ()  # options it is given where it declares them
+
+
+@dataclass(frozen=True, slots=True)
+class DrawRule:
+    """Draw when both sides' scores stay within `score` centipawns for `moves` moves each, `after_move` or later."""
+
+    after_move: int
+    moves: int
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResignRule:
+    """Loss for a side at -`score` centipawns or less for `moves` moves; `two_sided`: if the other one agrees."""
+
+    moves: int
+    score: int
+    two_sided: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TableRule:
+    """The result of Syzygy tables in `folders`, for up to `pieces` pieces, kings included."""
+
+    folders: tuple[str, ...]
+    pieces: int
+    fifty: bool = True  # a win that takes too long is a draw
+    only: Literal["wins", "draws", "both"] = "both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +106,10 @@ class Rules:
     max_moves: int = 600  # a net: two surveyed engines crash in games of 2 000 moves
     hang_limit: float = 60.0  # s a move without a clock (runner spec 3)
     doubtful_flag: Literal["void", "loss"] = "void"
+    draw: DrawRule | None = None
+    resign: ResignRule | None = None
+    tables: TableRule | None = None
+    draw_offers: bool = False  # two engines may agree on a draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +123,14 @@ class OwnBook:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """What one colour plays by: its control, and by how many milliseconds it may be late without losing."""
+
+    tc: TimeControl
+    margin_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
     """One side of a game: who, how long, and by how many milliseconds it may be late without losing."""
 
@@ -98,6 +139,14 @@ class Side:
     margin_ms: int = 50
     variant: str = "standard"  # that it must be able to play
     own_book: OwnBook | None = None
+    black: Terms | None = None  # with Black, where that is other than with White
+
+    def playing(self, *, white: bool) -> Side:
+        """As it sits at the board with that colour."""
+        if self.black is None:
+            return self
+        terms = Terms(self.tc, self.margin_ms) if white else self.black
+        return replace(self, tc=terms.tc, margin_ms=terms.margin_ms, black=None)
 
 
 @dataclass(frozen=True, slots=True)

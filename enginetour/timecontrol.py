@@ -70,6 +70,18 @@ class TimeControl:
             raise ValueError(f"movetime stands alone, found {text!r}")
         return cls(stages, limits.get("movetime"), limits.get("nodes"), limits.get("depth"))
 
+    def scaled(self, by: float, *, nodes: bool = True) -> TimeControl:
+        """Times in whole milliseconds and, if wanted, nodes, times `by`; rounded down but never to nothing.
+
+        Moves of a stage and depth stay. ValueError for a stage, or a move, of more than a day.
+        """
+        stages = tuple(Stage(each.moves, _part(each.base_ms, by), _part(each.increment_ms, by)) for each in self.stages)
+        movetime = None if self.movetime_ms is None else _part(self.movetime_ms, by)
+        longest = max((movetime or 0, *(max(each.base_ms, each.increment_ms) for each in stages)))
+        if longest > LONGEST_STAGE_MS:
+            raise ValueError(f"{self} times {by:g} is more than a day")
+        return TimeControl(stages, movetime, _part(self.nodes, by) if nodes and self.nodes else self.nodes, self.depth)
+
     def __str__(self) -> str:
         """The text that `parse` reads back to the same control."""
         parts = []
@@ -87,6 +99,10 @@ class TimeControl:
 def seconds_text(ms: int) -> str:
     """Milliseconds as seconds without trailing zeros: 1500 -> ``1.5``."""
     return f"{ms / 1000:.3f}".rstrip("0").rstrip(".")
+
+
+def _part(amount: int, by: float) -> int:
+    return max(1, int(amount * Decimal(str(by)))) if amount else 0
 
 
 def _milliseconds(number: str) -> int:

@@ -212,6 +212,10 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
             at_once = f"{slots} at once" if slots > 1 else "one after another"
             click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {outlook.LONG_GAME} moves")
         say(f"openings: {told['suite']}")
+        if len({*told["controls"].values()}) > 1 or " with " in next(iter(told["controls"].values())):
+            click.echo("time controls:")
+            for name, control in told["controls"].items():
+                click.echo(f"  {name}: {control}")
         for warning in told["warnings"]:
             say(f"warning: {warning}")
     if not as_json:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from enginetour.enginefile import VariableName
-from enginetour.sections.spelling import STRICT, Name, Rating, control, printable
+from enginetour.sections.spelling import STRICT, Control, Name, Rating, printable
 from enginetour.task import Sandbox
 
 
@@ -29,7 +29,10 @@ class EntrantSection(BaseModel):
     sandbox: Sandbox | None = None
     pass_env: Annotated[tuple[VariableName, ...], Field(strict=False)] = ()
     keep_scratch: bool = False
-    tc: str | None = None
+    tc: Control | None = None
+    white_tc: Control | None = None
+    black_tc: Control | None = None
+    tc_factor: Annotated[float, Field(ge=0.001, le=1000)] | None = None
     margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
     new: bool = False
     rating: Rating | None = None
@@ -41,11 +44,6 @@ class EntrantSection(BaseModel):
     @classmethod
     def _listed(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
-
-    @field_validator("tc")
-    @classmethod
-    def _tc(cls, text: str | None) -> str | None:
-        return None if text is None else control(text)
 
     @model_validator(mode="after")
     def _one_source(self) -> EntrantSection:

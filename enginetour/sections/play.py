@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, field_validator
 
 from enginetour.openings import OpeningSettings
-from enginetour.sections.spelling import STRICT, control
+from enginetour.sections.spelling import STRICT, Control
 from enginetour.task import Sandbox
 from enginetour.variants import STANDARD, variant_named
 
@@ -18,12 +18,15 @@ class PlaySection(BaseModel):
     """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
 
     An engine that does not start, and without which nothing goes on, is waited for `suspend_patience` seconds.
+    How `tc`, `white_tc` and `black_tc` go together with those of entrants is told by `controls`.
     `sandbox` is for engines whose own files and entries name none.
     `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
     """
 
     model_config = STRICT
-    tc: str = "10+0.1"
+    tc: Control = "10+0.1"
+    white_tc: Control | None = None
+    black_tc: Control | None = None
     slots: Annotated[int, Field(ge=1, le=1024)] = 1
     margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
     hang_limit: Annotated[float, Field(gt=0, le=86_400)] = 60.0
@@ -38,7 +41,6 @@ class PlaySection(BaseModel):
     sandbox: Sandbox = "none"
     variant: str = STANDARD
     openings: OpeningSettings = OpeningSettings()
-    _tc = field_validator("tc")(control)
 
     @field_validator("variant")
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from enginetour.timecontrol import TimeControl
 
@@ -23,3 +23,6 @@ def printable(text: str | None) -> str | None:
 def control(text: str) -> str:
     """A time control in its usual spelling; ValueError in words for the user."""
     return str(TimeControl.parse(text))
+
+
+Control = Annotated[str, AfterValidator(control)]

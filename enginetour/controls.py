@@ -1,0 +1,58 @@
+"""By which time control an entrant plays each colour, when a configuration names several.
+
+1. The most particular word counts alone: the entrant's own for the colour (`white_tc`, `black_tc`), then its `tc`,
+   then the tournament's for the colour under ``[play]``, then the tournament's `tc`.
+2. The entrant's `tc_factor` multiplies what was found: times and nodes.
+3. In a game at odds the giver's is divided after that (`odds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from enginetour.config import Config
+from enginetour.errors import InputRefused
+from enginetour.odds import is_divisible
+from enginetour.sections.entrants import EntrantSection
+from enginetour.task import Side
+from enginetour.timecontrol import TimeControl
+
+SHORTEST_CECP_MS = 1_000  # `level` cannot say a shorter base (runner spec 8)
+
+
+def control_of(config: Config, section: EntrantSection, name: str, *, white: bool) -> tuple[TimeControl, str]:
+    """An entrant's control with that colour, and the place that names it; InputRefused for a factor it cannot take."""
+    key = "white_tc" if white else "black_tc"
+    play, number = config.play, _number(config, section)
+    found = ((section, key), (section, "tc"), (play, key), (play, "tc"))
+    owner, said = next((owner, said) for owner, said in found if getattr(owner, said) is not None)
+    tc = TimeControl.parse(getattr(owner, said))
+    place = config.at("play", said) if owner is play or number is None else config.at("entrants", number, said)
+    if section.tc_factor is None:
+        return tc, place
+    at = place if number is None else config.at("entrants", number, "tc_factor")
+    if not is_divisible(tc):
+        step = "give it a clock, a movetime or nodes, or leave tc_factor out"
+        raise InputRefused(f"{name} plays by {tc}, which no factor changes", place=at, step=step)
+    try:
+        return tc.scaled(section.tc_factor), place
+    except ValueError as error:
+        raise InputRefused(f"{name}: {error}", place=at, step="choose a smaller tc_factor") from None
+
+
+def _number(config: Config, section: EntrantSection) -> int | None:
+    """Its place in the file; None for one that is not of the file."""
+    return next((number for number, each in enumerate(config.entrants) if each is section), None)
+
+
+def told(side: Side) -> str:
+    """``10+0.1``, or ``10+0.1 with White, 5+0.1 with Black``."""
+    return str(side.tc) if side.black is None else f"{side.tc} with White, {side.black.tc} with Black"
+
+
+def cautions(side: Side) -> Iterator[str]:
+    """What a tester should know of an engine's control before the first game."""
+    if side.spec.protocol == "cecp":
+        for tc in {side.tc, side.black.tc if side.black is not None else side.tc}:
+            if any(stage.base_ms < SHORTEST_CECP_MS for stage in tc.stages[:1]):
+                yield f"{side.spec.name} is told a base of 0:01, its protocol knows no shorter one; its clock is {tc}"

@@ -1,0 +1,197 @@
+"""Which control each colour plays by, and what engines of either protocol are told of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginetour.adapters.base import Ask
+from enginetour.adapters.cecp_setup import time_lines
+from enginetour.adapters.position import Position
+from enginetour.adapters.uci import go_words
+from enginetour.config import load
+from enginetour.controls import cautions, told
+from enginetour.errors import InputRefused, Unsupported
+from enginetour.model import Opening, Outcome
+from enginetour.referee.clock import MS, Clock
+from enginetour.sides import side_of
+from enginetour.task import EngineSpec, Quirks, Side, Terms
+from enginetour.timecontrol import TimeControl
+from tests.playing import game, scripted, sound
+from tests.touring import config, read, tour
+
+SPEC = EngineSpec("E", ("/e",), "uci")
+
+
+def colours(folder: Path, play: str, own: str, spec: EngineSpec = SPEC) -> tuple[str, str]:
+    """The controls with White and with Black of an entrant that says `own` where ``[play]`` says `play`."""
+    path = config(folder, (), "roundrobin", "", f'\n[[entrants]]\nengine = "wren1"\n{own}', tc=f'10+0.1"\n{play}\n#')
+    loaded = load(path)
+    side = side_of(loaded, spec, loaded.entrants[0])
+    return str(side.playing(white=True).tc), str(side.playing(white=False).tc)
+
+
+@pytest.mark.parametrize(
+    ("play", "own", "white", "black"),
+    [
+        ("", "", "10+0.1", "10+0.1"),
+        ('black_tc = "5"', "", "10+0.1", "5"),
+        ('white_tc = "8"\nblack_tc = "5"', 'tc = "3"', "3", "3"),
+        ('black_tc = "5"', 'white_tc = "3"', "3", "5"),
+        ('black_tc = "5"', 'white_tc = "3"\ntc = "2"', "3", "2"),
+        ("", "tc_factor = 0.5", "5+0.05", "5+0.05"),
+        ('black_tc = "40/60:20/30+0.5"', "tc_factor = 3", "30+0.3", "40/180:20/90+1.5"),
+        ("", 'tc = "nodes=1001"\ntc_factor = 0.5', "nodes=500", "nodes=500"),
+        ("", 'tc = "10,depth=9"\ntc_factor = 0.001', "0.01,depth=9", "0.01,depth=9"),
+        ("", 'tc = "movetime=0.1"\ntc_factor = 1.5', "movetime=0.15", "movetime=0.15"),
+    ],
+)
+def test_the_most_particular_word_counts(tmp_path: Path, play: str, own: str, white: str, black: str) -> None:
+    """Entrant before tournament, one colour before both; then the entrant's factor."""
+    assert colours(tmp_path, play, own) == (white, black)
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ('tc = "depth=3"\ntc_factor = 2', "E plays by depth=3, which no factor changes"),
+        ('tc = "86400"\ntc_factor = 2', "E: 86400 times 2 is more than a day"),
+        ('black_tc = "depth=3"', "E does not obey depth"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_its_line(tmp_path: Path, own: str, words: str) -> None:
+    """The last line of the file is the one at fault."""
+    spec = EngineSpec("E", ("/e",), "uci", limits=frozenset({"clock"}) if "black" in own else SPEC.limits)
+    with pytest.raises(InputRefused, match=words) as caught:
+        colours(tmp_path, "", own, spec)
+    last = len((tmp_path / "trial.toml").read_text().rstrip().splitlines())
+    assert caught.value.place.endswith(f"trial.toml:{last}")
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [("tc_factor = 0", "tc_factor"), ('white_tc = "x"', "cannot read 'x'"), ('black_tc = ""', "cannot read ''")],
+)
+def test_settings_have_bounds(tmp_path: Path, setting: str, words: str) -> None:
+    """A factor of nothing and a control of nothing are refused as the file is read."""
+    with pytest.raises(InputRefused, match=words):
+        colours(tmp_path, "", setting)
+
+
+def test_a_factor_is_exact() -> None:
+    """Three times a second is three seconds, and what rounds down comes to something."""
+    assert str(TimeControl.parse("1+0.001").scaled(3)) == "3+0.003"
+    assert str(TimeControl.parse("1+0.001").scaled(0.001)) == "0.001+0.001"
+    assert str(TimeControl.parse("1,nodes=10").scaled(0.1, nodes=False)) == "0.1,nodes=10"
+
+
+@pytest.mark.parametrize(
+    ("control", "lines"),
+    [
+        ("40/60", ["level 40 1 0"]),
+        ("10+0.1", ["level 0 0:10 0.1"]),
+        ("90.7+1.25", ["level 0 1:30 1.25"]),
+        ("40/5400:20/1800+30", ["level 40 90 0"]),
+        ("0.4+0.05", ["level 0 0:01 0.05"]),
+        ("0+0.05", ["level 0 0:01 0.05"]),
+        ("movetime=2", ["st 2"]),
+        ("depth=5", ["level 0 60 0", "sd 5"]),
+        ("10+0.1,depth=5", ["level 0 0:10 0.1", "sd 5"]),
+        ("nodes=1000", ["nps 1000", "st 1"]),
+    ],
+)
+def test_cecp_engines_are_told_once_a_game(control: str, lines: list[str]) -> None:
+    """`level` has the first stage, minutes or M:SS, never less than 0:01."""
+    assert [line.decode() for line in time_lines(TimeControl.parse(control), Quirks(), nps=True)] == lines
+
+
+def test_fractions_of_st_are_for_those_that_take_them() -> None:
+    """Whole seconds, fractions by quirk, or an increment that is the time of a move."""
+    tc = TimeControl.parse("movetime=0.1")
+    assert time_lines(tc, Quirks(st_fraction=True), nps=False) == [b"st 0.1"]
+    assert time_lines(tc, Quirks(movetime="level"), nps=False) == [b"level 0 0:01 0.1"]
+    with pytest.raises(Unsupported, match='set movetime = "level"'):
+        time_lines(tc, Quirks(), nps=False)
+    with pytest.raises(Unsupported, match="nodes"):
+        time_lines(TimeControl.parse("nodes=5"), Quirks(), nps=False)
+
+
+@pytest.mark.parametrize(
+    ("control", "asked"),
+    [
+        ("3/10", ["movestogo 3", "movestogo 2", "movestogo 1", "movestogo 3"]),
+        ("2/10:1/5+1", ["movestogo 2", "movestogo 1", "movestogo 1", "movestogo 1"]),
+        ("2/10:5", ["movestogo 2", "movestogo 1", "", ""]),
+        ("10+0.1", ["", "", "", ""]),
+    ],
+)
+def test_uci_engines_are_told_the_moves_of_the_stage(control: str, asked: list[str]) -> None:
+    """`movestogo` counts down to the end of each stage, and is not sent where a stage has none."""
+    clock = Clock(Side(SPEC, TimeControl.parse(control)), 60.0)
+    for words in asked:
+        ask = Ask(Position(), True, clock.tc, clock.shown_ms(), None, clock.increment_ms, 0, clock.moves_to_go)
+        assert go_words(ask).partition("movestogo")[1:] == ("movestogo" if words else "", words[9:])
+        clock.charge(100 * MS)
+
+
+def test_each_colour_plays_by_its_own() -> None:
+    """With Black the control and margin of Black hold, and nothing of White's is left."""
+    side = Side(SPEC, TimeControl.parse("5"), 50, black=Terms(TimeControl.parse("movetime=1"), 100))
+    assert told(side) == "5 with White, movetime=1 with Black"
+    as_black = side.playing(white=False)
+    assert (str(as_black.tc), as_black.margin_ms, told(as_black)) == ("movetime=1", 100, "movetime=1")
+    assert str(side.playing(white=True).tc) == told(side.playing(white=True)) == "5"
+
+
+def test_a_cecp_base_under_a_second_is_told() -> None:
+    """Its protocol knows none; a UCI engine is told its true clock."""
+    words = list(cautions(Side(EngineSpec("E", ("/e",), "cecp"), TimeControl.parse("0.5+0.1"))))
+    assert words == ["E is told a base of 0:01, its protocol knows no shorter one; its clock is 0.5+0.1"]
+    assert not list(cautions(Side(SPEC, TimeControl.parse("0.5+0.1"))))
+    assert not list(cautions(Side(EngineSpec("E", ("/e",), "cecp"), TimeControl.parse("1+0.1"))))
+
+
+def test_controls_are_told_played_and_frozen(tmp_path: Path) -> None:
+    """check tells them where they differ, games and PGN have them, a resume refuses another one."""
+    more = '\n[[entrants]]\nengine = "wren2"\ntc_factor = 2'
+    tc = '60,depth=1"\nblack_tc = "50,depth=1"\n#'
+    path = config(tmp_path, ("wren1",), "roundrobin", "games_per_pairing = 2", more, tc=tc)
+    shown = tour(tmp_path, "check", str(path)).stdout
+    assert "Wren 1: 60,depth=1 with White, 50,depth=1 with Black" in shown
+    assert "Wren 2: 120,depth=1 with White, 100,depth=1 with Black" in shown
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    text = path.read_text()
+    path.write_text(text.replace("tc_factor = 2", "tc_factor = 3"))
+    assert "the tc of Wren 2 is frozen" in tour(tmp_path, "run", str(path), expect=3).stderr
+    path.write_text(text.replace("tc_factor = 2", 'white_tc = "120,depth=1"\nblack_tc = "100,depth=2"'))
+    assert "the tc of Wren 2 with Black is frozen" in tour(tmp_path, "run", str(path), expect=3).stderr
+    path.write_text(text)
+    tour(tmp_path, "run", str(path))
+    played = {(line["white"], line["white_tc"], line["black_tc"]) for line in read(tmp_path, "games")}
+    assert played == {("Wren 1", "60,depth=1", "100,depth=1"), ("Wren 2", "120,depth=1", "50,depth=1")}
+    assert '[WhiteTimeControl "60,depth=1"]\n[BlackTimeControl "100,depth=1"]' in "\n".join(
+        tour(tmp_path, "games", str(number)).stdout for number in (1, 2)
+    )
+
+
+def test_check_is_silent_of_one_control(tmp_path: Path) -> None:
+    """Where all play by the same there is nothing to tell apart."""
+    assert "time controls:" not in tour(tmp_path, "check", str(config(tmp_path, ("wren1", "wren2")))).stdout
+
+
+@pytest.mark.parametrize("protocol", ["uci", "cecp"])
+def test_both_protocols_play_through_stages(protocol: str) -> None:
+    """Eight moves each through five stages, the last repeated: every clock left is what the stages make it."""
+    played = game(
+        sound(protocol),  # type: ignore[arg-type]
+        scripted(protocol, name="other"),  # type: ignore[arg-type]
+        white_tc="1/10:2/20+1:1/5",
+        opening=Opening(),
+    )
+    assert played.outcome is Outcome.DRAW
+    left = [move.clock_ms + move.elapsed_ms for move in played.moves[::2] if move.clock_ms is not None]
+    spent = [move.elapsed_ms for move in played.moves[::2]]
+    added = [21_000, 1_000, 5_000, 5_000, 5_000, 5_000, 5_000, 5_000]
+    before = [10_000, *(each - cost for each, cost in zip(left, spent, strict=True))]
+    assert [after - start for after, start in zip(left, before, strict=False)] == added
