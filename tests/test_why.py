@@ -169,6 +169,25 @@ def test_what_counts_against_a_pair_is_told_as_a_number(name: str) -> None:
         assert found.instead is not None and (0, 3) in found.instead
 
 
+@pytest.mark.parametrize("name", ["swiss-gotha", "epm", "godraw", "dutch"])
+def test_the_answer_fits_eighty_columns(name: str) -> None:
+    """A source that all criteria share stands once above them, the pairs of the other round one on a line."""
+    members = tuple(Member(f"Engine of a rather long name {number}", 2000.0 - number) for number in range(8))
+    field = apart(Field(members, (), tuple(range(8)), 3))
+    made: Any = make_format(name, options_model(name)(rounds=3))
+    found = why(made.system, field, next_round(made.system, field), 0, 7)
+    told = why_lines(found, field)
+    assert max(map(len, told)) < 80
+    assert sum("OpenGotha" in line or "about 2005" in line for line in told) <= 1
+    changed = set(found.instead or ()) - {board.pair for board in found.paired.boards}
+    assert changed and changed == {
+        (one, other)
+        for one in range(8)
+        for other in range(8)
+        if f"  {members[one].name} - {members[other].name}" in told
+    }
+
+
 def test_nobody_can_be_explained_who_is_not_there() -> None:
     """It is told who."""
     field = Separated((Member("A"), Member("B"), Member("C")), (), (0, 1))

@@ -153,7 +153,6 @@ def _place(foreign: Foreign, label: str, option: str) -> int:
 def _explain(system: PairingSystem, foreign: Foreign, paired: Paired, pair: tuple[str, str], *, as_json: bool) -> None:
     from enginetour.interop.why import why
     from enginetour.reports.pairing import why_json, why_lines
-    from enginetour.reports.sheet import safe
 
     one, other = (_place(foreign, label, "--why") for label in pair)
     if one == other:
@@ -165,7 +164,7 @@ def _explain(system: PairingSystem, foreign: Foreign, paired: Paired, pair: tupl
     if as_json:
         say_json(why_json(found, foreign.field, foreign.labels))
     else:
-        click.echo("\n".join(map(safe, why_lines(found, foreign.field))))
+        click.echo("\n".join(why_lines(found, foreign.field)))
 
 
 def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int) -> None:

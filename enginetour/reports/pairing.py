@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from enginetour.field import Field, Paired
-from enginetour.reports.sheet import Column, Sheet, points
+from enginetour.reports.sheet import Column, Sheet, points, safe
 
 if TYPE_CHECKING:
     from enginetour.interop.why import Why
@@ -71,8 +72,13 @@ def numbered(label: str) -> int | str:
     return int(label) if label.isascii() and label.isdigit() else label
 
 
-def why_lines(found: Why, field: Field) -> list[str]:
-    """The answer of ``--why`` in sentences and rows."""
+def why_lines(found: Why, field: Field, room: int = 79) -> list[str]:
+    """The answer of ``--why`` in sentences and rows, none of them longer than `room`."""
+    told = map(safe, _answer(found, field))
+    return [part for line in told for part in textwrap.wrap(line, room, subsequent_indent="      ")]
+
+
+def _answer(found: Why, field: Field) -> list[str]:
     names = [member.name for member in field.members]
     one, other = (names[place] for place in found.pair)
     lines = [f"{one} and {other} are {'' if found.together else 'not '}paired in round {field.number}"]
@@ -82,10 +88,13 @@ def why_lines(found: Why, field: Field) -> list[str]:
     if found.reasons:
         width = max(len(reason.name) for reason in found.reasons)
         weighs = any(reason.most != 1 for reason in found.reasons)  # else criteria are met or not, in their order
+        sources = {reason.source for reason in found.reasons}
+        lines += [f"criteria: {source}" for source in sources if len(sources) == 1]
         for reason in found.reasons:
             most = f" of at most {reason.most:,}" if reason.most else ""  # of what counts against a pair, none is best
             worth = f"{reason.worth:,}{most}" if weighs else "yes" if reason.worth else "no"
-            lines.append(f"  {reason.name:{width}}  {worth}  ({reason.source})")
+            source = f"  ({reason.source})" * (len(sources) > 1)
+            lines.append(f"  {reason.name:{width}}  {worth}{source}")
         if weighs:
             lines.append(f"  {'weight':{width}}  {sum(reason.worth for reason in found.reasons):,}")
     with_or_without = "without" if found.together else "with"
@@ -101,8 +110,8 @@ def why_lines(found: Why, field: Field) -> list[str]:
         lines.append(f"there is no legal round {with_or_without} this pair")
     else:
         pairs = {board.pair for board in found.paired.boards}
-        changed = [f"{names[a]} - {names[b]}" for a, b in found.instead if (a, b) not in pairs]
-        lines.append(f"the best round {with_or_without} it would have: {', '.join(changed)}")
+        lines.append(f"the best round {with_or_without} it would have")
+        lines += [f"  {names[a]} - {names[b]}" for a, b in found.instead if (a, b) not in pairs]
     return lines
 
 
