@@ -6,7 +6,7 @@ from pathlib import Path
 
 from enginetour.errors import InputRefused
 
-UNPACKED_AT_LEAST = 100_000_000  # bytes; what unpacks to less harms nobody
+UNPACKED_AT_LEAST = 10_000_000  # bytes; what unpacks to less harms nobody
 # Measured: a night of games packs 5 times, their tags alone 27, one game again and again 238 (zstd -19); zeros 1029
 # times by gzip, and 32 000 by zstd.
 MOST_TIMES = 500

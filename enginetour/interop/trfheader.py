@@ -184,7 +184,10 @@ def _virtual(found: Header, line: _Reading) -> None:
 
 def _old_virtual(found: Header, line: _Reading) -> None:
     number = line.entrant(line.part(5, 8))
-    for count, points in enumerate(line.line.text[8:].split(), 1):
+    said = line.line.text[8:].split()
+    if len(found.virtual) + len(said) > MOST_SAID:
+        line.refuse(f"at most {MOST_SAID:,} virtual points", "more")
+    for count, points in enumerate(said, 1):
         found.virtual[count, number] = line.points(points)
 
 

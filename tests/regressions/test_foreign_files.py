@@ -148,6 +148,7 @@ def test_a_report_that_says_too_much() -> None:
     everybody = " ".join(str(n) for n in range(1, 1001)).encode()
     for line, words in (
         (b"XXP " + everybody, "pairs that must not meet"),
+        (b"XXA    1" + b" 1.0" * 100_001, "virtual points"),
         (b"250      1.0  001 999    1 1000", "virtual points"),
     ):
         with pytest.raises(InputRefused, match=words):
