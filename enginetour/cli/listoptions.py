@@ -122,6 +122,10 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--tc",), {"multiple": True, "metavar": "GLOB", "help": "Only games at such controls; repeat."}),
     (("--hardware",), {"multiple": True, "metavar": "GLOB", "help": "Only games on such processors; repeat."}),
     (("--odds/--even", "odds"), {"default": None, "help": "Count games at time odds, too; default even ones only."}),
+    (
+        ("--variant",),
+        {"metavar": "NAME", "help": "Games of that variant: chess960, crazyhouse, ...; default standard."},
+    ),
     (("--min-games",), {"type": click.IntRange(min=0), "help": "Leave out engines with fewer games."}),
     (
         ("--best-of-family/--whole-families", "best_of_family"),
@@ -140,7 +144,9 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
 
 
 # What a list of files has no use for: one system, and names without versions, families, machines and tournaments.
-_STORE_ONLY = (*("system", "settings", "tournaments", "not_tournaments", "hardware", "best_of_family", "by"),)
+_STORE_ONLY = (
+    *("system", "settings", "tournaments", "not_tournaments", "hardware", "variant", "best_of_family", "by"),
+)
 
 
 def list_options(command: F) -> F:

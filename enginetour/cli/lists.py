@@ -152,6 +152,7 @@ def _asked(
 
         return tell.tournament_list(log, definition.anchors or anchor)
     inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
+    inside["variant"] = log.config.get("play", {}).get("variant", definition.variant)
     with store.database.reading() as connection:
         moment = None if as_of is None else moment_of(connection, as_of, log.id)
     selection = selected(store, definition.model_copy(update=inside), moment)

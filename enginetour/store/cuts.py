@@ -1,7 +1,7 @@
 """Which games a list takes: its filter as conditions on rows, and how many games fall to which part of it.
 
-The parts are asked in one order (tournament, odds, date, time class, control, hardware), and a game counts with the
-first that does not want it: what is left out and what is taken add up to all.
+The parts are asked in one order (variant, tournament, odds, date, time class, control, hardware), and a game counts
+with the first that does not want it: what is left out and what is taken add up to all.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import DAY, Moment
 from enginetour.store.queries import EVEN, EVEN_READ
 from enginetour.store.tables import GAMES, IMPORTED_GAMES, TOURNAMENTS
+from enginetour.store.variantgames import odd_ones
 from enginetour.timeclasses import time_class
+from enginetour.variants import STANDARD
 
 _TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc)
-PARTS = ("tournament", "odds", "date", "time class", "control", "hardware")
+PARTS = ("variant", "tournament", "odds", "date", "time class", "control", "hardware")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,14 @@ class Cut:
 
 
 def tournaments_of(connection: Connection, definition: ListDefinition) -> set[int]:
-    """The tournaments that are wanted: by name, or by ``name #edition`` for one of them."""
-    rows = connection.execute(select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition))
-    return {row.id for row in rows if _wanted_tournament(row, definition)}
+    """Those of the variant that are wanted by name, or by ``name #edition`` for one of them."""
+    rows = connection.execute(select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition)).fetchall()
+    odd = odd_ones(connection)
+    return {
+        row.id
+        for row in rows
+        if odd.get(row.id, STANDARD) == definition.variant and _wanted_tournament(row, definition)
+    }
 
 
 def is_whole(definition: ListDefinition) -> bool:
@@ -48,7 +55,7 @@ def is_whole(definition: ListDefinition) -> bool:
 
 def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -> Cut:
     """The filter at a moment. Two scans of the games."""
-    tournaments = tournaments_of(connection, definition)
+    tournaments, odd = tournaments_of(connection, definition), odd_ones(connection)
     wanted: dict[str, set[Any]] = {"controls": set(), "hardware": set(), "tags": set()}
     left: Counter[str] = Counter()
     standing = 0
@@ -61,6 +68,7 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
     for tournament, even, in_time, white_tc, black_tc, hardware, count in connection.execute(groups):
         why = _why_not(
             definition,
+            variant=odd.get(tournament, STANDARD),
             tournament=tournament in tournaments,
             even=bool(even),
             in_time=bool(in_time),
@@ -81,6 +89,7 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
     for tournament, even, in_time, tc, black_tc, count in connection.execute(read):
         why = _why_not(
             definition,
+            variant=STANDARD,
             tournament=tournament in tournaments,
             even=bool(even),
             in_time=bool(in_time),
@@ -118,10 +127,18 @@ def _wanted_tournament(row: Any, definition: ListDefinition) -> bool:
 
 
 def _why_not(
-    definition: ListDefinition, *, tournament: bool, even: bool, in_time: bool, controls: tuple[str, str], hardware: str
+    definition: ListDefinition,
+    *,
+    variant: str,
+    tournament: bool,
+    even: bool,
+    in_time: bool,
+    controls: tuple[str, str],
+    hardware: str,
 ) -> str | None:
     """The first part of the filter that does not want such games."""
     kept = {
+        "variant": variant == definition.variant,
         "tournament": tournament,
         "odds": even or definition.odds,
         "date": in_time,

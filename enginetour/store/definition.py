@@ -14,6 +14,7 @@ from enginetour.ratings.priors import prior_of
 from enginetour.store.lists import SYSTEMS
 from enginetour.timeclasses import TIME_CLASSES
 from enginetour.tomlplace import near
+from enginetour.variants import STANDARD, variant_named
 
 Globs = tuple[Annotated[str, Field(min_length=1)], ...]
 _ML_ONLY = ("model", "prior", "advantage", "anchors", "average", "scale")
@@ -24,7 +25,7 @@ class ListDefinition(BaseModel):
 
     Globs are as in a shell and tell capitals from small letters; those on engines fit the name with or without the
     mark of its version. Days are UTC and both belong to the list. Games at time odds
-    are left out unless `odds`. `prior` is auto, none, gaussian=SD (Elo about the
+    are left out unless `odds`. A list is of one `variant`. `prior` is auto, none, gaussian=SD (Elo about the
     pool's average), draws=W (phantom draws) or virtual=P (BayesElo's).
     """
 
@@ -48,6 +49,7 @@ class ListDefinition(BaseModel):
     tc: Globs = ()
     hardware: Globs = ()
     odds: bool = False
+    variant: str = STANDARD
     min_games: Annotated[int, Field(ge=0)] = 0
     best_of_family: bool = False
     by: Literal["version", "name"] = "version"
@@ -60,6 +62,11 @@ class ListDefinition(BaseModel):
             if name not in TIME_CLASSES:
                 raise ValueError(f"unknown time class {name!r}{near(name, TIME_CLASSES)}")
         return tuple(name for name in TIME_CLASSES if name in names)
+
+    @field_validator("variant")
+    @classmethod
+    def _known_variant(cls, name: str) -> str:
+        return variant_named(name).name
 
     @field_validator("prior")
     @classmethod

@@ -14,6 +14,7 @@ from enginetour.store.ratednames import rated_names
 from enginetour.store.removals import stands
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
 from enginetour.store.tournaments import Store
+from enginetour.store.variantgames import odd_ones
 from enginetour.tomlplace import near
 
 PairKey = tuple[int, int, int, int, int]  # tournament, versions of both, meeting or imported game, pair of legs
@@ -64,6 +65,8 @@ def _played(connection: Connection, first: set[int], second: set[int], tournamen
     rows = rows.where(_met(GAMES.c.white_engine, GAMES.c.black_engine, first, second))
     if tournament is not None:
         rows = rows.where(GAMES.c.tournament == tournament)
+    elif odd := odd_ones(connection):
+        rows = rows.where(GAMES.c.tournament.not_in(odd))
     for edition, white, black, meeting, leg, outcome in connection.execute(rows.order_by(GAMES.c.id)):
         yield edition, white, black, meeting, (leg + 1) // 2, Outcome(outcome).half_points(white=True)
 

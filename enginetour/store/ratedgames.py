@@ -7,7 +7,7 @@ here when it was made. So whatever comes, comes last, and only a game struck out
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel
 from sqlalchemy import Connection, select
@@ -21,6 +21,10 @@ from enginetour.store.paircounts import by_pair, kept_counts
 from enginetour.store.queries import EVEN, EVEN_READ, STRUCK
 from enginetour.store.removals import removed
 from enginetour.store.tables import ENGINES, ENTRANTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
+from enginetour.store.variantgames import odd_ones
+
+if TYPE_CHECKING:
+    from enginetour.store.paircounts import Sums
 
 
 class Mark(NamedTuple):
@@ -31,11 +35,13 @@ class Mark(NamedTuple):
 
 
 def rated_games(connection: Connection, after: Mark | None = None) -> Iterator[RatedGame]:
-    """Even games that count, in order; engines and events by their keys, an imported game by minus its own."""
+    """Even games of standard chess that count, in order; engines and events by their keys, imported games by minus theirs."""
     mark = after or Mark()
     points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
     columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
     rows = select(*columns).where(GAMES.c.id > mark.game, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN)
+    if odd := odd_ones(connection):
+        rows = rows.where(GAMES.c.tournament.not_in(odd))
     played = iter(connection.execute(rows.order_by(GAMES.c.id)))
     row = next(played, None)
     for event, after_game in _imports(connection):
@@ -50,12 +56,18 @@ def rated_games(connection: Connection, after: Mark | None = None) -> Iterator[R
 
 def number_rated(connection: Connection) -> int:
     """How many games count, from the pair counts: they follow every game and every one that is struck out."""
-    return sum(int(sums[2:].sum()) for sums in kept_counts(connection).values())
+    return sum(int(sums[2:].sum()) for sums in _counts(connection).values())
+
+
+def _counts(connection: Connection) -> dict[int, Sums]:
+    """The pair counts of standard chess."""
+    odd = odd_ones(connection)
+    return {event: sums for event, sums in kept_counts(connection).items() if event not in odd}
 
 
 def tallies_by_event(connection: Connection) -> dict[str, dict[tuple[str, str], Tally]]:
     """The results of every event that has a rated game, events by their first one."""
-    counted = kept_counts(connection)
+    counted = _counts(connection)
     places = {event: (after_game, 1, event) for event, after_game in _imports(connection)}
     for event in counted:
         own = GAMES.c.tournament == event, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK, EVEN

@@ -26,6 +26,8 @@ from enginetour.store.ratednames import rated_names
 from enginetour.store.removals import removed
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
+from enginetour.store.variantgames import odd_ones
+from enginetour.variants import STANDARD
 
 if TYPE_CHECKING:
     from enginetour.store.paircounts import Sums
@@ -157,7 +159,10 @@ def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums
     """From the counts that are kept with every game."""
     wanted, kept = tournaments_of(connection, definition), kept_counts(connection)
     found = joined(sums for tournament, sums in kept.items() if tournament in wanted)
-    left = sum(int(sums[2:].sum()) for tournament, sums in kept.items() if tournament not in wanted)
+    odd = odd_ones(connection)
+    others = {tournament for tournament in kept if odd.get(tournament, STANDARD) != definition.variant}
+    apart = sum(int(sums[2:].sum()) for tournament, sums in kept.items() if tournament in others)
+    left = sum(int(sums[2:].sum()) for tournament, sums in kept.items() if tournament not in wanted | others)
     standing = ODDS, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK
     rows = connection.execute(select(GAMES.c.tournament, func.count()).where(*standing).group_by(GAMES.c.tournament))
     read = select(IMPORTS.c.tournament, IMPORTS.c.odds).where(
@@ -165,7 +170,12 @@ def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums
     )
     odds = {row[0]: int(row[1]) for row in (*rows, *connection.execute(read))}
     inside = sum(games for tournament, games in odds.items() if tournament in wanted)
-    return found, {"tournament": left + sum(odds.values()) - inside, "odds": inside}
+    given = sum(games for tournament, games in odds.items() if odd.get(tournament, STANDARD) != definition.variant)
+    return found, {
+        "variant": apart + given,
+        "tournament": left + sum(odds.values()) - inside - given,
+        "odds": inside,
+    }
 
 
 def _counted_sums(connection: Connection, definition: ListDefinition, moment: Moment) -> tuple[Sums, dict[str, int]]:

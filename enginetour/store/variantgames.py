@@ -1,0 +1,16 @@
+"""Which variant each tournament was played in, as its frozen configuration says; lists never mix them."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, func, select
+
+from enginetour.store.tables import TOURNAMENTS
+from enginetour.variants import STANDARD
+
+_VARIANT = func.coalesce(func.json_extract(TOURNAMENTS.c.config, "$.play.variant"), STANDARD)
+
+
+def odd_ones(connection: Connection) -> dict[int, str]:
+    """The tournaments that were not of standard chess, with their variants; imports are standard."""
+    rows = select(TOURNAMENTS.c.id, _VARIANT).where(_VARIANT != STANDARD)
+    return {event: str(variant) for event, variant in connection.execute(rows)}
