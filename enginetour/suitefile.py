@@ -25,6 +25,7 @@ from enginetour.wholefile import refuse_bomb
 
 # Bounds on other people's files: the longest books in use have about 2.6 million lines of 70 bytes.
 LARGEST_TEXT = 1_000_000_000
+LOOK = 1 << 20  # bytes unpacked between two looks at how many they were packed: each is a system call
 MOST_OPENINGS = 5_000_000
 LARGE = 1_500_000  # bytes of positions: 20 000 of them, which take 2 s of processor and 10 MB (measured)
 PACKED_LARGE = LARGE // 20  # as gzip packs positions at best
@@ -108,11 +109,12 @@ def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
             zipped = raw.read(2) == b"\x1f\x8b"  # RFC 1952, 2.3.1
             raw.seek(0)
             stream = cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if zipped else raw
-            number, size, whole = 0, 0, True
+            number, size, whole, due = 0, 0, True, LOOK
             while piece := stream.readline(LONGEST_LINE):
                 size += len(piece)
-                if zipped:
+                if zipped and size >= due:
                     refuse_bomb(path, raw.tell(), size)
+                    due = size + LOOK
                 if size > LARGEST_TEXT:
                     step = "shorten its games (pgn-extract --plylimit 20), or take a part of them"
                     raise InputRefused(f"more than {LARGEST_TEXT:,} bytes of openings", place=str(path), step=step)
