@@ -6,6 +6,7 @@ from typing import Any
 
 from enginetour.controls import cautions, told
 from enginetour.plan import Plan, refuse_field
+from enginetour.rulebook import table_lines
 from enginetour.timecontrol import TimeControl
 
 # Moves of a long game between engines; CCRL's games last 60 to 70 on average.
@@ -31,6 +32,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "likely": plan.format.likely(state),
         "longest_hours": hours,
         "openings": len(plan.suite.openings),
+        "tables": list(table_lines(plan.config)),
         "suite": plan.suite.told,
         "warnings": [note.text for note in plan.format.notes(state) if note.is_warning]
         + [words for side in sides for words in cautions(side)],

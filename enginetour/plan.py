@@ -19,6 +19,7 @@ from enginetour.formats.base import Format
 from enginetour.model import Entrant, Pairing
 from enginetour.registry import Registry, to_spec
 from enginetour.registry import load as load_registry
+from enginetour.rulebook import rules_of
 from enginetour.sections.entrants import EntrantSection
 from enginetour.shipped import shipped
 from enginetour.sides import side_of
@@ -78,8 +79,7 @@ def prepare(path: Path, db: Path | None) -> Plan:
     registry = registry_of(workspace)
     games = getattr(config.format_options, "games_per_pairing", 1)
     suite = _suite(config, games, folder)
-    play = config.play
-    rules = Rules(play.repetition, play.fifty, play.max_moves, play.hang_limit, play.doubtful_flag)
+    rules = rules_of(config)
     plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, suite, rules)
     entrants: list[Entrant] = []
     sides: dict[str, Side] = {}

@@ -8,6 +8,7 @@ from enginetour import odds
 from enginetour.config import Config
 from enginetour.controls import control_of
 from enginetour.errors import InputRefused
+from enginetour.rulebook import offered_to
 from enginetour.sections.entrants import EntrantSection
 from enginetour.task import EngineSpec, Side, Terms
 from enginetour.timecontrol import TimeControl
@@ -36,6 +37,7 @@ def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = N
     white, black = (_terms(config, spec, own, white=colour) for colour in (True, False))
     if own.sandbox is None and spec.sandbox == "none":
         spec = replace(spec, sandbox=config.play.sandbox)
+    spec = replace(spec, offered=offered_to(config, spec))
     return Side(spec, white.tc, white.margin_ms, config.play.variant, black=black if black != white else None)
 
 

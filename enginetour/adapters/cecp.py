@@ -9,7 +9,7 @@ import chess
 from enginetour.adapters import options
 from enginetour.adapters.base import MS, Ask, Script, Setup
 from enginetour.adapters.cecp_listening import CecpListener
-from enginetour.adapters.cecp_setup import UNLIMITED_MS, edit_lines, feature_wishes, time_lines
+from enginetour.adapters.cecp_setup import UNLIMITED_MS, edit_lines, feature_wishes, table_paths, time_lines
 from enginetour.adapters.position import Position, castling
 from enginetour.adapters.said import Said, What, printable
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
@@ -57,7 +57,8 @@ class CecpEngine(CecpListener):
 
     def _set_options(self) -> Script:
         wanted, lines, self.problems = feature_wishes(self.spec, self.features)
-        chosen = (*options.standard(self.declared, wanted), *wanted)
+        chosen = (*options.standard(self.declared, wanted, self.spec.offered), *wanted)
+        lines += table_paths(self.spec, self.features)
         settings, problems = options.check(self.declared, chosen)
         self.problems = (*self.problems, *problems)
         if self.problems:

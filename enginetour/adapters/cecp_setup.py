@@ -41,6 +41,14 @@ def feature_wishes(
     return tuple(wanted), lines, tuple(problems)
 
 
+def table_paths(spec: EngineSpec, features: Features) -> list[bytes]:
+    """``egtpath syzygy PATH`` for an engine that declares tables of that kind (protocol spec: "egt", "egtpath")."""
+    kinds = {kind.strip().casefold() for kind in features.values.get("egt", "").split(",")}
+    if "syzygy" not in kinds:
+        return []
+    return [f"egtpath syzygy {path}".encode() for name, path in spec.offered if name == "SyzygyPath"]
+
+
 def time_lines(tc: TimeControl, quirks: Quirks, *, nps: bool) -> list[bytes]:
     """`level` or `st`, with `sd` or `nps`; Unsupported when this engine cannot be told the control."""
     if tc.nodes is not None:

@@ -54,12 +54,14 @@ def check(
     return tuple(settings.values()), tuple(problems)
 
 
-def standard(declared: Sequence[Declared], wanted: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """The settings of STANDARD that this engine has, can take, and that the user did not decide."""
+def standard(
+    declared: Sequence[Declared], wanted: Iterable[tuple[str, str]], offered: Iterable[tuple[str, str]] = ()
+) -> tuple[tuple[str, str], ...]:
+    """The settings of STANDARD, and those offered, that this engine has, can take, and that the user did not decide."""
     decided = {name.casefold() for name, _ in wanted}
     known = {option.name.casefold(): option for option in reversed(declared)}
     chosen = []
-    for name, value in STANDARD:
+    for name, value in (*STANDARD, *offered):
         option = known.get(name.casefold())
         if option is not None and name.casefold() not in decided and not _value(option, value)[1]:
             chosen.append((option.name, value))

@@ -43,7 +43,8 @@ class UciEngine(Engine):
 
     def _set_options(self) -> Script:
         wanted = self.spec.options
-        settings, self.problems = options.check(self.declared, (*options.standard(self.declared, wanted), *wanted))
+        chosen = (*options.standard(self.declared, wanted, self.spec.offered), *wanted)
+        settings, self.problems = options.check(self.declared, chosen)
         if self.problems:
             raise StartFailed("; ".join(self.problems), category="bad-option")
         lines = [_setoption(option, self.process.expand(text)) for option, text in settings]

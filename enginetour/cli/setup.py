@@ -216,6 +216,8 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
             click.echo("time controls:")
             for name, control in told["controls"].items():
                 click.echo(f"  {name}: {control}")
+        for line in told["tables"]:
+            say(line)
         for warning in told["warnings"]:
             say(f"warning: {warning}")
     if not as_json:

@@ -8,11 +8,12 @@ from pathlib import Path
 import chess
 
 from enginetour.adapters.position import Position
+from enginetour.adjudication import End
 from enginetour.errors import InputRefused, MachineFailure
 from enginetour.model import Opening
 from enginetour.polyglot import Book
 from enginetour.referee.bookkeeping import Books, RawPly
-from enginetour.referee.ends import End, Ends
+from enginetour.referee.ends import Ends
 from enginetour.referee.seats import Seat
 from enginetour.task import OwnBook
 
@@ -48,7 +49,7 @@ class OwnBooks:
                 break
             books.enter(RawPly(move, seat, 0, seat.clock.rest_ms, book=True))
             played = True
-            end = ends.push(move)
+            end = ends.answered(move, lambda: None)
             if end is not None:
                 return True, end
         return played, None

@@ -1,14 +1,18 @@
-"""When the rules end a game: mate, stalemate, material, repetition, fifty moves, length (runner spec 10).
+"""When a game ends: mate, stalemate, material, repetition, fifty moves, length, then adjudication (runner spec 10).
 
 Every test is cheap enough for the moment between an answer and the opponent's `go`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import chess
 
 from enginetour.adapters.position import Position
+from enginetour.adjudication import Adjudicator, End
 from enginetour.model import Outcome, Termination
+from enginetour.tablebases import opened
 from enginetour.task import GameTask, Rules
 from enginetour.variants import VARIANTS
 
@@ -22,8 +26,6 @@ _WINS = {  # how a variant is won otherwise than by mate; {0} is the winner, {1}
     "horde": "{0} has taken the horde",
     "3check": "{0} gives the third check",
 }
-
-End = tuple[Outcome, Termination, str]
 
 
 def key(board: chess.Board) -> tuple[int, ...]:
@@ -51,8 +53,11 @@ def variant_key(board: chess.Board) -> tuple[object, ...]:
 class Ends:
     """The rule ends of one game. Keys of positions are forgotten at every irreversible move."""
 
-    def __init__(self, position: Position, rules: Rules, max_plies: int = 0) -> None:
+    def __init__(
+        self, position: Position, rules: Rules, max_plies: int = 0, adjudicator: Adjudicator | None = None
+    ) -> None:
         self._position = position
+        self._adjudicator = adjudicator or Adjudicator(rules)
         self._repetition = rules.repetition
         self._halfmoves = rules.fifty * 2
         self._max_plies = min(rules.max_moves * 2, max_plies or rules.max_moves * 2)
@@ -83,6 +88,13 @@ class Ends:
         if len(self._position.moves) >= self._max_plies:
             return Outcome.DRAW, Termination.ADJUDICATION_LENGTH, f"{self._max_plies} plies played"
         return None
+
+    def answered(self, move: chess.Move, score: Callable[[], int | None]) -> End | None:
+        """As `push`, then adjudication; the mover's `score` in centipawns is asked for where a rule needs it."""
+        end = self.push(move)
+        if end is not None:
+            return end
+        return self._adjudicator.judge(self._position.board, score() if self._adjudicator.needs_scores else None)
 
     def _variant_end(self) -> End | None:
         """Won, lost or drawn by the variant's own rules; its mates and stalemates are left to `_no_move`."""
@@ -115,6 +127,7 @@ class Ends:
 
 
 def ends_of(task: GameTask, position: Position) -> Ends:
-    """The rule ends of a game, no longer than the shorter-lived of its engines plays."""
+    """The ends of a game, no longer than the shorter-lived of its engines plays. MachineFailure for lost tables."""
     limits = [side.spec.quirks.max_plies for side in (task.white, task.black) if side.spec.quirks.max_plies]
-    return Ends(position, task.rules, min(limits, default=0))
+    adjudicator = Adjudicator(task.rules, opened(task.rules, position.variant))
+    return Ends(position, task.rules, min(limits, default=0), adjudicator)

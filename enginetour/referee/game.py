@@ -218,7 +218,7 @@ class Contest:
         spent = clock.charge(elapsed)
         if spent is None:
             return self._flag(seat, elapsed, "after a stale answer")
-        end = self._ends.push(move)
+        end = self._ends.answered(move, seat.score)
         self._answered_ns = said.stamp_ns
         self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text))
         if self._halts.words:

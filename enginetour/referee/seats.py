@@ -58,6 +58,10 @@ class Seat:
         self._engine = engine
         self._footprint = None if engine is None else Footprint(engine.process.engine_pid)
 
+    def score(self) -> int | None:
+        """What its last search came to, in centipawns for itself; None when it did not tell."""
+        return self.engine.thought(self.engine.search_text, white=self.white).score
+
     def cpu_ms(self) -> int | None:
         """Processor time of its engine since its start; None when it never came, or has been ended."""
         return None if self._engine is None else self._engine.process.cpu_ms()

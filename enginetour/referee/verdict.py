@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import chess
 
 from enginetour.adapters.said import Said, What, printable
+from enginetour.adjudication import End
 from enginetour.errors import EngineCrashed, EngineFault
 from enginetour.model import Outcome, Termination
 from enginetour.referee.clock import MS
-from enginetour.referee.ends import End
 from enginetour.referee.seats import ILLEGAL_INSTRUCTION, Seat
 from enginetour.supervise.memory import KILLED
 from enginetour.task import Rules

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, field_validator
 
 from enginetour.openings import OpeningSettings
+from enginetour.sections.adjudication import DrawSettings, ResignSettings, TableSettings
 from enginetour.sections.spelling import STRICT, Control
 from enginetour.task import Sandbox
 from enginetour.variants import STANDARD, variant_named
@@ -19,6 +20,7 @@ class PlaySection(BaseModel):
 
     An engine that does not start, and without which nothing goes on, is waited for `suspend_patience` seconds.
     How `tc`, `white_tc` and `black_tc` go together with those of entrants is told by `controls`.
+    With `draw_offers` two engines may agree on a draw: offers are passed on, where their protocols know them.
     `sandbox` is for engines whose own files and entries name none.
     `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
     """
@@ -32,6 +34,10 @@ class PlaySection(BaseModel):
     hang_limit: Annotated[float, Field(gt=0, le=86_400)] = 60.0
     doubtful_flag: Literal["void", "loss"] = "void"
     max_moves: Annotated[int, Field(ge=1, le=2000)] = 600
+    draw: DrawSettings | None = None
+    resign: ResignSettings | None = None
+    tablebases: TableSettings | None = None
+    draw_offers: bool = False
     repetition: Annotated[int, Field(ge=3, le=5)] = 3
     fifty: Annotated[int, Field(ge=50, le=75)] = 50
     grace: Annotated[float, Field(ge=0, le=86_400)] = 60.0

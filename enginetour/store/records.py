@@ -208,7 +208,7 @@ def spec_of(text: str) -> EngineSpec:
     plain: dict[str, Any] = json.loads(text)
     quirks, resources = plain.pop("quirks", {}), plain.pop("resources", {})
     quirks["init"] = tuple(quirks.get("init", ()))
-    for name in ("env", "options", "files"):
+    for name in ("env", "options", "files", "offered"):
         plain[name] = tuple((key, value) for key, value in plain.get(name, ()))
     plain["command"] = tuple(plain["command"])
     plain["limits"] = frozenset(plain["limits"])
