@@ -47,6 +47,7 @@ class QuirksSection(BaseModel):
     fence: Literal["off", "inline", "wait"] = "off"
     whitepov: bool = False
     lenient_promotion: bool = False
+    rook_castling: bool = False
     st_fraction: bool = False
     movetime: Literal["st", "level"] = "st"
     no_cores: bool = False

@@ -22,6 +22,7 @@ class Quirks:
     fence: Literal["off", "inline", "wait"] = "off"
     whitepov: bool = False
     lenient_promotion: bool = False
+    rook_castling: bool = False  # of CECP engines: in Chess960 castling is king takes rook, not O-O
     st_fraction: bool = False
     movetime: Literal["st", "level"] = "st"
     no_cores: bool = False

@@ -138,14 +138,15 @@ class CecpEngine(CecpListener):
         """A legal move as this engine is told it; castling by letters where back ranks are shuffled."""
         if self.features.on("san"):
             return board.san(move)
-        return (castling(board, move) if board.chess960 else "") or move.uci()
+        letters = board.chess960 and not self.spec.quirks.rook_castling
+        return (castling(board, move) if letters else "") or move.uci()
 
     def _news(self, position: Position) -> list[tuple[str, str]]:
         """The moves it has not heard yet, in UCI and as it is told them."""
         count = 1 if not self._force else len(position.moves) - self._told
         if count == 1:
-            told = position.last_san if self.features.on("san") else position.castled or position.moves[-1]
-            return [(position.moves[-1], told)]
+            text, letters = position.moves[-1], "" if self.spec.quirks.rook_castling else position.castled
+            return [(text, position.last_san if self.features.on("san") else letters or text)]
         board, forms = position.board.copy(), []
         for move in reversed([board.pop() for _ in range(count)]):
             forms.append((move.uci(), self._form(board, move)))

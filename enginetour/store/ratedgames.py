@@ -35,7 +35,7 @@ class Mark(NamedTuple):
 
 
 def rated_games(connection: Connection, after: Mark | None = None) -> Iterator[RatedGame]:
-    """Even games of standard chess that count, in order; engines and events by their keys, imported games by minus theirs."""
+    """Even games of standard chess that count, in order; engines and events by keys, imported games by minus theirs."""
     mark = after or Mark()
     points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
     columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
