@@ -126,7 +126,9 @@ def climb(problem: Problem, at: Vector) -> tuple[Vector, float, int]:
         at = at + step
         if problem.level_free:
             at[:-2] -= at[:-2].mean()
-        if (fitted and abs(at[-2]) > RUNAWAY) or (count + 1 in problem.free and at[-1] > DRAWISH):
+        if (fitted and abs(at[-2]) > RUNAWAY) or (
+            count + 1 in problem.free and not problem.imagined and at[-1] > DRAWISH
+        ):
             break
         gradient, bent = problem.slopes(at)
         residual, moved = float(np.abs(gradient[problem.free]).max(initial=0.0)), float(np.abs(step).max())

@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from enginetour.ratings.likelihood import ModelName
 from enginetour.ratings.listing import rating_list
 
 
@@ -14,3 +17,12 @@ def test_anchors_that_met_nobody_of_their_group() -> None:
     assert [(each.name, each.why.partition(":")[0]) for each in made.unrated] == [("C", "unbeaten"), ("B", "winless")]
     del counts["A", "D"]
     assert rating_list(counts, prior="none", anchors={"A": 0.0, "C": 0.0}).rows == ()
+
+
+@pytest.mark.parametrize("model", ["davidson", "raokupper"])
+def test_draws_beside_a_clean_score(model: ModelName) -> None:
+    """All drawn but for one pair that never draws: draw parameter and gaps run away together unless bounded."""
+    counts = {("A", "B"): (0, 1000, 0), ("A", "F"): (0, 0, 30), ("B", "F"): (0, 1000, 0)}
+    found = rating_list(counts, model=model)
+    assert [row.name for row in found.rows] == ["F", "B", "A"]
+    assert any("are imagined" in words for words in found.caption)
