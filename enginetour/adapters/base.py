@@ -52,6 +52,7 @@ class Ask:
     own_increment_ms: int = 0
     other_increment_ms: int = 0
     moves_to_go: int = 0  # 0: to the end of the game
+    draw_offered: bool = False  # by the opponent, with its last move
 
 
 class Engine(Wire):

@@ -19,7 +19,7 @@ from enginetour.variants import STANDARD, VARIANTS
 
 SILENT_NS = 2_000 * MS  # without a feature line: protocol 1 (runner spec 7)
 # What decides a game, whenever it is said.
-_WEIGHTY = frozenset({What.RESIGN, What.RESULT, What.ABORT, What.REFUSED_MOVE})
+_WEIGHTY = frozenset({What.RESIGN, What.RESULT, What.ABORT, What.REFUSED_MOVE, What.OFFER})
 
 
 class CecpEngine(CecpListener):
@@ -182,6 +182,8 @@ class CecpEngine(CecpListener):
         if self.features.on("time", default=True) and not by_st:
             own, other = self._told_ms(ask)
             lines += [f"time {max(1, own // 10)}".encode("ascii"), f"otim {max(1, other // 10)}".encode("ascii")]
+        if ask.draw_offered and self.features.on("draw"):  # only if declared: one surveyed engine moves at once on it
+            lines.append(b"draw")
         news = self._news(ask.position)
         if news:
             self._sent = frozenset(form for forms in news for form in forms)

@@ -18,6 +18,7 @@ from enginetour.referee.bookkeeping import Books, RawPly
 from enginetour.referee.bookplies import OwnBooks, play_opening
 from enginetour.referee.clock import GRACE_NS, MS, Halts
 from enginetour.referee.converse import converse, ended, heed, heed_until
+from enginetour.referee.draws import Draws
 from enginetour.referee.ends import ends_of
 from enginetour.referee.link import Link
 from enginetour.referee.parting import leave, part, told
@@ -61,6 +62,7 @@ class Contest:
         self._ends = ends_of(task, self._position)
         self._white, self._black = Seat(task.white, task.rules, white=True), Seat(task.black, task.rules, white=False)
         self.seats = (self._white, self._black)
+        self._draws = Draws(self.seats, self._ends, by_agreement=task.rules.draw_offers)
         self._books = Books(self._position, link, shelf)
         self._own_books = OwnBooks(self.seats, self._position)
         self._answered_ns = 0  # stamp of the answer that is to be relayed
@@ -123,9 +125,9 @@ class Contest:
                 return verdict
         if engine.dead or engine.process.broken:
             return self._crash(seat, other)
-        if seat.draw_claimed and self._ends.drawn():
-            return verdicts.rightly_drawn(seat)
-        if engine.needs_approach:
+        if (verdict := self._draws.asked(seat)) is not None:
+            return verdict
+        if engine.stands_apart(ask):
             fault = converse({engine: engine.approach(ask)}, self._link)[engine]
             if isinstance(fault, EngineFault):
                 return verdicts.stall(seat, fault)
@@ -190,9 +192,9 @@ class Contest:
 
     def _talk(self, seat: Seat, said: Said, *, thinking: bool) -> Verdict | None:
         verdict = verdicts.of_talk(seat, said, thinking=thinking, aborts=self._task.aborts)
-        if verdict is None and thinking and seat.draw_claimed and self._ends.drawn():
-            verdict = verdicts.rightly_drawn(seat)
-        if verdict is not None and thinking:
+        if verdict is None:
+            verdict = self._draws.heard(seat, said, thinking=thinking)
+        if verdict is not None and thinking and said.what is not What.OFFER:  # who offers thinks on
             seat.engine.search_over()
         return verdict
 
@@ -225,10 +227,7 @@ class Contest:
             return verdicts.void(None, "host", self._halts.words)
         if end is not None:
             return verdicts.by_rule(end)
-        if seat.draw_claimed and self._ends.drawn():
-            return verdicts.rightly_drawn(seat)
-        seat.draw_claimed = False
-        return None
+        return self._draws.answered(seat)
 
     def _read(self, seat: Seat, said: Said) -> chess.Move | None:
         lenient = seat.side.spec.quirks.lenient_promotion

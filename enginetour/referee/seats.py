@@ -31,6 +31,7 @@ class Seat:
         self.clock = Clock(side, rules.hang_limit)
         self.searched = False  # set thinking in this game
         self.draw_claimed = False  # said "1/2-1/2" and has not moved since
+        self.offers_draw = False  # its offer stands
         self.warnings: list[str] = []
         self.asked_ns = 0  # CLOCK_MONOTONIC of its last `go` in this game
         self.look_ns = 0  # when its memory is due to be looked at
@@ -147,6 +148,7 @@ def question(position: Position, seat: Seat, other: Seat) -> Ask:
         own.increment_ms,
         theirs.increment_ms,
         own.moves_to_go,
+        other.offers_draw,
     )
 
 

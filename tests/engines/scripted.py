@@ -30,6 +30,7 @@ class Scripted:
         self.input = b""
         self.opponent = ""
         self.late_features = False
+        self.offered = False
 
     # Talk.
 
@@ -135,6 +136,8 @@ class Scripted:
             self.force = True
         elif word == "result":
             pass
+        elif word == "draw":
+            self.offered = True
         elif word == "computer":
             self.say("Error (unknown command): computer")
         elif word == "usermove" or (len(word) in (4, 5) and word[1].isdigit() and word[3].isdigit()):
@@ -155,7 +158,8 @@ class Scripted:
         ping = 0 if self.fault == "no-ping" else 1
         setboard = 0 if self.fault == "no-setboard" else 1
         reuse = 0 if self.fault == "no-reuse" else 1
-        self.say(f"feature ping={ping} setboard={setboard} usermove=1 reuse={reuse} sigint=0 colors=0 draw=0")
+        draw = 1 if self.fault.startswith("agrees") else 0
+        self.say(f"feature ping={ping} setboard={setboard} usermove=1 reuse={reuse} sigint=0 colors=0 draw={draw}")
         self.say('feature myname="Scripted" option="Depth -spin 3 1 9" option="Book -check 1"')
         self.say("feature memory=1 smp=1")
         self.say('feature option="Level -combo Easy /// *Hard" option="Wipe -button" done=1')
@@ -202,6 +206,8 @@ class Scripted:
         if self.searches == 1 and self.fault == "late-features":
             self.say('feature ping=1 usermove=1 setboard=1 myname="Late" done=1')
         self.think()
+        if self.offered and self.fault.startswith("agrees"):
+            self.say("offer draw" if self.fault == "agrees" else "1/2-1/2 {Draw agreed}")
         if self.searches == self.at and self.strike(self.move()):
             return
         self.always(self.move())
