@@ -127,7 +127,7 @@ class Contest:
             return self._crash(seat, other)
         if (verdict := self._draws.asked(seat)) is not None:
             return verdict
-        if engine.stands_apart(ask):
+        if engine.needs_approach:
             fault = converse({engine: engine.approach(ask)}, self._link)[engine]
             if isinstance(fault, EngineFault):
                 return verdicts.stall(seat, fault)
