@@ -6,7 +6,7 @@ Pairings, openings and clocks follow from them; a round robin may have more cycl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from enginetour.errors import InputRefused
@@ -14,7 +14,7 @@ from enginetour.plan import Plan
 from enginetour.probing import probe_all, refuse_unfit
 from enginetour.sections.play import PlaySection
 from enginetour.store.log import TournamentLog
-from enginetour.task import EngineSpec, Side, Terms
+from enginetour.task import EngineSpec, OwnBook, Side, Terms
 from enginetour.timecontrol import TimeControl
 
 
@@ -25,7 +25,9 @@ def controls(sides: Mapping[str, Side]) -> dict[str, dict[str, Any]]:
 
 def _control(side: Side) -> dict[str, Any]:
     """As White, and as Black where that differs."""
-    terms = {"tc": str(side.tc), "margin_ms": side.margin_ms}
+    terms: dict[str, Any] = {"tc": str(side.tc), "margin_ms": side.margin_ms}
+    if side.own_book is not None:
+        terms["own_book"] = asdict(side.own_book)
     if side.black is None:
         return terms
     return {**terms, "black": {"tc": str(side.black.tc), "margin_ms": side.black.margin_ms}}
@@ -37,7 +39,9 @@ def _terms(control: Mapping[str, Any]) -> Terms:
 
 def _known(spec: EngineSpec, control: Mapping[str, Any]) -> Side:
     white, black = _terms(control), control.get("black")
-    return Side(spec, white.tc, white.margin_ms, black=None if black is None else _terms(black))
+    book = OwnBook(**control["own_book"]) if control.get("own_book") else None
+    black_terms = None if black is None else _terms(black)
+    return Side(spec, white.tc, white.margin_ms, own_book=book, black=black_terms)
 
 
 def _refuse_control(log: TournamentLog, name: str, before: Side, side: Side, place: str) -> None:
@@ -47,12 +51,20 @@ def _refuse_control(log: TournamentLog, name: str, before: Side, side: Side, pla
         if was != now:
             what = f"the tc of {name}{word} is frozen for {log.title}: it was {was}, the file says {now}"
             raise InputRefused(what, place=place, step="put it back")
+    books = [None if each.own_book is None else replace(each.own_book, path="") for each in (before, side)]
+    if books[0] != books[1]:
+        what = f"the own_book of {name} is frozen for {log.title}, and it is another or has changed"
+        raise InputRefused(what, place=place, step="put it back")
 
 
 def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
     """Numbers of the format that are larger in the file than now; InputRefused for every other difference."""
     stored, written = log.config, plan.config.frozen_part()
     grown: dict[str, int] = {}
+    if stored.get("suite", plan.suite.digest) != plan.suite.digest:
+        what = f"the openings of {log.title} have changed since it began: {plan.suite.source}"
+        step = "put the file back, or start the next edition with run --new once this one has ended"
+        raise InputRefused(what, place=plan.config.at("play", "openings", "file"), step=step)
     defaults = {
         "format": type(plan.config.format_options).model_construct().model_dump(mode="json"),
         "play": PlaySection().model_dump(mode="json"),
@@ -95,6 +107,9 @@ def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: C
             continue
         if control:
             _refuse_control(log, name, _known(spec, control), side, str(plan.config.path))
+        if side.spec.ponder != spec.ponder:
+            what = f"ponder of {name} is frozen for {log.title}: it was {spec.ponder}, the file says {side.spec.ponder}"
+            raise InputRefused(what, place=str(plan.config.path), step="put it back")
         sides[name] = side
         if (side.spec.fingerprint, side.spec.options) != (spec.fingerprint, spec.options):
             changed[name] = side.spec

@@ -24,6 +24,7 @@ from enginetour.polyglot import BookLines, Choice
 from enginetour.shipped import shipped_suite
 from enginetour.suitefile import MOST_OPENINGS, large_positions, read_suite
 from enginetour.variants import STANDARD, VARIANTS
+from enginetour.wholefile import file_digest
 
 Per = Literal["pairing", "round", "encounter"]
 MOST_TOLD = 1000  # bad openings that are remembered; all are counted
@@ -87,6 +88,7 @@ class OpeningSuite:
     repeat: int = 2
     source: str = ""
     skipped: tuple[str, ...] = ()
+    digest: str = ""  # of the bytes of its file; a file that changed would change openings
 
     def pick(self, pairing: Pairing) -> Opening:
         """The opening of one game."""
@@ -177,6 +179,7 @@ def load(settings: OpeningSettings, *, seed: int, legs: int, folder: Path, varia
         repeat=settings.repeat or legs,
         source=source,
         skipped=skipped,
+        digest=file_digest(Path(source)) if Path(source).is_file() else "",
     )
 
 

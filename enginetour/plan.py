@@ -47,7 +47,9 @@ class Plan:
     def task(self, sides: Mapping[str, Side], pairing: Pairing, replay: int) -> GameTask:
         """The game of a pairing, with its opening and its odds."""
         seats = sides[pairing.white].playing(white=True), sides[pairing.black].playing(white=False)
-        white, black = odds.at_odds(*seats, pairing.handicap, self.config.play.odds)
+        white, black = (
+            self._booked(side, pairing) for side in odds.at_odds(*seats, pairing.handicap, self.config.play.odds)
+        )
         return GameTask(
             pairing=pairing,
             white=white,
@@ -56,6 +58,13 @@ class Plan:
             rules=self.rules,
             replay=replay,
         )
+
+    def _booked(self, side: Side, pairing: Pairing) -> Side:
+        """What is drawn from its own book depends on seed and encounter alone."""
+        if side.own_book is None:
+            return side
+        seed = f"{self.suite.seed}:{pairing.encounter}:{side.spec.name}"
+        return replace(side, own_book=replace(side.own_book, seed=seed))
 
     def of_edition(self, number: int) -> Plan:
         """The same with a shuffle of openings of its own: engines that always move alike repeat no edition."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from enginetour import odds
 from enginetour.config import Config
 from enginetour.controls import control_of
 from enginetour.errors import InputRefused
+from enginetour.polyglot import Book
 from enginetour.rulebook import offered_to
 from enginetour.sections.entrants import EntrantSection
-from enginetour.task import EngineSpec, Side, Terms
+from enginetour.task import EngineSpec, OwnBook, Side, Terms
 from enginetour.timecontrol import TimeControl
+from enginetour.variants import VARIANTS
+from enginetour.wholefile import file_digest
 
 # Margins in ms for a clock and for a fixed time a move (runner spec 3).
 CLOCK_MARGIN_MS = 50
@@ -37,8 +41,23 @@ def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = N
     white, black = (_terms(config, spec, own, white=colour) for colour in (True, False))
     if own.sandbox is None and spec.sandbox == "none":
         spec = replace(spec, sandbox=config.play.sandbox)
-    spec = replace(spec, offered=offered_to(config, spec))
-    return Side(spec, white.tc, white.margin_ms, config.play.variant, black=black if black != white else None)
+    ponder = config.play.ponder if own.ponder is None else own.ponder
+    asked = (("Ponder", "true"),) if ponder else ()
+    spec = replace(spec, offered=(*offered_to(config, spec), *asked), ponder=ponder)
+    book = _own_book(config, own)
+    return Side(spec, white.tc, white.margin_ms, config.play.variant, book, black=black if black != white else None)
+
+
+def _own_book(config: Config, own: EntrantSection) -> OwnBook | None:
+    """The book we play from for an engine; InputRefused for a file that is none, and in other variants."""
+    if own.own_book is None:
+        return None
+    path = config.path.resolve().parent / Path(own.own_book.file).expanduser()
+    if not VARIANTS[config.play.variant].is_usual:
+        what = f"a Polyglot book knows chess and Chess960 only, and {config.play.variant} is played"
+        raise InputRefused(what, place=str(path), step="leave own_book out")
+    Book(path).close()
+    return OwnBook(str(path), own.own_book.choice, own.own_book.plies, digest=file_digest(path))
 
 
 def _terms(config: Config, spec: EngineSpec, own: EntrantSection, *, white: bool) -> Terms:

@@ -68,6 +68,7 @@ class EngineSpec:
     pass_env: tuple[str, ...] = ()  # names of our own variables that it gets too
     keep_scratch: bool = False
     offered: tuple[tuple[str, str], ...] = ()  # options it is given where it declares them
+    ponder: bool = False  # thinks in its opponent's time
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ class OwnBook:
     choice: Literal["weight", "best"] = "weight"
     plies: int = 40
     seed: str = ""
+    digest: str = ""  # of its bytes: a book that changed makes other games
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,15 @@ from enginetour.sections.spelling import STRICT, Control, Name, Rating, printabl
 from enginetour.task import Sandbox
 
 
+class OwnBookSection(BaseModel):
+    """``own_book``: a Polyglot book from which we play for this engine, off its clock, up to `plies` of the game."""
+
+    model_config = STRICT
+    file: Annotated[str, Field(min_length=1, max_length=4096)]
+    choice: Literal["weight", "best"] = "weight"
+    plies: Annotated[int, Field(ge=1, le=400)] = 40
+
+
 class EntrantSection(BaseModel):
     """``[[entrants]]``: an engine file by its id, or a command of its own, or a glob over engine ids."""
 
@@ -34,11 +43,20 @@ class EntrantSection(BaseModel):
     black_tc: Control | None = None
     tc_factor: Annotated[float, Field(ge=0.001, le=1000)] | None = None
     margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
+    ponder: bool | None = None
+    own_book: OwnBookSection | None = None
     new: bool = False
     rating: Rating | None = None
     family: str = ""
     origin: str = ""
     _name = field_validator("name")(printable)
+
+    @field_validator("own_book", mode="before")
+    @classmethod
+    def _book(cls, value: object) -> object:
+        if isinstance(value, str):
+            raise ValueError(f'write own_book = {{ file = "{value}" }}')
+        return value
 
     @field_validator("command", "limits", mode="before")
     @classmethod

@@ -45,6 +45,7 @@ class PlaySection(BaseModel):
     suspend_patience: Annotated[float, Field(ge=0, le=604_800)] = 3600.0  # s, reliability spec 1
     odds: tuple[Divisor, ...] | None = None
     sandbox: Sandbox = "none"
+    ponder: bool = False
     variant: str = STANDARD
     openings: OpeningSettings = OpeningSettings()
 
