@@ -158,7 +158,10 @@ def test_csv_formulas(folder: Path) -> None:
     """No cell of any --csv is run by a spreadsheet; every command that has one is asked."""
     commands = set(_with_csv(cli, ())) - {("simulate",), ("engines", "check")}  # the names there are our own
     asked = set()
+    making = ("lists", "publish", "import")
     for words in LINES:
+        if "--csv" not in words and words[0] not in making:
+            continue
         done = tour(folder, *words, expect=None)
         if "--csv" not in words or done.returncode:
             continue

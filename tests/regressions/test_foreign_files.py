@@ -17,8 +17,7 @@ from enginetour.interop.aliases import read_aliases
 from enginetour.interop.bubblecase import read_case
 from enginetour.interop.pairer import settings
 from enginetour.interop.pgngames import read_games
-from enginetour.interop.pgnscan import LONGEST_PIECE, scan
-from enginetour.interop.pgntags import LONGEST_HEADER
+from enginetour.interop.pgnscan import scan
 from enginetour.interop.trffield import foreign
 from enginetour.openingcheck import Bad
 from enginetour.reports.sheet import Column, Sheet, render
@@ -119,13 +118,13 @@ def test_a_suite_that_begins_with_blank_lines(tmp_path: Path) -> None:
     assert found.moves == ("e2e4",)
 
 
-def test_tags_without_end(tmp_path: Path) -> None:
+def test_tags_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are told and let go, by `rate` and `import` alike; the games behind them count."""
     game = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n\n'
     path = tmp_path / "g.pgn"
-    path.write_text(
-        game + '[White "C"]\n' + '[X "x"]\n' * ((LONGEST_HEADER + 2 * LONGEST_PIECE) // 8) + "\n1. e4 *\n\n" + game
-    )
+    for name, size in (("pgnscan.PIECE", 1000), ("pgnscan.LONGEST_PIECE", 8000), ("pgntags.LONGEST_HEADER", 8000)):
+        monkeypatch.setattr(f"enginetour.interop.{name}", size)
+    path.write_text(game + '[White "C"]\n' + '[X "x"]\n' * 3000 + "\n1. e4 *\n\n" + game)
     counted, read = scan([path]), read_games([path])
     assert counted.games == read.games == 2
     assert {why for _, why in counted.broken} == {why for _, why in read.broken} == {"tags without end"}
@@ -223,10 +222,6 @@ def test_xboard_that_says_no_text() -> None:
 
 def test_a_name_that_is_none(tmp_path: Path) -> None:
     """`add --name` is refused in words, as in a configuration."""
-    from tests.touring import config
-
-    config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
-    tour(tmp_path, "run", "trial.toml", "--plain", "--max-games", "1", expect=None)
     for words in (("add", "wren3", "--name", "a\x1bb"), ("add", "wren3", "--name", ""), ("add", "")):
         done = tour(tmp_path, *words, expect=2)
         assert done.stderr.count("enginetour: ") == 1
