@@ -108,7 +108,8 @@ def opened(
 ) -> Iterator[Session]:
     """Lock, probe what must be probed, create or resume; nothing is written before all engines are known to be fit.
 
-    `heed` is called while engines are probed and before anything is written; what it raises ends the preparations.
+    `heed` is called while engines are probed, before anything is written, and as long as the session lasts while
+    somebody else holds the database; what it raises ends that.
     """
     name = plan.config.tournament.name
 
@@ -121,7 +122,7 @@ def opened(
         if made:
             # An existing database is looked at, and its tournament locked, before any engine starts: in this order,
             # or a database from elsewhere would get a lock of ours beside it.
-            store = stack.enter_context(Store.open(plan.database, create=False))
+            store = stack.enter_context(Store.open(plan.database, create=False, heed=heed))
             stack.enter_context(TournamentLock(plan.database, slug_of(name)))
             if store.has(name) and not new:
                 yield resumed(store)
@@ -138,7 +139,7 @@ def opened(
         refuse_unfit(probe_all(plan.sides, heed=heed), plan.sides)
         heed()
         if not made:
-            store = stack.enter_context(Store.open(plan.database, create=True))
+            store = stack.enter_context(Store.open(plan.database, create=True, heed=heed))
             stack.enter_context(TournamentLock(plan.database, slug_of(name)))
             if store.has(name):  # another run made it while we were probing, and has stopped
                 yield resumed(store)
@@ -203,7 +204,7 @@ def _create(plan: Plan, store: Store, tell: Callable[[str], None]) -> Session:
         name=plan.config.tournament.name,
         system=plan.config.system,
         format_version=plan.format.version,
-        config=plan.config.as_stored() | {"sides": controls(plan.sides)},
+        config=plan.config.as_stored() | {"sides": controls(plan.sides), "suite": plan.suite.digest},
         seed=plan.config.tournament.seed,
         entrants=plan.entrants,
         specs={name: side.spec for name, side in plan.sides.items()},

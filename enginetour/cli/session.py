@@ -8,7 +8,7 @@ import shlex
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from enginetour import __version__, tournament
 from enginetour.changes import Desk
 from enginetour.cli import tell
 from enginetour.cli.common import say
+from enginetour.cli.outlet import unhurried
 from enginetour.cli.screen import Lines, LiveTable
 from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
@@ -30,6 +31,7 @@ from enginetour.plan import prepare
 from enginetour.reports.progress import clock_words, of_games
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.store.slugs import slug_of
+from enginetour.store.sqlite_errors import StoreBusy
 from enginetour.supervise import inforce
 
 ENOUGH_CODE = 8
@@ -43,6 +45,10 @@ HARD = (signal.SIGTERM, signal.SIGHUP)
 
 class _StoppedEarly(Exception):
     """A signal came before the first game."""
+
+
+class _Dropped(Exception):
+    """Somebody in a hurry while another program holds the database."""
 
 
 class Run:
@@ -63,6 +69,7 @@ class Run:
         self.voice = Voice()
         self.farewell = ExitStack()  # what may take a while after everything has been told
         self._on_signal: Callable[[], None] = lambda: None  # replaced by one that wakes the loop
+        self._playing = False
 
     def go(
         self,
@@ -81,10 +88,12 @@ class Run:
             step = "lower slots, or say --force"
             raise UsageRefused(f"{count} slots on {cores} processors would steal time from the engines", step=step)
         _refuse_few_files(count)
-        with self._handlers(), self.farewell:
+        with self._handlers(), unhurried(lambda: bool(self.signals)), self.farewell:
             try:
                 code, wrong = self._run(count, most_games)
-            except _StoppedEarly:
+            except (_StoppedEarly, StoreBusy):  # SQLite itself waits for some locks and heeds nothing
+                if not self.signals or self._playing:
+                    raise
                 self.voice.say(f"stopped before the first game; {self.again} starts it")
                 return self._signal_code()
             finally:
@@ -107,7 +116,9 @@ class Run:
         self.voice.try_to(lambda: say(text))
 
     def _heed(self) -> None:
-        if self.signals:
+        if self._playing and self._is_hard():
+            raise _Dropped
+        if self.signals and not self._playing:
             raise _StoppedEarly
 
     def _unfinished(self) -> bool:
@@ -150,7 +161,11 @@ class Run:
         start = {"games_done": picture.done, "remaining": picture.remaining, "resumed": session.resumed}
         told.tell("started", self._far(picture), **start, pid=os.getpid(), version=__version__)
         try:
-            end = tournament.play(session, watcher, slots=slots, most_games=most_games, ready=ready)
+            self._playing = True
+            try:
+                end = tournament.play(session, watcher, slots=slots, most_games=most_games, ready=ready)
+            except _Dropped:
+                end = End.STOPPED
             self._tell_end(told, picture, "" if end is End.FINISHED else self._why(end))
         except BaseException as error:
             self._tell_end(told, picture, f"{type(error).__name__}: {error}")
@@ -160,8 +175,9 @@ class Run:
                 self.voice.try_to(screen.close)
         if not self._is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
             exports.look()
-            tournament.rate(session.store, session.plan.config.ratings)
-            self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
+            with suppress(_Dropped):
+                tournament.rate(session.store, session.plan.config.ratings)
+                self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
         return self._code(end, session, sorted(told.suspended))
 
     def _sinks(self, path: Path) -> Sequence[Sink]:

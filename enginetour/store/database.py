@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from enginetour.store.tables import APPLICATION_ID, SCHEMA_VERSION
 
 MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
 BUSY_TIMEOUT_MS = 5000  # other commands write in short transactions (reliability spec 3)
+BUSY_SLICE_MS = 200  # SQLite waits without hearing signals, and SIGTERM has 5 s in all (reliability spec 3)
 PATIENCE_S = 60.0  # for a finished game: another command that holds the file longer must not cost it
 OPEN_TIMEOUT_S = 5.0  # two runs may create one database at the same moment; the same patience
 
@@ -93,10 +94,22 @@ def version_of(path: Path) -> int:
 
 
 class Database:
-    """An open database. `warnings` are sentences for the user; use as a context manager or call `close`."""
+    """An open database. `warnings` are sentences for the user; use as a context manager or call `close`.
 
-    def __init__(self, path: Path, mode: str, *, readonly: bool, warnings: tuple[str, ...]) -> None:
+    `heed` is called several times a second while somebody else holds the file; what it raises ends the wait.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        mode: str,
+        *,
+        readonly: bool,
+        warnings: tuple[str, ...],
+        heed: Callable[[], None] = lambda: None,
+    ) -> None:
         self.path = path
+        self.heed = heed
         self.readonly = readonly
         self.warnings = warnings
         self.engine: Engine = create_engine(
@@ -106,7 +119,9 @@ class Database:
         self._file: tuple[int, int] | None = None  # device and inode of what we hold open
 
     @classmethod
-    def open(cls, path: Path | str, *, create: bool = True, readonly: bool = False) -> Database:
+    def open(
+        cls, path: Path | str, *, create: bool = True, readonly: bool = False, heed: Callable[[], None] = lambda: None
+    ) -> Database:
         """Open or create; StoreRefused if it is not ours or busy, StorageFailed if it cannot be written."""
         path = Path(os.path.realpath(path))  # side files, lock and socket lie beside the file, not beside a link to it
         create = create and not readonly
@@ -129,7 +144,7 @@ class Database:
             cls.open(path, create=False).close()  # an older one is brought up to date first
         if readonly:
             return cls(path, reading_mode(path), readonly=True, warnings=warnings)
-        database = cls(path, "mode=rwc" if create else "mode=rw", readonly=False, warnings=warnings)
+        database = cls(path, "mode=rwc" if create else "mode=rw", readonly=False, warnings=warnings, heed=heed)
         try:
             database._make_ready(create=create)
         except BaseException:
@@ -154,7 +169,7 @@ class Database:
         Waits `patience` seconds for a file that is busy, beyond the usual five.
         """
         with self.engine.connect() as connection:
-            self._begin(connection, time.monotonic() + patience)
+            self._begin(connection, time.monotonic() + BUSY_TIMEOUT_MS / 1000 + patience)
             try:
                 self._require_file()
                 yield connection
@@ -182,14 +197,21 @@ class Database:
         )
 
     def _begin(self, connection: Connection, deadline: float) -> None:
-        while True:
-            try:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            except StoreBusy:
-                if time.monotonic() >= deadline:
-                    raise
-            else:
-                return
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        raw.execute(f"PRAGMA busy_timeout={BUSY_SLICE_MS}")
+        try:
+            while True:
+                try:
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")
+                except StoreBusy:
+                    self.heed()
+                    if time.monotonic() >= deadline:
+                        raise
+                else:
+                    return
+        finally:
+            raw.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
 
     def _require_file(self) -> None:
         """What we write still lies under its name: an open file outlives its removal, the games in it would not."""

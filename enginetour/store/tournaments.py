@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -60,9 +60,11 @@ class Store:
         self.database = database
 
     @classmethod
-    def open(cls, path: Path | str, *, create: bool = True, readonly: bool = False) -> Store:
+    def open(
+        cls, path: Path | str, *, create: bool = True, readonly: bool = False, heed: Callable[[], None] = lambda: None
+    ) -> Store:
         """As `Database.open`, with its refusals."""
-        return cls(Database.open(path, create=create, readonly=readonly))
+        return cls(Database.open(path, create=create, readonly=readonly, heed=heed))
 
     def close(self) -> None:
         """Let go of the file."""
