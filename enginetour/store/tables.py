@@ -9,13 +9,10 @@ The tables are SQLAlchemy's own: classes that are mapped to them would cost ever
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import (
     Boolean,
     Column,
     Float,
-    ForeignKey,
     Index,
     Integer,
     LargeBinary,
@@ -26,63 +23,24 @@ from sqlalchemy import (
     text,
 )
 
+from enginetour.store.columns import each, key, real, row_of, serial, whole, words
+
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
 SCHEMA_VERSION = 5  # user_version in the same header; grows with every change of this page, and `schema` adds it
 
 METADATA = MetaData()
 
-
-def _number() -> Column[Any]:
-    """The key that the database counts up itself."""
-    return Column("id", Integer, primary_key=True)
-
-
-def _key(name: str, of: str | None = None, kind: type[Any] = Integer) -> Column[Any]:
-    """Part of the primary key, perhaps the number of a row `of` another table."""
-    return Column(name, kind, *([ForeignKey(f"{of}.id")] if of else []), primary_key=True)
-
-
-def _of(name: str, table: str, *, nullable: bool = False) -> Column[Any]:
-    """The number of another table's row."""
-    return Column(name, Integer, ForeignKey(f"{table}.id"), nullable=nullable)
-
-
-def _text(name: str, default: str | None = None) -> Column[Any]:
-    """Never null; with a default it may be left out of a new row."""
-    return Column(name, String, nullable=False, default=default)
-
-
-def _whole(name: str) -> Column[Any]:
-    return Column(name, Integer, nullable=False)
-
-
-def _real(name: str, *, nullable: bool = False) -> Column[Any]:
-    return Column(name, Float, nullable=nullable)
-
-
-def _texts(*names: str) -> list[Column[Any]]:
-    return [_text(name) for name in names]
-
-
-def _wholes(*names: str) -> list[Column[Any]]:
-    return [_whole(name) for name in names]
-
-
-def _reals(*names: str) -> list[Column[Any]]:
-    return [_real(name) for name in names]
-
-
 ENGINES = Table(
     "engines",
     METADATA,
-    _number(),
-    *_texts("name", "fingerprint"),
-    _text("options"),  # JSON [[name, value], ...] in the order they are sent
-    _text("protocol"),
-    _text("own_name", ""),
-    _text("family", ""),
-    _text("origin", ""),
-    _text("command", "[]"),
+    serial(),
+    *each(words, "name", "fingerprint"),
+    words("options"),  # JSON [[name, value], ...] in the order they are sent
+    words("protocol"),
+    words("own_name", ""),
+    words("family", ""),
+    words("origin", ""),
+    words("command", "[]"),
     UniqueConstraint("name", "fingerprint", "options", "protocol"),
 )
 """An engine version, the rated thing: another binary, option or protocol is another row."""
@@ -90,15 +48,15 @@ ENGINES = Table(
 TOURNAMENTS = Table(
     "tournaments",
     METADATA,
-    _number(),
-    _text("name"),
-    _whole("edition"),
-    *_texts("slug", "system"),
-    _whole("format_version"),
-    _text("config"),
-    _whole("seed"),
-    _real("created"),  # UTC seconds, for people
-    _text("version"),  # of enginetour
+    serial(),
+    words("name"),
+    whole("edition"),
+    *each(words, "slug", "system"),
+    whole("format_version"),
+    words("config"),
+    whole("seed"),
+    real("created"),  # UTC seconds, for people
+    words("version"),  # of enginetour
     UniqueConstraint("name", "edition"),
     UniqueConstraint("slug"),
 )
@@ -107,27 +65,27 @@ TOURNAMENTS = Table(
 ENTRANTS = Table(
     "entrants",
     METADATA,
-    _key("tournament", "tournaments"),
-    _key("name", kind=String),
-    _key("since"),  # position of the event that brought it; 0: there from the start
-    _whole("place"),  # in the starting list, from 1, best first
-    _of("engine", "engines"),
+    key("tournament", "tournaments"),
+    key("name", kind=String),
+    key("since"),  # position of the event that brought it; 0: there from the start
+    whole("place"),  # in the starting list, from 1, best first
+    row_of("engine", "engines"),
     Column("new", Boolean, nullable=False),
-    _real("rating", nullable=True),
-    _text("family", ""),
-    _text("origin", ""),
-    _text("spec"),
+    real("rating", nullable=True),
+    words("family", ""),
+    words("origin", ""),
+    words("spec"),
 )
 """Who stood in the list from event `since` on, and how it is started; the latest row of a name holds."""
 
 EVENTS = Table(
     "events",
     METADATA,
-    _key("tournament", "tournaments"),
-    _key("position"),
-    _text("kind"),  # finished, voided, withdrawn, added, replaced, extended; of an import only: removed
-    _of("game", "games", nullable=True),
-    _text("payload", ""),
+    key("tournament", "tournaments"),
+    key("position"),
+    words("kind"),  # finished, voided, withdrawn, added, replaced, extended; of an import only: removed
+    row_of("game", "games", nullable=True),
+    words("payload", ""),
     Column("at", Float, nullable=False, default=0.0),
     Index("events_game", "game", "kind"),
 )
@@ -136,24 +94,24 @@ EVENTS = Table(
 GAMES = Table(
     "games",
     METADATA,
-    _number(),
-    _of("tournament", "tournaments"),
-    _whole("number"),
-    *_texts("a", "b", "white", "black"),
-    _of("white_engine", "engines"),
-    _of("black_engine", "engines"),
-    *_wholes("meeting", "leg", "encounter", "round", "replay"),
-    *_texts("outcome", "termination", "cause", "culprit", "category"),
-    _whole("plies"),
-    *_texts("opening", "white_side", "black_side", "white_tc", "black_tc", "final_fen"),
-    *_reals("started", "ended"),
-    _text("relay"),
+    serial(),
+    row_of("tournament", "tournaments"),
+    whole("number"),
+    *each(words, "a", "b", "white", "black"),
+    row_of("white_engine", "engines"),
+    row_of("black_engine", "engines"),
+    *each(whole, "meeting", "leg", "encounter", "round", "replay"),
+    *each(words, "outcome", "termination", "cause", "culprit", "category"),
+    whole("plies"),
+    *each(words, "opening", "white_side", "black_side", "white_tc", "black_tc", "final_fen"),
+    *each(real, "started", "ended"),
+    words("relay"),
     # processor of the machine it was played on
     Column("hardware", String, nullable=False, default="", server_default=""),
     Column("handicap", Integer, nullable=False, default=0, server_default="0"),  # bands White gives, below 0 takes
-    _real("load", nullable=True),
+    real("load", nullable=True),
     Column("cores", Integer),
-    _real("steal", nullable=True),
+    real("steal", nullable=True),
     Column("own_us", Integer),
     UniqueConstraint("tournament", "a", "b", "meeting", "leg", "replay"),
     UniqueConstraint("tournament", "number"),
@@ -161,19 +119,19 @@ GAMES = Table(
 )
 """A game without its moves. `a` and `b` are the pair in sorted order: the key with meeting, leg, replay."""
 
-MOVES = Table("moves", METADATA, _key("game", "games"), Column("moves", LargeBinary, nullable=False))
+MOVES = Table("moves", METADATA, key("game", "games"), Column("moves", LargeBinary, nullable=False))
 """The moves of a game, apart so that lists of games stay light: zlib over JSON rows."""
 
 INCIDENTS = Table(
     "incidents",
     METADATA,
-    _key("game", "games"),
-    _key("ordinal"),
-    *_texts("engine", "category", "cause"),
-    _whole("ply"),
-    *_texts("traffic", "stderr"),
+    key("game", "games"),
+    key("ordinal"),
+    *each(words, "engine", "category", "cause"),
+    whole("ply"),
+    *each(words, "traffic", "stderr"),
     Column("status", String, nullable=False, default="", server_default=""),  # how its process ended
-    _real("load", nullable=True),
+    real("load", nullable=True),
     # asked: stamp of its last `go`, as the lines of traffic have it
     *(Column(name, Integer) for name in ("asked_us", "memory_kb", "own_us")),
 )
@@ -182,20 +140,20 @@ INCIDENTS = Table(
 NOTES = Table(
     "notes",
     METADATA,
-    _key("tournament", "tournaments"),
-    _key("position"),
-    _key("ordinal"),
-    *_texts("kind", "text", "fields"),
+    key("tournament", "tournaments"),
+    key("position"),
+    key("ordinal"),
+    *each(words, "kind", "text", "fields"),
 )
 """A decision of the format, beside the event that caused it; position 0: before the first event."""
 
 PAIR_COUNTS = Table(
     "pair_counts",
     METADATA,
-    _key("tournament", "tournaments"),
-    _key("white", "engines"),
-    _key("black", "engines"),
-    *_wholes("wins", "draws", "losses"),
+    key("tournament", "tournaments"),
+    key("white", "engines"),
+    key("black", "engines"),
+    *each(whole, "wins", "draws", "losses"),
 )
 """Derived: results of even games of an ordered pair of engine versions, kept in each game's own transaction.
 
@@ -205,36 +163,36 @@ See `paircounts`.
 RATING_REVISIONS = Table(
     "rating_revisions",
     METADATA,
-    _key("system", kind=String),
-    _key("revision"),
-    _whole("start"),
-    *_texts("settings", "why"),
-    _real("made"),
+    key("system", kind=String),
+    key("revision"),
+    whole("start"),
+    *each(words, "settings", "why"),
+    real("made"),
 )
 """When a stream of rating events was begun or corrected: from `start` on this revision holds."""
 
 RATING_EVENTS = Table(
     "rating_events",
     METADATA,
-    _key("system", kind=String),
-    _key("revision"),
-    _key("place"),
-    _of("engine", "engines"),
-    _of("tournament", "tournaments"),
-    _of("game", "games", nullable=True),
-    *_reals("before", "change", "after", "weight"),
-    _whole("games"),
-    _of("imported", "imported_games", nullable=True),  # the game, where it was read from a file
+    key("system", kind=String),
+    key("revision"),
+    key("place"),
+    row_of("engine", "engines"),
+    row_of("tournament", "tournaments"),
+    row_of("game", "games", nullable=True),
+    *each(real, "before", "change", "after", "weight"),
+    whole("games"),
+    row_of("imported", "imported_games", nullable=True),  # the game, where it was read from a file
 )
 """One change of one rating. `place` counts the stream from 0; a corrected row stays beside its successor."""
 
 IMPORTS = Table(
     "imports",
     METADATA,
-    _key("tournament", "tournaments"),
-    _text("files"),  # JSON [path, ...]
-    _whole("after_game"),  # the newest of the games played here: in the order of all games these follow it
-    *_wholes("games", "duplicates"),  # duplicates: games of the files that were there already
+    key("tournament", "tournaments"),
+    words("files"),  # JSON [path, ...]
+    whole("after_game"),  # the newest of the games played here: in the order of all games these follow it
+    *each(whole, "games", "duplicates"),  # duplicates: games of the files that were there already
     Column("counts", LargeBinary, nullable=False),  # derived, as `paircounts` packs them
     Column("digests", LargeBinary, nullable=False),  # of every game, 8 bytes each, in the order of their rows
     Column("odds", Integer, nullable=False, default=0, server_default="0"),  # games at odds: `counts` has none of them
@@ -247,15 +205,15 @@ Its log is empty, or has one event: that it was struck out.
 IMPORTED_GAMES = Table(
     "imported_games",
     METADATA,
-    _number(),
-    _of("tournament", "tournaments"),
-    _of("white", "engines"),
-    _of("black", "engines"),
-    _whole("half_points"),  # White's
-    _whole("day"),  # of the Date tag as YYYYMMDD, 0 where it does not say
-    _text("tc"),  # the TimeControl tag, or White's
-    _whole("file"),  # place in the import's files, from 0
-    _whole("offset"),  # of the game in the file, in bytes
+    serial(),
+    row_of("tournament", "tournaments"),
+    row_of("white", "engines"),
+    row_of("black", "engines"),
+    whole("half_points"),  # White's
+    whole("day"),  # of the Date tag as YYYYMMDD, 0 where it does not say
+    words("tc"),  # the TimeControl tag, or White's
+    whole("file"),  # place in the import's files, from 0
+    whole("offset"),  # of the game in the file, in bytes
     Column("black_tc", String, nullable=False, default="", server_default=""),  # where Black has another
     Column("handicap", Integer, default=0, server_default="0"),  # bands White gives, below 0 takes; null: size unknown
 )
@@ -264,24 +222,24 @@ IMPORTED_GAMES = Table(
 LISTS = Table(
     "lists",
     METADATA,
-    _key("name", kind=String),
-    _key("revision"),
-    *_texts("definition", "why"),
-    _real("made"),
+    key("name", kind=String),
+    key("revision"),
+    *each(words, "definition", "why"),
+    real("made"),
 )
 """One revision of a published list's definition: filter, model, anchors, scale. The newest holds."""
 
 EDITIONS = Table(
     "editions",
     METADATA,
-    _number(),
-    _text("list"),
-    *_wholes("number", "revision"),
-    _real("made"),
-    *_wholes("last_game", "last_imported", "games"),
-    _real("residual"),
-    _text("story"),  # JSON: model, advantage, draws, pools, anchors, caption, who is not rated and why
-    _text("note"),
+    serial(),
+    words("list"),
+    *each(whole, "number", "revision"),
+    real("made"),
+    *each(whole, "last_game", "last_imported", "games"),
+    real("residual"),
+    words("story"),  # JSON: model, advantage, draws, pools, anchors, caption, who is not rated and why
+    words("note"),
     UniqueConstraint("list", "number"),
 )
 """A published list, frozen: of the games up to `last_game` and `last_imported` that stood when it was made."""
@@ -289,18 +247,18 @@ EDITIONS = Table(
 EDITION_LINES = Table(
     "edition_lines",
     METADATA,
-    _key("edition", "editions"),
-    _key("ordinal"),
-    *_wholes("pool", "rank"),
-    _text("name"),
-    _real("rating"),
-    _real("plus", nullable=True),
-    _real("minus", nullable=True),
-    *_wholes("games", "wins", "draws", "losses"),
-    _real("opponents"),
-    _real("performance", nullable=True),
-    _real("los", nullable=True),
-    _real("difference", nullable=True),
-    _text("remarks"),  # JSON [...]
+    key("edition", "editions"),
+    key("ordinal"),
+    *each(whole, "pool", "rank"),
+    words("name"),
+    real("rating"),
+    real("plus", nullable=True),
+    real("minus", nullable=True),
+    *each(whole, "games", "wins", "draws", "losses"),
+    real("opponents"),
+    real("performance", nullable=True),
+    real("los", nullable=True),
+    real("difference", nullable=True),
+    words("remarks"),  # JSON [...]
 )
 """One engine of an edition. `difference` is its rating less that of the edition before, where it was in it."""
