@@ -233,6 +233,8 @@ class SideRecord:
     margin_uses: int = 0
     warnings: tuple[str, ...] = ()
     cpu_ms: int | None = None  # processor time of all its processes, thinking or not; None: the kernel does not tell
+    ponders: int | None = None  # searches in its opponent's time; None: it did not ponder, or begins so by itself
+    ponder_hits: int | None = None  # of them, those whose guess came true
 
 
 @dataclass(frozen=True, slots=True)

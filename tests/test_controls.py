@@ -9,7 +9,7 @@ import pytest
 from enginetour.adapters.base import Ask
 from enginetour.adapters.cecp_setup import time_lines
 from enginetour.adapters.position import Position
-from enginetour.adapters.uci import go_words
+from enginetour.adapters.uci_lines import go_words
 from enginetour.config import load
 from enginetour.controls import cautions, told
 from enginetour.errors import InputRefused, Unsupported

@@ -11,8 +11,8 @@ from enginetour.adapters.base import Ask
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Thought
 from enginetour.adapters.start import open_engine
-from enginetour.adapters.uci import UciEngine, go_words
-from enginetour.adapters.uci_lines import last_thought, plain, read_option
+from enginetour.adapters.uci import UciEngine
+from enginetour.adapters.uci_lines import go_words, last_thought, plain, read_option
 from enginetour.errors import StartFailed
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link

@@ -123,6 +123,25 @@ class Engine(Wire):
             self._poke_ns = self._last_write_ns + POKE_NS
         return self._last_write_ns
 
+    def stands_apart(self, ask: Ask) -> bool:
+        """Something must be said and awaited before this very search."""
+        del ask
+        return self.needs_approach
+
+    # In its opponent's time.
+
+    ponders: int | None = None  # searches in this game; None: it was not told to, or begins so by itself
+    ponder_hits: int | None = None  # of them, those whose guess came true
+
+    @property
+    def pondering(self) -> bool:
+        """It was set thinking in its opponent's time, and has not been asked since."""
+        return False
+
+    def ponder(self, ask: Ask) -> None:
+        """Set it thinking in its opponent's time; an engine that begins so by itself needs no word."""
+        del ask
+
     # Pieces of scripts.
 
     def say(self, *lines: bytes) -> Script:

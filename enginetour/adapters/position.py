@@ -65,6 +65,11 @@ class Position:
             self.shorten()
         return irreversible
 
+    def line_with(self, move: chess.Move) -> bytes:
+        """The line with one move more, which the game does not have."""
+        start = self.line if self._words_begun else self.line + b" moves"
+        return start + b" " + move.uci().encode("ascii")
+
     def shorten(self, room: int = 0) -> None:
         """Begin the line anew after the last irreversible move if it is within `room` of its longest.
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from enginetour.adapters import options
-from enginetour.adapters.base import Ask, Engine, Script, Setup
+from enginetour.adapters.base import Ask, Script, Setup
 from enginetour.adapters.options import MOST_OPTIONS
+from enginetour.adapters.pondering import PonderingEngine
 from enginetour.adapters.said import Said, Thought, What, printable
-from enginetour.adapters.uci_lines import last_thought, plain, read_option
+from enginetour.adapters.uci_lines import go_words, last_thought, plain, read_option
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
 from enginetour.task import Declared, EngineSpec
-from enginetour.timecontrol import TimeControl
 from enginetour.variants import STANDARD, VARIANTS
 
 _ANSWER = b"bestmove"
 _FALSE_STARTS = ("copyprotection", "registration")
 
 
-class UciEngine(Engine):
+class UciEngine(PonderingEngine):
     """One UCI engine. `declared` keeps the first option of each name; what does not parse is one note."""
 
     def __init__(self, spec: EngineSpec, tag: str = "") -> None:
@@ -47,6 +47,7 @@ class UciEngine(Engine):
         settings, self.problems = options.check(self.declared, chosen)
         if self.problems:
             raise StartFailed("; ".join(self.problems), category="bad-option")
+        self._learn(settings)
         lines = [_setoption(option, self.process.expand(text)) for option, text in settings]
         lines += [line.encode("ascii", "replace") for line in self.spec.quirks.init]
         try:
@@ -67,6 +68,7 @@ class UciEngine(Engine):
         lines = [*self.variant_lines(setup.position.variant), *lines]
         self._variant = setup.position.variant
         self._placed = False
+        self.begin_pondering_anew()
         yield from self.fenced(self.ready_ns, *lines)
         self.games += 1
 
@@ -90,6 +92,8 @@ class UciEngine(Engine):
 
     def approach(self, ask: Ask) -> Script:
         """The position ahead of `go`: behind a fence with ``fence = "wait"``, on its own with `line_delay_ms`."""
+        if self.pondering:
+            yield from self._give_up()
         if self.fence == "wait":
             yield from self.fenced(self.ready_ns // 2, ask.position.line)
         else:
@@ -127,9 +131,7 @@ class UciEngine(Engine):
             if found is None:
                 return None
             self.search_text = found[0]
-            self.answers += 1
-            words = plain(found[1]).split()
-            return Said(What.ANSWER, words[1] if len(words) > 1 else "", self.stamp_ns)
+            return self._concluded(plain(found[1]).split(), self.stamp_ns)
         if self.ready and not self.intake.has(_ANSWER, b"readyok"):
             self.intake.drop_lines()
             return None
@@ -189,24 +191,3 @@ def _setoption(option: Declared, text: str) -> bytes:
     else:
         line = f"setoption name {option.name} value {text or '<empty>'}"
     return line.encode("utf-8", "replace")
-
-
-def go_words(ask: Ask) -> str:
-    """`go` with the limits of this move; a clock of a side that has none is told as the other side's."""
-    tc: TimeControl = ask.tc
-    words = ["go"]
-    if ask.own_ms is not None:
-        other_ms = ask.own_ms if ask.other_ms is None else ask.other_ms
-        white, black = (ask.own_ms, other_ms) if ask.white else (other_ms, ask.own_ms)
-        own, other = ask.own_increment_ms, ask.other_increment_ms
-        white_increment, black_increment = (own, other) if ask.white else (other, own)
-        words.append(f"wtime {white} btime {black} winc {white_increment} binc {black_increment}")
-        if ask.moves_to_go:
-            words.append(f"movestogo {ask.moves_to_go}")
-    if tc.movetime_ms is not None:
-        words.append(f"movetime {tc.movetime_ms}")
-    if tc.nodes is not None:
-        words.append(f"nodes {tc.nodes}")
-    if tc.depth is not None:
-        words.append(f"depth {tc.depth}")
-    return " ".join(words)

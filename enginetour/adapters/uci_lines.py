@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from enginetour.adapters.base import Ask
 from enginetour.adapters.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, mate_score, whole
 from enginetour.task import Declared
 
@@ -82,3 +83,24 @@ def _thought(line: bytes) -> Thought | None:
         elif word in ("lowerbound", "upperbound"):
             at -= 1
     return None if score is None else Thought(clamp(score), depth, nodes, pv)
+
+
+def go_words(ask: Ask, command: str = "go") -> str:
+    """`go` with the limits of this move; a clock of a side that has none is told as the other side's."""
+    tc = ask.tc
+    words = [command]
+    if ask.own_ms is not None:
+        other_ms = ask.own_ms if ask.other_ms is None else ask.other_ms
+        white, black = (ask.own_ms, other_ms) if ask.white else (other_ms, ask.own_ms)
+        own, other = ask.own_increment_ms, ask.other_increment_ms
+        white_increment, black_increment = (own, other) if ask.white else (other, own)
+        words.append(f"wtime {white} btime {black} winc {white_increment} binc {black_increment}")
+        if ask.moves_to_go:
+            words.append(f"movestogo {ask.moves_to_go}")
+    if tc.movetime_ms is not None:
+        words.append(f"movetime {tc.movetime_ms}")
+    if tc.nodes is not None:
+        words.append(f"nodes {tc.nodes}")
+    if tc.depth is not None:
+        words.append(f"depth {tc.depth}")
+    return " ".join(words)

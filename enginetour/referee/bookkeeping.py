@@ -14,7 +14,7 @@ from enginetour.adapters.position import ROOM, Position
 from enginetour.model import Incident, MoveMade, SideRecord
 from enginetour.referee.clock import RunQueue
 from enginetour.referee.link import Link
-from enginetour.referee.seats import Seat, incident
+from enginetour.referee.seats import Seat, incident, question
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
 from enginetour.supervise.workload import Workload
 
@@ -48,7 +48,7 @@ class Books:
         self._queue = RunQueue()
         self.workload = Workload()
         self.waited_ns = 0  # of this process for a CPU, at the last step
-        self._due = False
+        self._asked: tuple[Seat, Seat] | None = None  # who thinks and who waits, until that was noted
         self._watched: Seat | None = None  # whose memory is to be looked at
 
     def begin(self, *seats: Seat) -> None:
@@ -69,19 +69,22 @@ class Books:
         """One answer became the opponent's `go` after `gap_ns`."""
         self._gaps.append(gap_ns)
 
-    def search_begun(self) -> None:
-        """There is something to note about the search under way, too."""
-        self._due = True
+    def search_begun(self, seat: Seat, other: Seat) -> None:
+        """There is something to note about the search under way, and `other` may ponder meanwhile."""
+        self._asked = seat, other
 
     @property
     def pending(self) -> bool:
         """Whether a step would do anything."""
-        return self._due or bool(self._raw) or self._watched is not None
+        return self._asked is not None or bool(self._raw) or self._watched is not None
 
     def step(self) -> None:
         """One ply of bookkeeping."""
-        if self._due:
-            self._due = False
+        if self._asked is not None:
+            seat, other = self._asked
+            self._asked = None
+            if other.side.spec.ponder:
+                other.engine.ponder(question(self._position, other, seat))
             self.waited_ns = self._queue.waited_ns()
             self._position.shorten(ROOM)
             self._warnings()
@@ -101,7 +104,8 @@ class Books:
         return self._queue.waited_ns() - self.waited_ns
 
     def close(self) -> None:
-        """Do all that is left."""
+        """Do all that is left; nobody thinks any more."""
+        self._asked = None
         while self.pending:
             self.step()
         self._warnings()
@@ -167,6 +171,8 @@ class Books:
             margin_uses=clock.margin_uses,
             warnings=tuple(seat.warnings),
             cpu_ms=self._spent.get(seat),
+            ponders=seat.present.ponders if seat.present is not None else None,
+            ponder_hits=seat.present.ponder_hits if seat.present is not None else None,
         )
 
     def relay_us(self) -> tuple[int, int, int] | None:

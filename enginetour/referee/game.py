@@ -102,16 +102,16 @@ class Contest:
         verdict = self._approach(seat, other, ask)
         if verdict is not None:
             return verdict
+        # What is said ahead of `go` takes its time on nobody's clock: no part of the referee's own share.
+        relayed = self._answered_ns and not seat.engine.stands_apart(ask)
         before_ns = time.monotonic_ns()
         self._go_ns = seat.engine.go(ask)
         self._write_ns = self._go_ns - before_ns
         seat.asked_ns = self._go_ns
-        # What is said ahead of `go` takes its time on nobody's clock: no part of the referee's own share.
-        relayed = self._answered_ns and not seat.engine.needs_approach
         self._gap_ns = before_ns - self._answered_ns if relayed else 0
         if relayed:
             self._books.relayed(self._gap_ns)
-        self._books.search_begun()
+        self._books.search_begun(seat, other)
         seat.searched = True
         said = self._await(seat, other)
         return said if isinstance(said, Verdict) else self._answered(seat, said)
@@ -127,7 +127,7 @@ class Contest:
             return self._crash(seat, other)
         if (verdict := self._draws.asked(seat)) is not None:
             return verdict
-        if engine.needs_approach:
+        if engine.stands_apart(ask):
             fault = converse({engine: engine.approach(ask)}, self._link)[engine]
             if isinstance(fault, EngineFault):
                 return verdicts.stall(seat, fault)
@@ -281,7 +281,7 @@ class Contest:
         other.engine.pull()
         if other.engine.process.eof:
             return verdicts.void(None, "host", f"both engines ended: {ended(seat.engine)}, {ended(other.engine)}")
-        if seat.engine.thinking and seen_ns - self._go_ns >= seat.clock.flag_ns():
+        if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._go_ns >= seat.clock.flag_ns():
             return self._flag(seat, seen_ns - self._go_ns, f"when it ended: {ended(seat.engine)}")
         return verdicts.crash(seat, ended(seat.engine))
 

@@ -30,6 +30,10 @@ class Scripted:
         self.input = b""
         self.opponent = ""
         self.late_features = False
+        self.hint = options.hint
+        self.ponders = 0
+        self.early = -1  # plies at which it answered before its turn
+        self.pondering = False
         self.offered = False
 
     # Talk.
@@ -107,10 +111,44 @@ class Scripted:
             self.plies = len(words) - words.index("moves") - 1 if "moves" in words else 0
             black = "fen" in words and words[2] == "b"
             self.color = "wb"[(self.plies + black) % 2]
+        elif word == "go" and rest.startswith("ponder"):
+            self.ponder()
         elif word == "go":
+            self.searches -= self.plies == self.early  # asked anew: its early answer was none
             self.search(rest)
+        elif word == "ponderhit":
+            self.pondering = False
+            if not self.strikes("ponder-silent") and not self.strikes("ponder-early"):
+                self.answer(self.move())
+        elif word == "stop" and self.pondering:
+            self.pondering = False
+            self.miss()
         elif word == "quit" and self.fault != "ignores-quit":
             os._exit(0)
+
+    def strikes(self, fault):
+        return self.fault == fault and self.ponders == self.at
+
+    def ponder(self):
+        """In its opponent's time: an answer comes after `ponderhit` or `stop` only."""
+        self.ponders += 1
+        self.searches += 1
+        self.pondering = True
+        self.think()
+        if self.strikes("ponder-crash"):
+            os._exit(3)
+        if self.strikes("ponder-early"):
+            self.pondering = False
+            self.early = self.plies
+            self.answer(self.move())
+
+    def miss(self):
+        """The answer owed to `stop`; the search is none of the game's."""
+        if self.strikes("ponder-late"):
+            time.sleep(self.seconds)
+        if not self.strikes("ponder-deaf"):
+            self.answer("a1a1")
+        self.searches -= 1
 
     def cecp(self, word, rest):
         if word == "protover":
@@ -193,7 +231,9 @@ class Scripted:
 
     def answer(self, move):
         self.plies += 1
-        self.say(f"bestmove {move} ponder a1a1" if self.protocol == "uci" else f"move {move}")
+        expected = SHUFFLE["b"][(self.searches - 1) % 2] if self.color == "w" else SHUFFLE["w"][self.searches % 2]
+        hint = self.hint or expected
+        self.say(f"bestmove {move} ponder {hint}" if self.protocol == "uci" else f"move {move}")
 
     def think(self):
         if self.protocol == "uci":
@@ -419,6 +459,7 @@ parser.add_argument("--protocol", default="uci")
 parser.add_argument("--fault", default="")
 parser.add_argument("--at", type=int, default=2)
 parser.add_argument("--moves", default="")
+parser.add_argument("--hint", default="a1a1")
 parser.add_argument("--seconds", type=float, default=1.0)
 if __name__ == "__main__":
     Scripted(parser.parse_args()).run()
