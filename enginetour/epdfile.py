@@ -73,6 +73,9 @@ class IndexedPositions(Sequence[Opening]):
             at += len(piece)
             whole = piece.endswith(b"\n")
 
+    def __del__(self) -> None:
+        self._stream.close()
+
     def __len__(self) -> int:
         return len(self._offsets)
 

@@ -1,0 +1,104 @@
+"""Large files of positions: found by byte offsets, checked when asked for."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from enginetour import openings, suitefile
+from enginetour.epdfile import IndexedPositions, position
+from enginetour.errors import InputRefused
+from enginetour.model import Opening, Pairing
+from enginetour.openings import OpeningSettings, load, scattered
+
+KINGS = "4k3/8/8/8/8/8/P7/4K3 w - -"
+
+
+def _text(number: int) -> str:
+    """So many different good positions with blanks and comments between them."""
+    lines = ["# a comment"]
+    for n in range(number):
+        lines += [f'4k3/8/8/8/8/8/P7/4K3 w - - hmvc {n % 90}; fmvn {n + 50}; id "p{n}";', ""]
+    return "\r\n".join(lines) + "\r\n"
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is a large one."""
+    monkeypatch.setattr(suitefile, "LARGE", 10)
+    monkeypatch.setattr(suitefile, "PACKED_LARGE", 10)
+
+
+@pytest.mark.parametrize("name", ["s.epd", "s.epd.gz"])
+def test_the_same_openings_as_from_a_small_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Held or read where they stand, packed or not: the same positions in the same order."""
+    raw = _text(60).encode()
+    (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
+    settings = OpeningSettings(file=name, per="encounter")
+    held = load(settings, seed=3, legs=1, folder=tmp_path)
+    monkeypatch.setattr(suitefile, "LARGE", 10)
+    monkeypatch.setattr(suitefile, "PACKED_LARGE", 10)
+    large = load(settings, seed=3, legs=1, folder=tmp_path)
+    assert isinstance(large.openings, IndexedPositions)
+    games = [Pairing("a", "b", encounter=number) for number in range(1, 130)]
+    assert [large.pick(game) for game in games] == [held.pick(game) for game in games]
+    assert large.digest == held.digest != ""
+
+
+@pytest.mark.usefixtures("small")
+def test_a_bad_line_of_a_large_file(tmp_path: Path) -> None:
+    """It is named by its line before game 1 if the games can come to it, or left out for the next good one."""
+    (tmp_path / "s.epd").write_text(f'{KINGS}\n\n{KINGS} id "x";\n8/8/8/8/8/8/8/8 w - -\n{KINGS} id "y";\n')
+    suite = load(OpeningSettings(file="s.epd", order="sequential"), seed=1, legs=2, folder=tmp_path)
+    suite.check(2)
+    with pytest.raises(InputRefused, match=r"s\.epd:4: bad opening, impossible position .*skip_bad"):
+        suite.check(3)
+    wished = OpeningSettings(file="s.epd", order="sequential", skip_bad=True)
+    skipping = load(wished, seed=1, legs=2, folder=tmp_path)
+    skipping.check(4)
+    assert [opening.name for opening in skipping.openings] == ["", "x", "y", "y"]
+    assert [opening.index for opening in skipping.openings] == [1, 2, 4, 4]
+
+
+def test_an_endless_line_is_one_bad_opening(tmp_path: Path) -> None:
+    """It is never held whole, and what follows it is found."""
+    path = tmp_path / "s.epd"
+    path.write_text("x" * 300_000 + "\n" + KINGS + "\n")
+    with path.open("rb") as stream:
+        found = IndexedPositions(stream, path)
+        assert len(found) == 2
+        assert found[1].fen is not None
+        with pytest.raises(InputRefused, match=r"s\.epd:1: .*longer than 65,536"):
+            found[0]
+
+
+def test_positions_of_variants() -> None:
+    """Checks still to give and pockets are parts of a position; what is over in its variant is no opening."""
+    three = position(1, "4k3/8/8/8/8/8/P7/4K3 w - - 2+3 0 1", "3check")
+    assert isinstance(three, Opening)
+    assert three.fen == "4k3/8/8/8/8/8/P7/4K3 w - - 2+3 0 1"
+    house = position(1, "4k3/8/8/8/8/8/P7/4K3[Qn] w - - 0 1", "crazyhouse")
+    assert isinstance(house, Opening)
+    assert house.variant == "crazyhouse"
+    hill = position(1, "4k3/8/8/8/4K3/8/P7/8 b - - 0 1", "kingofthehill")
+    assert "is over" in getattr(hill, "why", "")
+
+
+def test_a_keyed_permutation_is_one() -> None:
+    """Every place once, another order for each seed and pass, the same for ever."""
+    for size in (1, 2, 3, 7, 100, 1000):
+        assert sorted(scattered(5, 0, size, place) for place in range(size)) == list(range(size))
+    orders = {tuple(scattered(seed, cycle, 50, n) for n in range(50)) for seed in range(4) for cycle in range(4)}
+    assert len(orders) == 16
+    assert [scattered(7, 0, 1000, place) for place in range(4)] == [666, 347, 614, 268]
+
+
+def test_a_suite_too_large_to_order_is_scattered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pass still has every opening once."""
+    monkeypatch.setattr(openings, "HELD_ORDER", 10)
+    suite = load(OpeningSettings(per="encounter"), seed=1, legs=1, folder=tmp_path)
+    picks = [suite.pick(Pairing("a", "b", encounter=number)).index for number in range(1, 121)]
+    assert sorted(picks[:60]) == sorted(picks[60:]) == list(range(1, 61))
+    assert picks[:60] != picks[60:]
