@@ -88,11 +88,11 @@ class Happenings(Watcher):
     def progress(self, scheduler: Scheduler) -> None:
         """Engines set aside and pauses, by what has changed since the last look."""
         suspended = scheduler.setbacks.suspended
-        for engine in sorted(suspended.keys() - self.suspended):
+        for engine in sorted(suspended.keys() - self.suspended - scheduler.setbacks.tried_again):
             self.tell(
                 "suspended", f"{engine} is suspended: {suspended[engine]}", engine=engine, cause=suspended[engine]
             )
-        self.suspended = set(suspended)
+        self.suspended = suspended.keys() | scheduler.setbacks.tried_again
         awaited = scheduler.standstill.names
         if awaited and not self._awaited:
             self.tell("suspended", self._said, engines=list(awaited), cause=self._said)

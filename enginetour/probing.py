@@ -19,6 +19,7 @@ from enginetour.timecontrol import TimeControl
 # Engines started at once (runner spec 14).
 START_PARALLEL = 4
 HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
+MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
 
 
 def probe_all(
@@ -28,25 +29,46 @@ def probe_all(
 ) -> dict[str, Probe]:
     """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
 
-    `heed` is called several times a second; what it raises ends the probes.
+    `heed` is called several times a second; what it raises ends the probes. A slot that dies is the machine's failure:
+    what it had not told is tried again, TourError after three in a row that told nothing.
     """
-    place = LocalPlace(min(START_PARALLEL, os.cpu_count() or 1))
+    tasks = {name: ProbeTask(side.spec, (limits or {}).get(name, ()), side.variant) for name, side in sides.items()}
+    found: dict[str, Probe] = {}
+    failures = 0
+    with LocalPlace(min(START_PARALLEL, os.cpu_count() or 1)) as place:
+        while len(found) < len(tasks):
+            told, failure = _round(place, {name: task for name, task in tasks.items() if name not in found}, heed)
+            found |= told
+            failures = 0 if told else failures + 1
+            if failure is not None:
+                time.sleep(HEED_S)  # a service manager ends slots and us in one go: the signal comes first
+                heed()
+            if failures == MOST_FAILURES:
+                what = f"the engines cannot be tried: {failure}"
+                raise TourError(what, step="see to the machine, then try again")
+    return {name: found[name] for name in sides}
+
+
+def _round(
+    place: LocalPlace, tasks: Mapping[str, ProbeTask], heed: Callable[[], None]
+) -> tuple[dict[str, Probe], MachineFailure | None]:
+    """What could be told of these engines, and why of others it could not."""
+    found: dict[str, Probe] = {}
+    failure: MachineFailure | None = None
     try:
-        futures = {
-            name: place.submit(ProbeTask(side.spec, (limits or {}).get(name, ()), side.variant))
-            for name, side in sides.items()
-        }
-        waiting = set(futures.values())
-        while waiting:
-            heed()
-            waiting = wait(waiting, timeout=HEED_S).not_done
-        return {name: cast("Probe", future.result()) for name, future in futures.items()}
-    except MachineFailure as failure:
-        time.sleep(HEED_S)  # a service manager ends slots and us in one go: the signal comes first
+        futures = {name: place.submit(task) for name, task in tasks.items()}
+    except MachineFailure as none:
+        return found, none
+    waiting = set(futures.values())
+    while waiting:
         heed()
-        raise TourError(f"the engines cannot be tried: {failure}", step="see to the machine, then try again") from None
-    finally:
-        place.close()
+        waiting = wait(waiting, timeout=HEED_S).not_done
+    for name, future in futures.items():
+        try:
+            found[name] = cast("Probe", future.result())
+        except MachineFailure as one:
+            failure = one
+    return found, failure
 
 
 def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tuple[EngineSpec, Probe]:

@@ -25,7 +25,8 @@ class Setbacks:
     """The memory of one run. `clock` counts seconds from anywhere; `tell` hears what the user should read."""
 
     def __init__(self, clock: Callable[[], float], tell: Callable[[str], None]) -> None:
-        self.suspended: dict[str, str] = {}  # entrant -> why
+        self.suspended: dict[str, str] = {}  # entrant -> why, without its name
+        self.tried_again: set[str] = set()  # suspended once and not seen to play since
         self._clock = clock
         self._tell = tell
         self._voids: Counter[GameKey] = Counter()
@@ -71,6 +72,7 @@ class Setbacks:
     def forget(self, name: str) -> None:
         """It has left."""
         self.suspended.pop(name, None)
+        self.tried_again.discard(name)
         self._retry_at.pop(name, None)
 
     def heed(self, game: Game) -> None:
@@ -80,6 +82,7 @@ class Setbacks:
             return
         self._host_failures = 0
         self._last_tries.clear()
+        self.tried_again.difference_update(game.pairing.pair)
         for name in game.pairing.pair:
             self._start_failures[name] = 0
 
@@ -101,6 +104,7 @@ class Setbacks:
     def _try_again(self, name: str) -> None:
         """Its next game is the probe; one more failed start sets it aside again."""
         del self.suspended[name], self._retry_at[name]
+        self.tried_again.add(name)
         self._start_failures[name] = START_FAILURES - 1
 
     def _void(self, game: Game) -> None:
@@ -122,6 +126,9 @@ class Setbacks:
         if failures < START_FAILURES:
             self._retry_at[who] = self._clock() + RETRY_S[failures - 1]
             return
-        self.suspended[who] = cause
+        self.suspended[who] = why = cause.removeprefix(f"{who}: ")
         self._retry_at[who] = self._clock() + AGAIN_S
-        self._tell(f"{who} is suspended after {failures} failed starts in a row: {cause}")
+        if who in self.tried_again:
+            self._tell(f"{who} still does not start: {why}")
+        else:
+            self._tell(f"{who} is suspended after {failures} failed starts in a row: {why}")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from enginetour.cli.screen import Both
 from enginetour.errors import MachineFailure
 from enginetour.formats.base import make_format, options_model
+from enginetour.happenings import Happenings
 from enginetour.model import Game, Outcome
 from enginetour.scheduler import GAME_BYTES, MIN_FREE, End, Scheduler
 from enginetour.setbacks import AGAIN_S, END_OF_PAUSES
 from enginetour.task import GameTask
-from tests.test_scheduler import ENTRANTS, Inline, MemoryLog, ended, heard, scheduler, task_for
+from tests.test_scheduler import ENTRANTS, Heard, Inline, MemoryLog, ended, heard, scheduler, task_for
 
 
 def test_a_weekend_of_machine_failures_is_waited_out() -> None:
@@ -135,3 +138,27 @@ def test_a_suspended_engine_is_tried_every_ten_minutes() -> None:
     loop._wait = lambda: now.__setitem__(0, now[0] + 1)  # type: ignore[method-assign]
     assert loop.run() is End.FINISHED
     assert told[-1] == "others"
+
+
+def test_a_suspension_is_told_once_and_its_engine_named_once() -> None:
+    """A probe of it that fails is no three failed starts more, and no second suspension for those who are notified."""
+    now = [0]
+
+    def verdict(task: GameTask) -> Game:
+        if "Dot" in task.pairing.pair:
+            return replace(void(task), cause="Dot: ended (exit 1)", culprit="Dot")
+        now[0] += 400
+        return ended(task)
+
+    long = make_format("roundrobin", options_model("roundrobin")(cycles=3))
+    watcher, heard_of = Heard(), list[str]()
+    happenings = Happenings("trial", (lambda event: heard_of.append(str(event["event"])),))
+    both = Both(watcher, happenings)
+    loop = Scheduler(MemoryLog(), long, ENTRANTS, Inline(verdict), task_for, clock=lambda: float(now[0]), watcher=both)
+    loop._wait = lambda: now.__setitem__(0, now[0] + 1)  # type: ignore[method-assign]
+    assert loop.run() is End.BLOCKED
+    said = [words for words in watcher.words if words.startswith("Dot")]
+    assert said[0] == "Dot is suspended after 3 failed starts in a row: ended (exit 1)"
+    assert len(said) > 2
+    assert set(said[1:]) == {"Dot still does not start: ended (exit 1)"}
+    assert heard_of.count("suspended") == 1

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from enginetour.errors import MachineFailure, TourError
 from enginetour.places import LocalPlace
 from enginetour.task import EngineSpec, Side
 from enginetour.timecontrol import TimeControl
+from tests.playing import scripted
 from tests.test_places import COMMAND, LONG, cause, processes
 from tests.test_slot import task
 
@@ -52,3 +56,26 @@ def test_a_machine_that_cannot_probe_is_told_in_one_line(monkeypatch: pytest.Mon
     side = Side(EngineSpec("X", ("/bin/cat",), "uci"), TimeControl.parse("1+0"))
     with pytest.raises(Stopped if signalled else TourError, match="by a signal" if signalled else "tried: no process"):
         probing.probe_all({"X": side}, heed=heed)
+
+
+DIES_ONCE = """\
+import os, signal
+from enginetour import slot
+try:
+    os.mkdir({mark!r})
+except FileExistsError:
+    slot.main()
+else:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_slot_that_dies_while_engines_are_probed_is_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine's failure: the next slot finds its engine fit, and nobody hears of it."""
+    command = (sys.executable, "-P", "-c", DIES_ONCE.format(mark=str(tmp_path / "died")))
+    monkeypatch.setattr(probing, "LocalPlace", partial(LocalPlace, command=command))
+    sides = {name: Side(scripted(name=name), TimeControl.parse("1+0")) for name in ("Ada", "Bea", "Cid")}
+    found = probing.probe_all(sides)
+    assert (tmp_path / "died").exists()
+    assert list(found) == ["Ada", "Bea", "Cid"]
+    assert [probe.problems for probe in found.values()] == [(), (), ()]
