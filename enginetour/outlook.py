@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from enginetour.controls import cautions, told
+from enginetour.demand import shortage
 from enginetour.plan import Plan, refuse_field
 from enginetour.rulebook import table_lines
 from enginetour.timecontrol import TimeControl
@@ -35,7 +37,8 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "tables": list(table_lines(plan.config)),
         "suite": plan.suite.told,
         "warnings": [note.text for note in plan.format.notes(state) if note.is_warning]
-        + [words for side in sides for words in cautions(side)],
+        + [words for side in sides for words in cautions(side)]
+        + list(shortage(sides, plan.config.play.slots, len(os.sched_getaffinity(0)))),
         "controls": {name: told(side) for name, side in plan.sides.items()},
         "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,6 +188,7 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
     """
     from enginetour import outlook, probing
     from enginetour import plan as plans
+    from enginetour.demand import silent_ponderers
     from enginetour.reports import text
     from enginetour.supervise.inforce import in_force
 
@@ -218,7 +220,8 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
                 click.echo(f"  {name}: {control}")
         for line in told["tables"]:
             say(line)
-        for warning in told["warnings"]:
+        unwilling = (silent_ponderers(plan.sides[name], probe.options) for name, probe in found.items())
+        for warning in (*told["warnings"], *chain.from_iterable(unwilling)):
             say(f"warning: {warning}")
     if not as_json:
         say(in_force())

@@ -1,0 +1,46 @@
+"""How many processors the games of a tournament want at once: slots, threads, and engines that ponder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import permutations
+
+from enginetour.task import Declared, Side
+
+_THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CECP command
+
+
+def threads(side: Side) -> int:
+    """Of its engine, as the options say; 1 where they do not."""
+    for name, value in side.spec.options:
+        if name.casefold() in _THREADS and value.isascii() and value.isdigit():
+            return max(1, int(value))
+    return 1
+
+
+def wanted(sides: Iterable[Side], slots: int) -> int:
+    """Processors of the hungriest pair times slots: one side thinks, the other may ponder."""
+    each = [(threads(side), side.spec.ponder) for side in sides]
+    games = (thinks + (ponders if may else 0) for (thinks, _), (ponders, may) in permutations(each, 2))
+    return slots * max(games, default=max((own for own, _ in each), default=0))
+
+
+def shortage(sides: Iterable[Side], slots: int, processors: int) -> Iterator[str]:
+    """A warning where there are fewer than wanted."""
+    sides = tuple(sides)
+    want = wanted(sides, slots)
+    if want > processors:
+        why = " and pondering" if any(side.spec.ponder for side in sides) else ""
+        here = f"this machine has {processors} for it"
+        yield f"games want {want} processors at once by slots, threads{why}; {here}: engines steal each other's time"
+
+
+def silent_ponderers(side: Side, declared: Iterable[Declared]) -> Iterator[str]:
+    """A warning where pondering was asked of an engine that will not be told to."""
+    spec = side.spec
+    if not spec.ponder or spec.protocol == "cecp":
+        return
+    if spec.quirks.line_delay_ms:
+        yield f"{spec.name} does not ponder: it needs line_delay_ms between its lines"
+    elif not any(option.name.casefold() == "ponder" for option in declared):
+        yield f"{spec.name} does not ponder: it declares no option Ponder"
