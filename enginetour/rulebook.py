@@ -53,9 +53,8 @@ def folders_of(config: Config) -> tuple[str, ...]:
     settings = config.play.tablebases
     if settings is None:
         return ()
-    parts = settings.path.split(os.pathsep) if isinstance(settings.path, str) else settings.path
     base = config.path.resolve().parent
-    return tuple(str((base / Path(part).expanduser()).resolve()) for part in parts if part)
+    return tuple(str((base / Path(folder).expanduser()).resolve()) for folder in settings.path)
 
 
 def look(config: Config) -> Found:

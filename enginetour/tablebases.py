@@ -53,20 +53,22 @@ class Found:
             wanted.setdefault(len(name) - 1, []).append(name)
         told = []
         for count, names in sorted(wanted.items()):
-            for kind, there, loss in (("WDL", self.wdl, ""), ("DTZ", self.dtz, _WITHOUT_DTZ)):
-                missing = [name for name in names if name not in there]
-                line = f"{kind} tables for {count} pieces: {len(names) - len(missing)} of {len(names)} files"
-                told.append(f"{line}; missing {_listed(missing)}{loss}" if missing else line)
+            known = [name for name in names if name in self.wdl]
+            told.append(_counted("WDL", count, names, self.wdl))
+            if not set(known) <= self.dtz:
+                told.append(_counted("DTZ", count, known, self.dtz) + _WITHOUT_DTZ)
         return tuple(told)
 
 
-_WITHOUT_DTZ = "; there only positions right after a capture or pawn move are judged"
+_WITHOUT_DTZ = "; of these only positions right after a capture or pawn move are judged"
 _MOST_NAMED = 3
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _counted(kind: str, pieces: int, names: Sequence[str], there: frozenset[str]) -> str:
+    missing = [name for name in names if name not in there]
+    line = f"{kind} tables for {pieces} pieces: {len(names) - len(missing)} of {len(names)} files"
+    more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+    return f"{line}; missing {', '.join(missing[:_MOST_NAMED])}{more}" if missing else line
 
 
 def is_known(variant: str) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from enginetour.sections.spelling import STRICT
 
 Moves = Annotated[int, Field(ge=1, le=1000)]
-Path = Annotated[str, Field(min_length=1, max_length=4096)]
+Folder = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
 class DrawSettings(BaseModel):
@@ -39,12 +40,21 @@ class TableSettings(BaseModel):
     """
 
     model_config = STRICT
-    path: Path | Annotated[tuple[Path, ...], Field(strict=False, min_length=1, max_length=64)]
+    path: Annotated[tuple[Folder, ...], Field(min_length=1, max_length=64)]
     pieces: Annotated[int, Field(ge=3, le=7)] | None = None
     fifty: bool = True
     only: Literal["wins", "draws", "both"] = "both"
     adjudicate: bool = True
     engines: bool = False
+
+    @field_validator("path", mode="before")
+    @classmethod
+    def _parted(cls, value: object) -> object:
+        if isinstance(value, str):
+            value = [folder for folder in value.split(os.pathsep) if folder]
+        if not isinstance(value, list | tuple) or not value:
+            raise ValueError(f'a folder, some parted by "{os.pathsep}" as in PATH, or a list of them')
+        return tuple(value)
 
     @model_validator(mode="after")
     def _of_use(self) -> TableSettings:
