@@ -76,7 +76,7 @@ ONCE = (
     *("engines check {odd}", "engines check odd", "engines add x {odd}", "engines find --dry-run"),
     *("withdraw {odd}", "withdraw {escapes} --why {odd}", "withdraw {formula} --json", "void 1 --why {odd}"),
     *("void 999", "add {odd}", "add wren1 --name {odd}", "replace {bidi} {odd}", "demo {odd}"),
-    *("match {odd} {escapes}", "match wren1 wren2 --tc {odd}", "match wren1 wren2 --openings {odd}"),
+    *("match {odd} {escapes}", "match wren1 wren2 --tc {odd}", "match wren1 wren2 --openings no{odd}"),
     *("db check", "db check --json", "db backup {odd}.db", "db upgrade", "db check --db {odd}.db"),
 )  # fmt: skip
 
