@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS
+from enginetour.formats.rounds import Rounds
 from enginetour.plan import Plan, refuse_field
 from enginetour.sections.tournament import listed_order
 from enginetour.store.editions import edition, lines_by_name
@@ -14,6 +15,8 @@ from enginetour.store.lists import prior_ratings, refresh
 from enginetour.store.tournaments import Store
 
 Table = Callable[[Store, str], list[str]]
+Errors = dict[str, float]  # standard errors of ratings, Elo
+DEVIATIONS = 1.96  # + and - of a list are 95 % intervals
 Ranks = dict[str, tuple[float, float | None]]  # place, and rating where the order knows one
 
 
@@ -34,8 +37,10 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
     elif order == "standings" and store.has(name):
         ranks = {engine: (place, None) for place, engine in enumerate(last_table(store, name))}
     elif listed := listed_order(order):
-        plan, ranks = _by_list(plan, store, *listed)
+        plan, ranks, errors = _by_list(plan, store, *listed)
         tell(f"starting list: {plan.config.tournament.order}")
+        for doubt in _doubts(plan, errors):
+            tell(f"warning: {doubt}")
     else:
         ranks = {}
     if ranks or order != "file":
@@ -57,15 +62,30 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
     return plan
 
 
-def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, Ranks]:
-    """The plan with the edition it takes written into its configuration, and each engine's place in it."""
+def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, Ranks, Errors]:
+    """The plan with the edition it takes written into its configuration, each engine's place in it and its error."""
     tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
     try:
         made = edition(store, name, number)
     except UsageRefused as refused:
         raise InputRefused(refused.what, place=place, step=refused.step) from None
-    ranks: Ranks = {engine: (line.ordinal, line.rating) for engine, line in lines_by_name(store, made).items()}
+    lines = lines_by_name(store, made)
+    ranks: Ranks = {engine: (line.ordinal, line.rating) for engine, line in lines.items()}
+    errors = {
+        engine: (line.plus + line.minus) / 2 / DEVIATIONS
+        for engine, line in lines.items()
+        if line.plus is not None and line.minus is not None
+    }
     if not any(entrant.name in ranks for entrant in plan.entrants):
         raise InputRefused(f"no entrant is in edition {made.number} of the list {name!r}", place=place)
     taken = tournament.model_copy(update={"order": f"list:{name}#{made.number}"})
-    return replace(plan, config=plan.config.model_copy(update={"tournament": taken})), ranks
+    return replace(plan, config=plan.config.model_copy(update={"tournament": taken})), ranks, errors
+
+
+def _doubts(plan: Plan, errors: Errors) -> tuple[str, ...]:
+    """Of the system about ratings that the edition brings; what a file says is its author's to know."""
+    format_ = plan.format
+    if not isinstance(format_, Rounds):
+        return ()
+    taken = [entrant.name for entrant in plan.entrants if entrant.rating is None]
+    return format_.system.doubts([errors[name] for name in taken if name in errors])

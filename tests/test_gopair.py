@@ -178,3 +178,8 @@ def test_the_table_splits_equal_points() -> None:
         (4, "D", (("SOS", 4), ("SODOS", 0))),
         (5, "B", (("SOS", 8), ("SODOS", 0))),
     ]
+
+
+def test_one_alone_is_not_a_small_field() -> None:
+    """It has no opponents to count; whoever pairs the round says that two are needed."""
+    gopair(method="ask").check(rated(1500))

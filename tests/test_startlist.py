@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,21 @@ def test_an_edition_brings_ratings_along(store: Store, tmp_path: Path) -> None:
     record(store.tournament("spring"), "Wren 1", "Wren 2")
     found = ordered(plan(tmp_path, "list:wrens", "swiss", "rounds = 2"), store, print, nothing)
     assert [entrant.rating is not None for entrant in found.entrants] == [True, True, True, False]
+
+
+def test_mcmahon_doubts_uncertain_ratings(store: Store, tmp_path: Path) -> None:
+    """Two games each tell less than a band of 100, and enough for bands of 2000; a Swiss does not mind."""
+
+    def told(system: str, settings: str) -> str:
+        said: list[str] = []
+        found = plan(tmp_path, "list:wrens#1", system, f"rounds = 2\n{settings}")
+        entrants = tuple(replace(one, rating=1.0) if one.name == "Wren 4" else one for one in found.entrants)
+        ordered(replace(found, entrants=entrants), store, said.append, nothing)
+        return "; ".join(said)
+
+    assert "warning: the ratings of 3 of 3 entrants are uncertain by more than a band of 100" in told("mcmahon", "")
+    assert "uncertain" not in told("mcmahon", "width = 2000.0")
+    assert "uncertain" not in told("swiss", "")
 
 
 @pytest.mark.parametrize(

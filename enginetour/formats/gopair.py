@@ -10,6 +10,7 @@ from pydantic import Field as Setting
 from pydantic import field_validator
 
 from enginetour.field import Board, Dice, Field, Member, Paired
+from enginetour.formats.leave import FEWEST
 from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
 from enginetour.historic.byes import gopair_bye
 from enginetour.historic.colours import seated, whites
@@ -93,6 +94,8 @@ class Gopair(PairingSystem):
             for name in names:
                 if name not in known:
                     raise ValueError(f"{key} names {name!r}, which is no entrant")
+        if len(members) < FEWEST:
+            return  # no round of anything: it is said when one is to be paired
         opponents = len(members) + len(members) % 2 - 1
         if options.method == "ask" and 2 * opponents < 3 * options.rounds:
             raise ValueError(
@@ -102,7 +105,7 @@ class Gopair(PairingSystem):
         if options.method == "round_robin":
             super().check(members)
         for number in range(1, options.rounds + 1):
-            if len(self._there(members, range(len(members)), number)) < 2:
+            if len(self._there(members, range(len(members)), number)) < FEWEST:
                 raise ValueError(f"drop leaves fewer than two entrants in round {number}")
 
     def pair(self, field: Field) -> Paired:

@@ -107,6 +107,17 @@ class FromStarts(Gotha):
                     close = get_close_matches(name, names, n=1)
                     raise ValueError(f"{key} names {name!r}, who is no entrant{f': {close[0]}?' if close else ''}")
 
+    def doubts(self, errors: Sequence[float]) -> tuple[str, ...]:
+        """A table that begins with the ratings is worse than one without where they are off by more than a band."""
+        width = self.options.width
+        unsure = sum(error > width for error in errors)
+        if not unsure:
+            return ()
+        return (
+            f"the ratings of {unsure} of {len(errors)} entrants are uncertain by more than a band of {width:g}: "
+            "starting points then hurt more than they help; swiss has none",
+        )
+
     def given(self) -> Handicap | None:
         """As the settings have it."""
         return self.options.handicap  # type: ignore[no-any-return]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -178,6 +179,10 @@ class PairingSystem(ABC):
     def warnings(self) -> tuple[str, ...]:
         """What the settings do to each other, to be told before the first round."""
         return placement.warnings(self.order, evens_sos=self.evens_sos)
+
+    def doubts(self, _errors: Sequence[float]) -> tuple[str, ...]:
+        """What must be told of ratings with these standard errors before the first round; by default they only seed."""
+        return ()
 
     def bye_points(self, field: Field) -> int:
         """What the bye of this round is worth."""
