@@ -7,7 +7,7 @@ large file, back ranks by number, or lines drawn from a Polyglot book.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -113,6 +113,14 @@ class OpeningSuite:
         if isinstance(self.openings, IndexedPositions):
             for turn in range(min(games, AHEAD, len(self.openings))):
                 self.openings[self._place(turn)]
+
+    def wrapped(self, pairings: Iterable[Pairing]) -> str:
+        """A sentence where openings came again, as they do once a suite is used up; else an empty text."""
+        passes = max(map(self.uses, pairings), default=0)
+        if not passes:
+            return ""
+        again = "once" if passes == 1 else f"{passes} times"
+        return f"openings: the {len(self.openings)} of the suite were used up {again} and came again"
 
     def uses(self, pairing: Pairing) -> int:
         """How often the suite had been used up before this game; above 0 openings come again."""

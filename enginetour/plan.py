@@ -25,6 +25,7 @@ from enginetour.shipped import shipped
 from enginetour.sides import side_of
 from enginetour.task import EngineSpec, GameTask, Rules, Side
 from enginetour.tomlplace import near
+from enginetour.variants import STANDARD
 from enginetour.workspace import database_of, workspace_of
 
 EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
@@ -86,6 +87,7 @@ def prepare(path: Path, db: Path | None) -> Plan:
     folder = config.path.resolve().parent
     workspace = workspace_of(folder)
     registry = registry_of(workspace)
+    _refuse_streams(config)
     games = getattr(config.format_options, "games_per_pairing", 1)
     suite = _suite(config, games, folder)
     rules = rules_of(config)
@@ -110,6 +112,15 @@ def prepare(path: Path, db: Path | None) -> Plan:
         refuse_field(plan)
         suite.check(plan.format.remaining(plan.format.start(plan.entrants))[1])
     return plan
+
+
+def _refuse_streams(config: Config) -> None:
+    """InputRefused for incremental ratings of a variant: their events are one stream, of standard chess."""
+    systems = [system for system in config.ratings.systems if system != "ml"]
+    if systems and config.play.variant != STANDARD:
+        what = f"{systems[0]} goes on through all tournaments of standard chess, and {config.play.variant} is played"
+        step = f"leave it out; enginetour ratings --all --variant {config.play.variant} --system {systems[0]} folds it"
+        raise InputRefused(what, place=config.at("ratings", "systems"), step=step)
 
 
 def _suite(config: Config, games: int, folder: Path) -> openings.OpeningSuite:

@@ -88,12 +88,16 @@ def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tupl
 
 
 def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
-    """EngineRefused naming the first engine that cannot play; a wrong option is the configuration's fault."""
+    """EngineRefused naming the first that cannot play; wrong options and variants are the configuration's fault."""
     unfit = {name: probe for name, probe in found.items() if probe.problems}
     for name, probe in unfit.items():
         more = f" (and {len(unfit) - 1} more)" if len(unfit) > 1 else ""
         if probe.category == "bad-option":
             raise InputRefused(f"{probe.problems[0]}{more}", place=f"engine {name}")
+        if any(what == "variant" and not good for what, good, _ in probe.steps):
+            what = f"{name} {probe.problems[0]}{more}"
+            step = "choose another variant under [play], or another engine"
+            raise InputRefused(what, place="play.variant", step=step)
         spoke = all(good or what != "start" for what, good, _ in probe.steps)
         asked = f"does it speak {sides[name].spec.protocol}? " if spoke else ""
         by_hand = f"{asked}try it by hand: {shlex.join(sides[name].spec.command)}"

@@ -58,6 +58,9 @@ def morning(session: Session, pgn: Path, end: End) -> None:
     click.echo("")
     if found:
         click.echo(f"incidents: {wrong}, warnings: {len(found) - wrong}   enginetour games --incidents")
+    pairings = (event.pairing for event in log.events() if isinstance(event, GameFinished))
+    if wrapped := plan.suite.wrapped(pairings):
+        say(wrapped)
     for line in (f"state: {end.value}", f"database: {plan.database}", f"PGN: {pgn}"):
         say(line)
 
