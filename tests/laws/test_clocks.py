@@ -1,0 +1,99 @@
+"""Laws of the clock: what a thought of known length costs, against a bookkeeper who never rounds before the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import chain, repeat
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.referee.clock import GRACE_NS, MS, Clock
+from enginetour.task import EngineSpec, Side
+from enginetour.timecontrol import LONGEST_STAGE_MS, Stage, TimeControl
+from tests.playing import Protocol, game, scripted, sound
+
+SPEC = EngineSpec("e", ("/e",), "uci")
+STAGES = st.builds(
+    Stage, moves=st.integers(1, 5), base_ms=st.integers(1, 20_000), increment_ms=st.sampled_from([0, 0, 1, 100, 2_500])
+)
+LAST = st.builds(Stage, moves=st.integers(0, 3), base_ms=st.integers(1, 20_000), increment_ms=st.integers(0, 500))
+CONTROLS = st.builds(lambda first, last: TimeControl((*first, last)), st.lists(STAGES, max_size=3), LAST)
+THOUGHTS = st.lists(st.one_of(st.integers(0, 3_000 * MS), st.integers(0, 300).map(lambda ms: ms * MS)), max_size=30)
+
+
+def additions(tc: TimeControl) -> Iterator[tuple[int, int]]:
+    """For each move of a game the increment before it, and the base before it where it is the first of a stage."""
+    for stage in chain(tc.stages, repeat(tc.stages[-1])):
+        for number in range(stage.moves or 10_000):
+            yield stage.increment_ms, stage.base_ms if number == 0 else 0
+
+
+@given(tc=CONTROLS, margin=st.integers(0, 60), thoughts=THOUGHTS)
+def test_a_clock_is_the_sum_of_what_came_and_went(tc: TimeControl, margin: int, thoughts: list[int]) -> None:
+    """Bases as stages begin and increments before each move, less whole milliseconds; never below nothing by margin."""
+    clock = Clock(Side(SPEC, tc, margin), 60.0)
+    left = spent = uses = 0
+    for thought, (increment, base) in zip(thoughts, additions(tc), strict=False):
+        left += increment + base
+        assert clock.rest_ms == left
+        assert clock.shown_ms() == max(1, left)
+        assert clock.increment_ms == increment
+        cost = Fraction(thought, MS)
+        charged = clock.charge(thought)
+        if cost >= left + margin + 1:
+            assert charged is None
+            assert clock.rest_ms == left
+            break
+        assert charged == cost.numerator // cost.denominator
+        spent += charged
+        uses += charged > left
+        left = max(0, left - charged)
+        assert clock.least_ms is not None
+        assert clock.least_ms <= left
+    assert (clock.total_ms, clock.margin_uses) == (spent, uses)
+
+
+@given(tc=CONTROLS, margin=st.integers(0, 60), beyond=st.integers(-5, 5))
+def test_a_flag_falls_at_one_nanosecond(tc: TimeControl, margin: int, beyond: int) -> None:
+    """A whole millisecond beyond clock and margin; up to there nothing is lost, and the wait lasts the grace longer."""
+    clock = Clock(Side(SPEC, tc, margin), 60.0)
+    at = (clock.limit_ms + margin + 1) * MS + beyond
+    assert clock.wait_ns() - GRACE_NS == clock.flag_ns()
+    assert (at >= clock.flag_ns()) == (beyond >= 0)
+    assert (clock.charge(at) is None) == (beyond >= 0)
+
+
+@given(
+    ms=st.integers(1, LONGEST_STAGE_MS),
+    margin=st.integers(0, 60_000),
+    limit=st.floats(0.001, 86_400),
+    thought=st.integers(0, 10**15),
+    kind=st.sampled_from(["movetime", "nodes", "depth"]),
+)
+def test_without_a_clock_every_move_is_like_the_first(
+    ms: int, margin: int, limit: float, thought: int, kind: str
+) -> None:
+    """A fixed time has its margin, nodes and depth the hang limit without one, however many moves were made."""
+    controls = {"movetime": TimeControl(movetime_ms=ms), "nodes": TimeControl(nodes=ms), "depth": TimeControl(depth=ms)}
+    tc = controls[kind]
+    clock = Clock(Side(SPEC, tc, margin), limit)
+    allowed = ms + margin if kind == "movetime" else int(limit * 1000)
+    for _ in range(2):
+        assert clock.flag_ns() == (allowed + 1) * MS
+        in_time = thought // MS <= allowed
+        assert clock.charge(thought) == (thought // MS if in_time else None)
+        assert (clock.rest_ms, clock.shown_ms()) == (None, None)
+
+
+def test_no_thought_costs_less_than_it_took() -> None:
+    """An engine that sleeps so long between reading `go` and writing its move is charged at least that, cut to ms."""
+    protocols: tuple[Protocol, ...] = ("uci", "cecp")
+    for protocol in protocols:
+        for seconds in (0.0209, 0.1001):
+            slow = scripted(protocol, "late", at=3, seconds=seconds)
+            played = game(slow, sound())
+            assert played.moves[4].elapsed_ms >= int(seconds * 1000)
+            assert played.white.longest_ms == max(move.elapsed_ms for move in played.moves[::2])
+            assert played.white.think_ms == sum(move.elapsed_ms for move in played.moves[::2])

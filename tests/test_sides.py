@@ -1,0 +1,41 @@
+"""Margins: the defaults, and whose word counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginetour.config import load
+from enginetour.referee.clock import MS, Clock
+from enginetour.sides import side_of
+from enginetour.task import EngineSpec, Quirks
+from tests.touring import config
+
+
+@pytest.mark.parametrize(
+    ("play", "own", "late", "margins"),
+    [
+        ("", "", 0, (50, 50)),
+        ("", 'tc = "movetime=1"', 0, (100, 100)),
+        ("", 'tc = "movetime=1"', 300, (300, 300)),
+        ("", 'black_tc = "movetime=1"', 0, (50, 100)),
+        ("margin_ms = 20", 'black_tc = "movetime=1"', 300, (20, 20)),
+        ("margin_ms = 20", "margin_ms = 0", 0, (0, 0)),
+    ],
+)
+def test_margins(tmp_path: Path, play: str, own: str, late: int, margins: tuple[int, int]) -> None:
+    """50 ms for a clock, 100 for a fixed time or what the engine is known for; the tournament's, then the entrant's."""
+    path = config(tmp_path, (), "roundrobin", "", f'\n[[entrants]]\nengine = "wren1"\n{own}', tc=f'9"\n{play}\n#')
+    loaded = load(path)
+    side = side_of(loaded, EngineSpec("E", ("/e",), "uci", quirks=Quirks(movetime_margin_ms=late)), loaded.entrants[0])
+    assert tuple(side.playing(white=white).margin_ms for white in (True, False)) == margins
+
+
+def test_each_engine_has_its_own_flag(tmp_path: Path) -> None:
+    """Two entrants of one tournament with two margins are late at two moments."""
+    more = "".join(f'\n[[entrants]]\nengine = "wren{number}"\nmargin_ms = {10 * number}' for number in (1, 2))
+    loaded = load(config(tmp_path, (), "roundrobin", "", more, tc="1"))
+    spec = EngineSpec("E", ("/e",), "uci")
+    flags = [Clock(side_of(loaded, spec, section), 60.0).flag_ns() for section in loaded.entrants]
+    assert flags == [1_011 * MS, 1_021 * MS]
