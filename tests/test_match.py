@@ -374,3 +374,13 @@ def test_the_line_of_the_test_comes_with_the_progress(tmp_path: Path) -> None:
     """Every ten games, as cutechess prints it."""
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 12\nsprt = { elo0 = 0, elo1 = 1 }")
     assert "\nSPRT: llr " in tour(tmp_path, "run", str(path)).stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "whites"),
+    [({}, "abab"), ({"swap": False}, "aaaa"), ({"reverse": True}, "baba"), ({"swap": False, "reverse": True}, "bbbb")],
+)
+def test_colours_can_stay_or_begin_the_other_way(settings: dict[str, bool], whites: str) -> None:
+    """Without `swap` the first has White in every game, with `reverse` the second begins."""
+    match = Match(MatchOptions.model_validate({"games": 4, **settings}))
+    assert "".join(pairing.white for pairing in match.offers(match.start((Entrant("a"), Entrant("b"))))) == whites

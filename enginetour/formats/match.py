@@ -67,6 +67,8 @@ class MatchOptions(BaseModel):
     games_per_pairing: int = Field(
         default=2, ge=1, le=2, description="games on one opening: 2 gives both the same colours, 1 takes turns"
     )
+    swap: bool = Field(default=True, description="colours change from game to game; false: the first has White in all")
+    reverse: bool = Field(default=False, description="the second entrant begins with White")
     sprt: SprtOptions | None = Field(
         default=None,
         description="{ elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05 }: stop once it is known whether the first "
@@ -96,6 +98,7 @@ class Match:
     def __init__(self, options: MatchOptions) -> None:
         self.legs = options.games_per_pairing
         self.games = options.games
+        self.swap, self.reverse = options.swap, options.reverse
         self.test = options.sprt.test() if options.sprt else None
         by_games = self.test is not None and self.test.model == "bayesian"  # it knows no pairs
         self.unit = 1 if by_games else self.legs
@@ -110,7 +113,10 @@ class Match:
             raise InputRefused(f"a match is between two entrants, {found}", place="entrants", step=step)
         first, second = names
         walk = Walk((0,) * self.classes) if self.test else None
-        state = MatchState((first, second), self.legs, self.unit, self.games, walk).shown()
+        state = MatchState(
+            (first, second), self.legs, self.unit, self.games, walk, swap=self.swap, reverse=self.reverse
+        )
+        state = state.shown()
         text = f"{first} against {second}, {'at most ' if self.test else ''}{self.games} games"
         return state.noted("schedule", text, entrants=[first, second], games=self.games)
 

@@ -36,6 +36,8 @@ class MatchState:
     reach: int = 0
     late: frozenset[int] = frozenset()
     gone: tuple[str, ...] = ()
+    swap: bool = True
+    reverse: bool = False
     notes: tuple[Note, ...] = ()
 
     @property
@@ -53,10 +55,11 @@ class MatchState:
         return replace(self, notes=(*self.notes, Note(kind, text, tuple(fields.items()))))
 
     def pairing(self, number: int) -> Pairing:
-        """A game as it is offered; the colours alternate."""
+        """A game as it is offered; the colours alternate unless `swap` is off, `reverse` begins with the second."""
         encounter, leg = divmod(number, self.legs)
         first, second = self.pair
-        names = (first, second) if number % 2 == 0 else (second, first)
+        turned = self.reverse != (self.swap and number % 2 == 1)
+        names = (second, first) if turned else (first, second)
         return Pairing(*names, encounter + 1, leg + 1, encounter + 1, encounter + 1)
 
     def number(self, pairing: Pairing) -> int:

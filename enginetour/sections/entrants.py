@@ -54,9 +54,7 @@ class EntrantSection(BaseModel):
     @field_validator("own_book", mode="before")
     @classmethod
     def _book(cls, value: object) -> object:
-        if isinstance(value, str):
-            raise ValueError(f'write own_book = {{ file = "{value}" }}')
-        return value
+        return {"file": value} if isinstance(value, str) else value
 
     @field_validator("command", "limits", mode="before")
     @classmethod
