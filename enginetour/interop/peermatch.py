@@ -211,10 +211,11 @@ def _opening_policy(reading: _Reading, repeat: int, *, many: bool) -> None:
         suite.setdefault("per", "encounter")
     if suite and repeat > 2:
         suite["repeat"] = repeat
-    if "noswap" in reading.numbers:
-        suite["swap"] = False
-    if "reverse" in reading.numbers:
-        suite["reverse"] = True
+    for option, key, value in (("noswap", "swap", False), ("reverse", "reverse", True)):
+        if option in reading.numbers and many:
+            reading.said.append(f"-{option}: only a match of two has it here, left out")
+        elif option in reading.numbers:
+            reading.format[key] = value
     if suite:
         reading.play["openings"] = suite
 
