@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 @tournament_options
 @output_options
 @click.option("--engine", help="Only games of this engine.")
-@click.option("--termination", help="Only games that ended so: time, crash, mate, ...")
+@click.option("--termination", help="Only games that ended so: time, mate, adjudication, ...")
 @click.option("--incidents", is_flag=True, help="Only games with something to see.")
+@click.option("--endings", is_flag=True, help="How often each engine won, drew and lost by what, instead of the games.")
 @click.option("--replay", is_flag=True, help="Start the engine of game NUMBER's incident and see if it happens again.")
 @click.option("--times", type=click.IntRange(1, 1000), default=1, help="With --replay: so often.")
 @click.option("--speed", type=click.FloatRange(1, 1000), default=1.0, help="With --replay: shorter pauses, X times.")
@@ -37,6 +38,7 @@ def games(
     engine: str | None,
     termination: str | None,
     incidents: bool,
+    endings: bool,
     replay: bool,
     times: int,
     speed: float,
@@ -76,6 +78,12 @@ def games(
         lines = log.games(engine=engine, termination=termination, incidents=incidents)
         if not lines:
             click.echo("no such games", err=True)
+        if endings:
+            from enginetour.reports import endings as reports
+
+            sheet = reports.endings(f"endings · {log.title}", list(log.specs), lines)
+            show(sheet, as_json=as_json, as_csv=as_csv)
+            return
         sheet = games_sheet(f"games · {log.title}", lines)
         show(sheet, as_json=as_json, as_csv=as_csv)
 
@@ -87,8 +95,9 @@ def _refuse_unknown(log: TournamentLog, engine: str | None, termination: str | N
 
     if engine is not None and engine not in log.specs:
         raise UsageRefused(f"{engine!r} is not in {log.title}{near(engine, log.specs)}", place="--engine")
-    if termination is not None and termination not in list(Termination):
-        what = f"no game ends by {termination!r}{near(termination, [str(one) for one in Termination])}"
+    known = ["adjudication", *Termination]
+    if termination is not None and termination not in known:
+        what = f"no game ends by {termination!r}{near(termination, [str(one) for one in known])}"
         raise UsageRefused(what, place="--termination")
 
 

@@ -189,6 +189,7 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
         "eta_range": list(picture.spread) if picture.spread else None,
         "playing": list(picture.live.values()),
         "incidents": sum(picture.incidents.values()),
+        "endings": dict(picture.endings),
         **({"stop_at": text.moment(picture.stop_at)} if picture.stop_at is not None else {}),
         **({"sprt": sprt.status(*picture.test)} if picture.test else {}),
     }

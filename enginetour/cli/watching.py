@@ -15,6 +15,7 @@ from enginetour.exports import PgnFile
 from enginetour.formats.base import Format
 from enginetour.model import Game, Incident, Note, Outcome
 from enginetour.ratings.listing import rating_list
+from enginetour.reports.endings import counted
 from enginetour.reports.progress import Progress
 from enginetour.scheduler import Scheduler, Watcher
 
@@ -30,9 +31,14 @@ class Picture(Progress):
     def look(self, format_: Format[Any], state: Any) -> None:
         """Everything from the log, whose state is known, at start."""
         self.stand(format_, state)
-        self.done = len(self.log.games(counting=True))
+        self.recount()
         for _, incident in self.log.incidents():
             self.count(incident)
+
+    def recount(self) -> None:
+        """The games that count, from the log."""
+        self.endings = counted(self.log.games(counting=True))
+        self.done = self.endings.total()
 
     def count(self, incident: Incident) -> None:
         """One more for its engine, unless it is only a warning."""
@@ -98,7 +104,7 @@ class Watching(Both):
 
     def changed(self) -> None:
         """Somebody changed the tournament: a game struck out counts no more."""
-        self.picture.done = len(self.picture.log.games(counting=True))
+        self.picture.recount()
         self.picture.stale = True
         self.exports.pgn.outdated()
 
@@ -110,6 +116,7 @@ class Watching(Both):
         """Count, rate, tell the others."""
         if game.outcome is not Outcome.VOID:
             self.picture.done += 1
+            self.picture.endings[str(game.termination)] += 1
             self.picture.stale = True
         for incident in game.incidents:
             self.picture.count(incident)

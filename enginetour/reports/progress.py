@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 from enginetour.model import Pairing, Placed
 from enginetour.ratings.matchtest import MatchTest
 from enginetour.reports import sprt
+from enginetour.reports.endings import endings_words
 from enginetour.reports.pgn import is_mate, score_words
 from enginetour.reports.sheet import Column, Sheet, points, safe
 from enginetour.reports.text import duration
@@ -51,6 +53,7 @@ class Progress:
     placed: tuple[Placed, ...] = ()
     elo: Mapping[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
     incidents: dict[str, int] = field(default_factory=dict)
+    endings: Counter[str] = field(default_factory=Counter)  # games that count, by termination
     live: dict[int, dict[str, Any]] = field(default_factory=dict)  # slot -> the game on it
     test: tuple[tuple[str, str], MatchTest] | None = None  # of a match under one
     stage: tuple[int, int] | None = None  # the round now and how many there are, of a tournament in rounds
@@ -184,8 +187,9 @@ def status_words(found: Mapping[str, Any]) -> str:
     if found.get("stop_at"):
         parts.append(f"stops {clock_words(datetime.fromisoformat(found['stop_at']).timestamp())}")
     parts.append(f"{found['incidents']} incident{'s' * (found['incidents'] != 1)}")
-    line = safe(" · ".join(parts))
-    return f"{line}\n{_now(found['playing'])}" if found["playing"] else line
+    lines = [safe(" · ".join(parts)), endings_words(found.get("endings", {}))]
+    lines.append(_now(found["playing"]) if found["playing"] else "")
+    return "\n".join(line for line in lines if line)
 
 
 def _now(games: Iterable[Mapping[str, Any]]) -> str:

@@ -149,7 +149,7 @@ def game_lines(
     named = [name for name in (engine, opponent) if name is not None]
     wanted += [or_(GAMES.c.white == name, GAMES.c.black == name) for name in named]
     if termination is not None:
-        wanted.append(GAMES.c.termination == termination)
+        wanted.append(or_(GAMES.c.termination == termination, GAMES.c.termination.startswith(f"{termination}-")))
     if outcome is not None:
         wanted.append(GAMES.c.outcome == outcome.value)
     if incidents:
