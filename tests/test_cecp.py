@@ -8,7 +8,7 @@ import pytest
 from enginetour.adapters import cecp_lines
 from enginetour.adapters.base import Ask, Setup
 from enginetour.adapters.cecp import CecpEngine
-from enginetour.adapters.cecp_setup import edit_lines, feature_wishes, time_lines
+from enginetour.adapters.cecp_setup import edit_lines, feature_wishes, table_paths, time_lines
 from enginetour.adapters.features import Features
 from enginetour.adapters.features import read_option as read_feature_option
 from enginetour.adapters.intake import Intake
@@ -214,6 +214,18 @@ def test_memory_and_cores_stand_for_options() -> None:
     assert len(problems) == 2
     assert wishes((("Hash", "x"),), "memory=1")[2] == ("option 'Hash' is a whole number above 0, found 'x'",)
     assert wishes((("Hash", "8"),), 'memory=1 option="Hash -spin 1 1 9"') == ((("Hash", "8"),), [], ())
+
+
+@pytest.mark.parametrize(
+    ("features", "lines"),
+    [('egt="nalimov, Syzygy"', [b"egtpath syzygy /tables"]), ('egt="nalimov"', []), ("ping=1", [])],
+)
+def test_tables_go_by_egtpath(features: str, lines: list[bytes]) -> None:
+    """To engines that declare tables of that kind."""
+    declared = Features()
+    declared.read(features)
+    spec = EngineSpec("e", ("/e",), "cecp", offered=(("SyzygyPath", "/tables"),))
+    assert table_paths(spec, declared) == lines
 
 
 def cecp_engine(*features: str) -> CecpEngine:

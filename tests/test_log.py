@@ -201,6 +201,7 @@ def test_lines_of_games(log: TournamentLog) -> None:
     assert numbers(engine="Toga", opponent="Phalanx") == [2]
     assert numbers(engine="Toga' OR 1=1 --") == []
     assert numbers(termination="crash") == [1]
+    assert numbers(termination="cra") == []
     assert numbers(outcome=Outcome.DRAW) == [2]
     assert numbers(incidents=True) == [1]
     assert numbers(counting=True) == [1, 2]

@@ -85,3 +85,10 @@ def test_the_standard_settings() -> None:
     """Ponder goes off where it is declared and takes a false; what the user decides stays his."""
     assert standard(DECLARED, ()) == (("Ponder", "false"),)
     assert standard(DECLARED, (("ponder", "true"),)) == ()
+
+
+def test_what_is_offered_goes_to_those_that_declare_it() -> None:
+    """An option that is not there is no error, and the user's own value stays."""
+    offered = (("SyzygyPath", "/tables"), ("hash", "2"))
+    assert standard(DECLARED, (("ponder", "true"),), offered)[0][1] == "2"
+    assert standard(DECLARED, (("ponder", "true"), ("Hash", "1")), offered) == ()
