@@ -16,7 +16,7 @@ from enginetour.errors import StartFailed
 from enginetour.model import Outcome, Termination
 from enginetour.plan import prepare
 from enginetour.store import records
-from enginetour.supervise import inforce, memory, starting
+from enginetour.supervise import inforce, memory, sandbox, starting
 from enginetour.supervise.process import EngineProcess, kill_living, wait
 from enginetour.supervise.scratch import wipe
 from enginetour.task import Resources, Sandbox
@@ -197,6 +197,16 @@ def test_a_machine_that_forbids_namespaces_is_asked_once(monkeypatch: pytest.Mon
     assert starting.without_namespace() == "Operation not permitted"
 
 
+def test_tables_in_the_hidden_folder_stay_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several folders in one option, parted as in PATH, are each let in."""
+    monkeypatch.setattr(sandbox, "HIDDEN", tmp_path)
+    for name in ("three", "four"):
+        (tmp_path / name).mkdir()
+    spec = odd("quiet", offered=(("SyzygyPath", f"{tmp_path}/three:{tmp_path}/four"),))
+    needed = sandbox._needed(spec, ("/bin/true",), Path("/"), tmp_path / "scratch")
+    assert needed == [f"{tmp_path}/four", f"{tmp_path}/three"]
+
+
 @pytest.mark.parametrize(("user", "warned"), [(0, True), (1000, False)])
 def test_root_is_warned(user: int, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only root hears that its engines are root too."""
@@ -207,9 +217,11 @@ def test_root_is_warned(user: int, warned: bool, monkeypatch: pytest.MonkeyPatch
 def test_settings_survive_the_store() -> None:
     """A stored engine is started again under the same limits; one that was stored before they existed has none."""
     spec = odd("quiet", resources=Resources(memory=900, nice=3), sandbox="landlock", pass_env=("A",), keep_scratch=True)
+    spec = replace(spec, offered=(("SyzygyPath", "/tables"),))
     text = records.spec_text(spec)
     assert records.spec_of(text) == spec
-    older = {key: value for key, value in json.loads(text).items() if key not in ("resources", "sandbox", "pass_env")}
+    newer = ("resources", "sandbox", "pass_env", "offered")
+    older = {key: value for key, value in json.loads(text).items() if key not in newer}
     assert records.spec_of(json.dumps(older)) == odd("quiet", keep_scratch=True)
 
 

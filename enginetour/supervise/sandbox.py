@@ -50,7 +50,8 @@ def _unusable(program: str) -> int | None:
 def _needed(spec: EngineSpec, command: Sequence[str], directory: Path, scratch: Path) -> list[str]:
     """What lies in the hidden folder and is named, outermost first; nothing for the scratch folder, which is bound."""
     texts = [*command, *(folders.expand(text, scratch) for _, text in (*spec.options, *spec.offered)), str(directory)]
-    named = {Path(text) for text in texts if text.startswith("/") and "\0" not in text}
+    parts = [part for text in texts for part in (text, *text.split(os.pathsep))]  # folders as in PATH too
+    named = {Path(text) for text in parts if text.startswith("/") and "\0" not in text}
     named.add(Path(command[0]).parent)
     named |= {path.resolve() for path in named}
     hidden = {path for path in named if path.is_relative_to(HIDDEN) and path != HIDDEN and path.exists()}
