@@ -56,7 +56,7 @@ def full_game() -> Game:
         culprit="Fruit",
         category="crash",
         opening=Opening(
-            "B20 Sicilian", 17, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", ("e2e4", "c7c5")
+            "B20 Sicilian", 17, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", ("e2e4", "c7c5"), "B20"
         ),
         moves=(
             MoveMade("e2e4", "e4", book=True),

@@ -118,10 +118,12 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish:
     sides[engine] = replace(sides[engine], spec=_fit(sides[engine].spec, accept_change=wish.accept_change))
     rules = Rules(hang_limit=log.config["play"].get("hang_limit", Rules().hang_limit))
     white, black = sides[game.pairing.white], sides[game.pairing.black]
+    told = max((ply for ply, move in enumerate(game.moves, 1) if move.book), default=0)  # own books go on longer
+    opening = replace(game.opening, moves=tuple(move.uci for move in game.moves[:told])) if told else game.opening
     return ReenactTask(
-        GameTask(game.pairing, white, black, game.opening, rules),
+        GameTask(game.pairing, white, black, opening, rules),
         white=engine == game.pairing.white,
-        moves=tuple((move.uci, move.elapsed_ms) for move in game.moves if not move.book),
+        moves=tuple((move.uci, move.elapsed_ms) for move in game.moves[told:]),
         last_only=wish.last_search,
         speed=wish.speed,
     )
