@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")
 MODELS = ("logistic", "davidson", "raokupper")
-TERMS = ("system", "settings", "model", "prior", "advantage", "anchors", "average", "scale", "by")
+TERMS = ("system", "settings", "model", "prior", "advantage", "anchors", "loose", "average", "scale", "by")
 _TAKEN_BACK = ""
 SMALLEST_SCALE = 1  # points at ten to one
 
@@ -91,6 +91,15 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (
         ("--anchor", "anchors"),
         {"multiple": True, "metavar": "NAME=RATING", "callback": ratings, "help": "Fix an engine's rating; repeat."},
+    ),
+    (
+        ("--loose-anchor", "loose"),
+        {
+            "multiple": True,
+            "metavar": "NAME=RATING+-SD",
+            "callback": _table,
+            "help": "Believe an engine near a rating; repeat.",
+        },
     ),
     (
         ("--average",),
@@ -168,7 +177,7 @@ def given(asked: dict[str, Any]) -> dict[str, Any]:
     """Fields of a definition that were asked for, with their values; a field taken back has None."""
     fields: dict[str, Any] = {}
     for name, value in asked.items():
-        if value is None or value == () or name in ("alias", "aliases", "settings", "anchors"):
+        if value is None or value == () or name in ("alias", "aliases", "settings", "anchors", "loose"):
             continue
         field = "model" if name == "likelihood" else name  # --sprt-model is called model
         fields[field] = None if value in (_TAKEN_BACK, (_TAKEN_BACK,)) else value
@@ -176,6 +185,8 @@ def given(asked: dict[str, Any]) -> dict[str, Any]:
         fields["settings"] = {name: _value(text) for name, text in asked["settings"] if name} or None
     if asked["anchors"]:
         fields["anchors"] = {name: rating for name, rating in asked["anchors"] if name} or None
+    if asked["loose"]:
+        fields["loose"] = {name: words for name, words in asked["loose"] if name} or None
     if asked["alias"] or asked["aliases"]:
         fields["aliases"] = _aliases(asked["alias"], asked["aliases"]) or None
     return fields

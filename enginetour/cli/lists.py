@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +96,7 @@ def ratings(
             if log is not None and as_of is None:
                 log.refuse_struck_out()
             if log is not None:
-                _refuse_strangers(fields.get("anchors") or {}, log)
+                _refuse_strangers({**(fields.get("anchors") or {}), **(fields.get("loose") or {})}, log)
             title = "all tournaments" if log is None else log.title
             if stored:
                 _tell_stream(store, log, fields["system"], title, into)
@@ -156,7 +157,7 @@ def _asked(
     with store.database.reading() as connection:
         moment = None if as_of is None else moment_of(connection, as_of, log.id)
     selection = selected(store, definition.model_copy(update=inside), moment)
-    if definition.system == "ml" and not definition.anchors and definition.average is None:
+    if definition.system == "ml" and not definition.anchors and not definition.loose and definition.average is None:
         there = {name: rating for name, rating in anchor.items() if selection.meant.get(name)}
         selection = replace(selection, definition=selection.definition.model_copy(update={"anchors": there}))
     return list_of(store, selection, errors_for=asked_errors(errors_for, selection.pairs))
@@ -177,7 +178,7 @@ def _tell_stream(store: Store, log: TournamentLog | None, system: str, title: st
     into.put_sheet(sheet, value, f"{len(sheet.rows):,} engines")
 
 
-def _refuse_strangers(fixed: dict[str, float], log: TournamentLog) -> None:
+def _refuse_strangers(fixed: Iterable[str], log: TournamentLog) -> None:
     from enginetour.tomlplace import near
 
     for name in fixed:

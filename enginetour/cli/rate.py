@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from enginetour.interop.pgnscan import Progress
     from enginetour.interop.selection import LeftOut
     from enginetour.interop.tally import Tally
+    from enginetour.ratings.loose import Loose
     from enginetour.ratings.priors import Prior
     from enginetour.ratings.sequential import Sprt
 
@@ -68,8 +70,9 @@ def rate(
         _test(files, fields, sprt[:2], test, into, listed=display != Display() or bool(errors_for))
         return
     fixed = fields.get("anchors", {})
-    if fixed and "average" in fields:
-        raise click.UsageError("--anchor gives the level already; leave out --average")
+    loose = _loose(fields.get("loose", {}))
+    if (fixed or loose) and "average" in fields:
+        raise click.UsageError("an anchor gives the level already; leave out --average")
     from enginetour.interop.gamefilter import GameFilter
 
     wanted = GameFilter(**{name: fields[name] for name in GameFilter.__slots__ if name in fields})
@@ -85,11 +88,12 @@ def rate(
     pairs, left = select(tally, **names, min_games=fields.get("min_games", 0), taken=taken)
     if not len(pairs.games):
         raise InputRefused(f"no game to rate; left out: {left_out_told(left)}", place=", ".join(map(str, files)))
-    _refuse_strangers(fixed, pairs.names)
+    _refuse_strangers({*fixed, *loose}, pairs.names)
     found = rating_list(
         pairs,
         prior=_prior(fields.get("prior", "auto")),
         anchors=fixed,
+        loose=loose,
         mean=fields.get("average"),
         **{name: fields[name] for name in ("model", "advantage", "scale") if name in fields},
         errors_for=asked_errors(errors_for, pairs),
@@ -141,6 +145,17 @@ def _test(
     tell_file_test(files, games, naming, engines, test, as_json=into.as_json, as_csv=into.as_csv)
 
 
+def _loose(words: dict[str, str]) -> Loose:
+    if not words:
+        return {}  # numpy is imported while a second process reads
+    from enginetour.ratings.loose import near
+
+    try:
+        return {name: near(told) for name, told in words.items()}
+    except ValueError as error:
+        raise UsageRefused(str(error), place="--loose-anchor") from None
+
+
 def _prior(words: str) -> Literal["auto", "none"] | Prior:
     from enginetour.ratings.priors import prior_of
 
@@ -162,7 +177,7 @@ def _notes(tally: Tally, left: LeftOut) -> list[str]:
     return notes
 
 
-def _refuse_strangers(fixed: dict[str, float], names: tuple[str, ...]) -> None:
+def _refuse_strangers(fixed: Iterable[str], names: tuple[str, ...]) -> None:
     from difflib import get_close_matches
 
     for name in fixed:

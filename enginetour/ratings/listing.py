@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Literal
 
 from enginetour.errors import InputRefused
-from enginetour.ratings.bridges import connecting_games, connecting_points, games_told, points_told
-from enginetour.ratings.connectivity import Parts, groups, pools, unbeaten, winless
+from enginetour.ratings.bridges import connecting_games, games_told
+from enginetour.ratings.connectivity import pools, unbeaten, winless
 from enginetour.ratings.likelihood import ELO_SCALE, Fit, ModelName, Undetermined, fit
+from enginetour.ratings.loose import Loose
 from enginetour.ratings.openingpairs import Dependence, OpeningPairs, Openings, Surprise, opening_pairs
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
-from enginetour.ratings.priors import GaussianPrior, Prior, VirtualDraws
+from enginetour.ratings.priors import GaussianPrior, PhantomDraws, Prior
 from enginetour.ratings.rows import DENSE_ERRORS, NOT_ASKED, SHARED, Row, rows_of, shown
 from enginetour.ratings.sandwich import surprise_of
 from enginetour.ratings.uncertainty import FEW_GAMES
+from enginetour.ratings.units import PRIOR_SD, Terms, units
 
 __all__ = ["RatingList", "Row", "Unrated", "bubble_rating_order", "rating_list"]
 
-PRIOR_SD = 350.0  # Elo; Glickman 1999 starts a newcomer with it
 OLD_PLACE_SD = 150.0  # Elo; simulated bubbles: what a place in the old list is worth
 
 
@@ -49,6 +50,7 @@ class RatingList:
     model: str = "logistic"
     draw_parameter: float | None = None  # nu of davidson, drawElo of raokupper, in the model's points
     point: float = 1.0  # what the model's points were multiplied with to be shown
+    level: str = "pool average = 0"  # where the ratings lie, in words; "" where the system says it
 
     def to_json(self) -> dict[str, object]:
         """Ready for json.dumps: numbers, strings, None; never NaN."""
@@ -63,20 +65,11 @@ class RatingList:
             "residual": self.residual,
             "pools": [list(pool) for pool in self.pools],
             "anchors": dict(self.anchors),
+            "level": self.level,
             "games": self.games,
             "skipped": self.skipped,
             "caption": list(self.caption),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class _Terms:
-    """What a whole list is made with."""
-
-    model: ModelName
-    anchors: Mapping[str, float]
-    scale: float
-    mean: float | None
 
 
 def rating_list(
@@ -85,6 +78,7 @@ def rating_list(
     model: ModelName = "logistic",
     prior: Literal["auto", "none"] | Prior = "auto",
     anchors: Mapping[str, float] | None = None,
+    loose: Loose | None = None,
     advantage: float | Literal["fit"] = 0.0,
     draw: float | Literal["fit"] = "fit",
     scale: float = ELO_SCALE,
@@ -94,7 +88,7 @@ def rating_list(
     openings: Openings | None = None,
     skipped: int = 0,
 ) -> RatingList:
-    """Rate every pool apart, centred on `mean` (0) unless anchors or the prior's own means give the level.
+    """Rate every pool apart, centred on `mean` (0) unless anchors, loose ones or the prior's means give the level.
 
     `auto`: no prior where everybody can be reached from everybody, else a Gaussian one about the pool's mean.
     `none`: mutually reachable groups are rated apart, and whoever is alone in its group gets no rating.
@@ -103,10 +97,14 @@ def rating_list(
     counted. `openings` tells which of the counted games came in pairs on one opening: errors go by their pair scores.
     """
     pairs = pairs_of(counts, names)
-    terms = _Terms(model, anchors or {}, scale, mean)
-    if terms.anchors and mean is not None:
+    terms = Terms(model, anchors or {}, scale, mean, loose or {})
+    if (terms.anchors or terms.loose) and mean is not None:
         raise InputRefused("a list has anchors or a mean, not both", step="leave one out")
-    if strangers := sorted(set(terms.anchors) - set(pairs.names)):
+    if terms.loose and not isinstance(prior, str) and not _has_room(prior):
+        raise InputRefused("loose anchors go with no prior, auto or gaussian=SD", step="leave one of both out")
+    if twice := sorted({*terms.anchors} & {*terms.loose}):
+        raise InputRefused(f"{twice[0]} is a fixed and a loose anchor", step="leave one out")
+    if strangers := sorted({*terms.anchors, *terms.loose} - set(pairs.names)):
         raise InputRefused(f"anchor {strangers[0]} is not among the rated", step="name an engine that has games")
     told: list[str] = []
     alone: list[Unrated] = []
@@ -116,7 +114,7 @@ def rating_list(
         told.append(f"{len(found)} pools without a common game: nothing compares across them")
         told.append(games_told(connecting_games(pairs, found), numbered=prior != "none"))
     rated: list[tuple[Fit, Prior | None]] = []
-    for part, belief in _units(pairs, found, prior, terms, told):
+    for part, belief in units(pairs, found, prior, terms, told):
         inside = pairs.within(part)
         met = [name for name, games in zip(part, inside.played, strict=True) if games]  # anchors join without a game
         if len(met) < len(part):
@@ -130,6 +128,8 @@ def rating_list(
         if not rated:
             told += _points(fitted, shown(fitted, belief, mean).point)
         rated.append((fitted, belief))
+    if terms.loose and not terms.anchors:
+        told.append("errors are against the pool average: what is unsure of the loose anchors comes on top")
     if openings:
         rated = _paired(rated, opening_pairs(openings, pairs.names), told)
     rows: list[Row] = []
@@ -156,6 +156,7 @@ def rating_list(
         model=model,
         draw_parameter=None if drawn == "fit" else drawn,
         point=point,
+        level=_level(terms, prior),
     )
 
 
@@ -180,38 +181,16 @@ def bubble_rating_order(
     return tuple(sorted((*reversed(old), *newcomers), key=lambda name: -round(rated[name], SHARED)))
 
 
-def _units(
-    pairs: Pairs,
-    found: tuple[tuple[str, ...], ...],
-    prior: Literal["auto", "none"] | Prior,
-    terms: _Terms,
-    told: list[str],
-) -> Iterator[tuple[tuple[str, ...], Prior | None]]:
-    """What is rated together, with what is believed before: whole pools, or the groups of a pool."""
-    if isinstance(prior, VirtualDraws):
-        told.append(f"{prior.weight:g} virtual draws an engine are counted, to compare with BayesElo's lists only")
-    for pool in found:
-        if not isinstance(prior, str):
-            yield pool, prior
-            continue
-        inside = pairs.within(pool)
-        parts = groups(inside, [name for name in pool if name in terms.anchors])
-        if len(parts) == 1:
-            yield pool, None
-        elif prior == "none":
-            told.append(f"{_told(parts)} are rated apart: the games between them bound no difference")
-            told += _bridged(inside, parts)
-            yield from ((part, None) for part in parts)
-        else:
-            sd = PRIOR_SD * terms.scale / ELO_SCALE
-            told.append(
-                f"no finite maximum, so a Gaussian prior (sd {sd:g} about the pool mean) is used: {_told(parts)}"
-            )
-            for word, which in (("unbeaten", unbeaten(inside)), ("winless", winless(inside))):
-                if which:
-                    told.append(f"{word}: {', '.join(which)}")
-            told += _bridged(inside, parts)
-            yield pool, GaussianPrior(sd)
+def _has_room(prior: Prior) -> bool:
+    """For loose anchors: what it says of single engines leaves some unsaid."""
+    return isinstance(prior, GaussianPrior) and prior.mean is None and not isinstance(prior.sd, Mapping)
+
+
+def _level(terms: Terms, prior: Literal["auto", "none"] | Prior) -> str:
+    """Where the ratings lie, in words; without anchors or a mean phantom draws hold them."""
+    if isinstance(prior, PhantomDraws) and not terms.anchors and terms.mean is None:
+        return f"phantom draws at {prior.about:g}"
+    return terms.level
 
 
 def _paired(
@@ -229,18 +208,6 @@ def _paired(
     ]
 
 
-def _bridged(pairs: Pairs, parts: Parts) -> Iterator[str]:
-    """What would make one group of a pool's groups."""
-    if points := connecting_points(pairs, parts):
-        yield points_told(points)
-
-
-def _told(parts: tuple[tuple[str, ...], ...]) -> str:
-    """The groups as sets; a large one by its size."""
-    shown = ("{" + (", ".join(part) if len(part) <= 8 else f"{len(part)} engines") + "}" for part in parts)
-    return "groups " + ", ".join(shown)
-
-
 def _alone(name: str, pairs: Pairs) -> str:
     if name in unbeaten(pairs):
         return "unbeaten: no finite rating without a prior"
@@ -254,7 +221,7 @@ def _fit(
     prior: Prior | None,
     advantage: float | Literal["fit"],
     draw: float | Literal["fit"],
-    terms: _Terms,
+    terms: Terms,
     told: list[str],
 ) -> Fit:
     """The pool's fit; an advantage that cannot be told from strength is 0, and said to be."""

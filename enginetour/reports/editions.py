@@ -110,7 +110,9 @@ def edition(made: Mapping[str, Any]) -> Sheet:
     notes += made["caption"]
     until = [f"game {made['last_game']}"] if made["last_game"] else []
     until += [f"imported game {made['last_imported']}"] if made["last_imported"] else []
-    notes.append(f"{made['model']}, {made['games']} games up to {' and '.join(until)}, residual {made['residual']:.1g}")
+    level = f" {each}," if (each := made.get("level")) else ""  # editions from before it was kept have none
+    games = f"{made['games']} games up to {' and '.join(until)}"
+    notes.append(f"{made['model']},{level} {games}, residual {made['residual']:.1g}")
     if made["note"]:
         notes.append(made["note"])
     flat = tuple({**row, "remarks": "; ".join(row["remarks"])} for row in rows)

@@ -148,7 +148,7 @@ def footing(found: RatingList, confidence: float) -> str:
     """What the list is, in one line."""
     if not found.games:
         return "no games to rate"
-    level = ", ".join(f"{name} = {rating:g}" for name, rating in found.anchors) or "pool average = 0"
     draws = "" if found.draw_rate is None else f", {100 * found.draw_rate:.0f}% draws"
     bounds = f"+ and - are {confidence:g} %"
-    return f"maximum likelihood ({found.model}), {level}; {found.games} game{'s' * (found.games != 1)}{draws}; {bounds}"
+    games = f"{found.games} game{'s' * (found.games != 1)}{draws}"
+    return f"maximum likelihood ({found.model}), {found.level}; {games}; {bounds}"

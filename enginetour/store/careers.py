@@ -89,8 +89,11 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> Career
     if len(shown) > 1:
         selection = selected(store, base.model_copy(update={"by": "name"}))
         # One version's anchor does not hold for all of them.
-        anchors = {anchor: rating for anchor, rating in base.anchors.items() if anchor in selection.names}
-        selection = replace(selection, definition=selection.definition.model_copy(update={"anchors": anchors}))
+        kept = {
+            kind: {anchor: rating for anchor, rating in there.items() if anchor in selection.names}
+            for kind, there in (("anchors", base.anchors), ("loose", base.loose))
+        }
+        selection = replace(selection, definition=selection.definition.model_copy(update=kept))
         shown = {name for name, own in selection.versions.items() if versions & set(own)}
     if not shown:
         where = "that count" if list_name is None else f"in the list {list_name!r}"

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from enginetour.errors import UsageRefused
 from enginetour.ratings.likelihood import ELO_SCALE
+from enginetour.ratings.loose import near as near_rating
 from enginetour.ratings.priors import prior_of
 from enginetour.store.lists import SYSTEMS
 from enginetour.timeclasses import TIME_CLASSES
@@ -17,7 +18,7 @@ from enginetour.tomlplace import near
 from enginetour.variants import STANDARD, variant_named
 
 Globs = tuple[Annotated[str, Field(min_length=1)], ...]
-_ML_ONLY = ("model", "prior", "advantage", "anchors", "average", "scale")
+_ML_ONLY = ("model", "prior", "advantage", "anchors", "loose", "average", "scale")
 
 
 class ListDefinition(BaseModel):
@@ -26,7 +27,7 @@ class ListDefinition(BaseModel):
     Globs are as in a shell and tell capitals from small letters; those on engines fit the name with or without the
     mark of its version. Days are UTC and both belong to the list. Games at time odds
     are left out unless `odds`. A list is of one `variant`. `prior` is auto, none, gaussian=SD (Elo about the
-    pool's average), draws=W (phantom draws) or virtual=P (BayesElo's).
+    pool's average), draws=W (phantom draws) or virtual=P (BayesElo's). `loose` anchors are RATING+-SD.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -37,6 +38,7 @@ class ListDefinition(BaseModel):
     prior: str = "auto"
     advantage: float | Literal["fit"] = 0.0
     anchors: dict[str, float] = {}
+    loose: dict[str, str] = {}
     average: float | None = None
     scale: Annotated[float, Field(gt=0)] = ELO_SCALE
     tournaments: Globs = ()
@@ -74,12 +76,21 @@ class ListDefinition(BaseModel):
         prior_of(words)
         return words
 
+    @field_validator("loose")
+    @classmethod
+    def _known_loose(cls, anchors: dict[str, str]) -> dict[str, str]:
+        return {name: near_rating(words).told for name, words in anchors.items()}
+
     @model_validator(mode="after")
     def _fits_together(self) -> ListDefinition:
         if self.since and self.until and self.until < self.since:
             raise ValueError(f"until {self.until} is before since {self.since}")
-        if self.anchors and self.average is not None:
+        if (self.anchors or self.loose) and self.average is not None:
             raise ValueError("anchors give the level already; leave out average")
+        if self.loose and self.prior not in ("auto", "none") and not self.prior.startswith("gaussian"):
+            raise ValueError(f"loose anchors go with the priors auto, none and gaussian=SD, not with {self.prior}")
+        if twice := sorted({*self.anchors} & {*self.loose}):
+            raise ValueError(f"{twice[0]!r} is a fixed and a loose anchor; leave one out")
         if self.system == "ml" and self.settings:
             raise ValueError("settings are for incremental systems; ml has terms of its own")
         if self.system != "ml":

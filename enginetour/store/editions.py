@@ -22,8 +22,8 @@ from enginetour.store.tables import EDITION_LINES, EDITIONS, ENGINES
 from enginetour.store.tournaments import Store
 
 STORY = (
-    *("model", "white_advantage", "draw_parameter", "point", "draw_rate", "pools", "anchors", "skipped"),
-    *("unrated", "caption"),
+    *("model", "white_advantage", "draw_parameter", "point", "draw_rate", "pools", "anchors", "level"),
+    *("skipped", "unrated", "caption"),
 )
 
 

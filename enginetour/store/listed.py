@@ -7,6 +7,7 @@ from dataclasses import replace
 from heapq import merge
 from itertools import zip_longest
 from math import log10
+from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, select
 
@@ -16,6 +17,8 @@ from enginetour.ratings.base import RatedGame
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.lineage import Lineage, Version, lineage
 from enginetour.ratings.listing import RatingList, rating_list
+from enginetour.ratings.loose import Near
+from enginetour.ratings.loose import near as near_rating
 from enginetour.ratings.pairs import Pairs
 from enginetour.ratings.priors import prior_of
 from enginetour.ratings.rows import SHARED, Row
@@ -33,6 +36,7 @@ from enginetour.store.tournaments import Store
 from enginetour.timeclasses import bounds_told
 from enginetour.tomlplace import near
 
+Held = TypeVar("Held", float, Near)
 INCREMENTAL = "incremental: no error can be given; more games, surer ratings"
 
 
@@ -89,7 +93,8 @@ def likelihood_list(
         pairs,
         model=terms.model,
         prior=prior_of(terms.prior),
-        anchors=_anchors(selection, pairs),
+        anchors=(fixed := _named(selection, pairs, terms.anchors)),
+        loose=_named(selection, pairs, {name: near_rating(words) for name, words in terms.loose.items()}, fixed),
         advantage=terms.advantage,
         scale=terms.scale,
         mean=terms.average,
@@ -100,10 +105,15 @@ def likelihood_list(
     return replace(found, caption=(*found.caption, *told(selection)))
 
 
-def _anchors(selection: Selection, pairs: Pairs) -> dict[str, float]:
-    """Anchors under the names of the list; UsageRefused for one that has no games, or is not one engine of it."""
-    fixed: dict[str, float] = {}
-    for anchor, rating in selection.definition.anchors.items():
+def _named(
+    selection: Selection, pairs: Pairs, anchors: Mapping[str, Held], there: Collection[str] = ()
+) -> dict[str, Held]:
+    """Anchors under the names of the list; UsageRefused for one that has no games, or is not one engine of it.
+
+    Those `there` are anchors already.
+    """
+    fixed: dict[str, Held] = {}
+    for anchor, rating in anchors.items():
         meant = (anchor,) if anchor in pairs.names else selection.meant.get(anchor, ())
         if len(meant) > 1:
             what = f"{anchor!r} has several versions in this list: {', '.join(meant)}"
@@ -111,7 +121,7 @@ def _anchors(selection: Selection, pairs: Pairs) -> dict[str, float]:
         if not meant or meant[0] not in pairs.names:
             what = f"{anchor!r} has no games in this list{near(anchor, pairs.names[:50])}"
             raise UsageRefused(what, place="anchor", step="name an engine that has")
-        if meant[0] in fixed:
+        if meant[0] in fixed or meant[0] in there:
             raise UsageRefused(f"{meant[0]!r} is fixed twice, the second time as {anchor!r}", place="anchor")
         fixed[meant[0]] = rating
     return fixed
@@ -207,6 +217,7 @@ def _folded(store: Store, selection: Selection) -> RatingList:
         games=games_taken,
         skipped=sum(selection.left_out.values()),
         model=definition.system,
+        level="",
     )
 
 
