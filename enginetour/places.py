@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enginetour.errors import MachineFailure
 from enginetour.model import Game
@@ -19,6 +19,9 @@ from enginetour.slotprocess import SLOT, SlotProcess, Work
 from enginetour.supervise import strays
 from enginetour.supervise.scratch import wipe_leftovers
 from enginetour.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask
+
+if TYPE_CHECKING:
+    from enginetour.compliance.verdicts import Compliance, ComplianceTask
 
 STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
 
@@ -60,8 +63,8 @@ class LocalPlace:
         self._thread.start()
 
     def submit(
-        self, task: GameTask | ProbeTask | ReenactTask, prefer: int | None = None
-    ) -> Future[Game | Probe | Reenacted]:
+        self, task: GameTask | ProbeTask | ReenactTask | ComplianceTask, prefer: int | None = None
+    ) -> Future[Game | Probe | Reenacted | Compliance]:
         """A game to play, queued when all slots are busy; `prefer` is the index of a slot, taken if it is free.
 
         The future raises MachineFailure when the slot died, failed, or was stopped. Raises RuntimeError after

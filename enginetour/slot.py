@@ -13,7 +13,7 @@ import signal
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enginetour.errors import MachineFailure
 from enginetour.referee.link import Frames, Link, Stop, Stopping, frame
@@ -22,6 +22,9 @@ from enginetour.supervise.ending import kill_living
 from enginetour.supervise.pipes import Outbox
 from enginetour.supervise.scratch import SCRATCH_ROOT
 from enginetour.task import GameTask, ProbeTask, ReenactTask
+
+if TYPE_CHECKING:
+    from enginetour.compliance.verdicts import ComplianceTask
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
 LAST_BREATH = 2.0  # s from "now" to the end, whatever hangs; the place waits 3 s in all (reliability spec 3)
@@ -33,7 +36,7 @@ class PipeLink(Link):
     def __init__(self, control: int, results: int) -> None:
         self._control = control
         self._frames = Frames()
-        self._tasks: deque[GameTask | ProbeTask | ReenactTask] = deque()
+        self._tasks: deque[GameTask | ProbeTask | ReenactTask | ComplianceTask] = deque()
         self._stopping: Stopping = ""
         os.set_blocking(control, False)
         os.set_blocking(results, False)
@@ -58,7 +61,7 @@ class PipeLink(Link):
                 self._hear(chunk)
         return self._stopping
 
-    def next_task(self) -> GameTask | ProbeTask | ReenactTask | None:
+    def next_task(self) -> GameTask | ProbeTask | ReenactTask | ComplianceTask | None:
         """Wait for the next task; None: it is time to go."""
         while not self.stopping():
             if self._tasks:
@@ -115,10 +118,14 @@ def serve(link: PipeLink) -> None:
                 result = play(task, link, shelf)
             elif isinstance(task, ProbeTask):
                 result = probe(task, link)
-            else:
+            elif isinstance(task, ReenactTask):
                 from enginetour.referee.reenactment import reenact  # here, for a quicker start
 
                 result = reenact(task, link)
+            else:
+                from enginetour.compliance.course import examine  # as above
+
+                result = examine(task, link)
             link.report("result", result)
         except Exception as error:  # whatever it is, the game does not exist and the slot goes on
             kill_living()

@@ -115,11 +115,29 @@ def test_engines_list_has_every_file_we_ship() -> None:
 
 def test_engines_check_tells_each_step() -> None:
     """Our own engines are fit in both protocols."""
-    done = invoke("engines", "check", "wren1", "wren2", "--json")
+    done = invoke("engines", "check", "wren1", "wren2", "--step", "name", "--step", "limit-clock", "--json")
     assert done.exit_code == 0, done.output
-    for probe in json.loads(done.output)["engines"]:
-        assert probe["fit"]
-        assert len(probe["steps"]) >= 4
+    for found in json.loads(done.output)["engines"]:
+        assert found["fit"]
+        assert [step["key"] for step in found["steps"]] == ["handshake", "name", "limit-clock"]
+
+
+def test_engines_check_writes_what_an_engine_needs(tmp_path: Path) -> None:
+    """A failed step is exit 4 and a hint; once the engine file has it the engine is fit."""
+    (tmp_path / "engines").mkdir()
+    script = Path(__file__).parent / "engines" / "examinee.py"
+    command = [sys.executable, "-E", str(script), "--fault", "drops-lines"]
+    file = tmp_path / "engines" / "odd.toml"
+    file.write_text(f'name = "Odd"\ncommand = {json.dumps(command)}\nprotocol = "uci"\n')
+    words = ("engines", "check", "odd", "--step", "lines-together")
+    told = tour(tmp_path, *words, expect=4).stdout
+    assert "  FAIL        several lines in one write: answers 1 of 4" in told
+    assert "enginetour engines check odd --write" in told
+    tour(tmp_path, *words, "--write", expect=4)
+    assert file.read_text().endswith("[quirks]\nline_delay_ms = 100\n")
+    assert "odd: fit" in tour(tmp_path, *words).stdout
+    unknown = tour(tmp_path, "engines", "check", "odd", "--step", "nmae", expect=2)
+    assert "did you mean 'name'" in unknown.stderr
 
 
 def test_engines_add_detects_the_protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.common import output_options, say, show
-from enginetour.errors import EngineRefused, InputRefused
+from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 
 if TYPE_CHECKING:
+    from enginetour.compliance.verdicts import HintValue
     from enginetour.registry import EngineEntry, Registry
-    from enginetour.task import Probe
-    from enginetour.timecontrol import TimeControl
-
-# One short search under each declared limit: enough to see that it is obeyed, quick enough for fourteen engines.
-TRIED = {"clock": "2+0.05", "movetime": "movetime=1", "depth": "depth=3", "nodes": "nodes=500"}
 
 
 @click.group()
@@ -126,42 +122,70 @@ def import_(file: Path) -> None:
     say(f"{written} engine files written to {folder}")
 
 
-@engines.command(short_help="Try engines under all their limits.")
+@engines.command(short_help="Does an engine keep to its protocol?")
 @click.argument("engine", nargs=-1, required=True)
+@click.option("--write", is_flag=True, help="Write what it needs into its engine file.")
+@click.option("--step", "only", multiple=True, metavar="KEY", help="Only this step; repeat for more.")
+@click.option("--verbose", is_flag=True, help="Tell the steps that are ok, too.")
 @output_options
-def check(engine: tuple[str, ...], as_json: bool, as_csv: bool) -> int:
-    """Try engines: handshake, options, a move under each declared limit, a second game, quit.
+def check(
+    engine: tuple[str, ...], write: bool, only: tuple[str, ...], verbose: bool, as_json: bool, as_csv: bool
+) -> int:
+    """Take engines through the course of their protocol: about sixty steps, UCI or CECP.
 
-    ENGINE is an id of `engines list`, or all. Exit 4 if one is not fit.
+    Handshake, options at their bounds, legal moves in odd positions, every
+    limit, lines together and in pieces, pondering, the end. Each step is ok,
+    warn, FAIL or not offered; exit 4 if one failed: it is not fit to play.
 
-    Example: enginetour engines check stockfish fairymax
+    ENGINE is an id of `engines list`, or all.
+
+    Example: enginetour engines check stockfish fairymax --verbose
     """
-    from enginetour.probing import probe_all
+    from enginetour.compliance.course import steps_of
+    from enginetour.examining import examine_each
     from enginetour.registry import to_spec
+    from enginetour.reports.compliance import story, table
     from enginetour.supervise.inforce import in_force
-    from enginetour.task import Side
-    from enginetour.timecontrol import TimeControl
+    from enginetour.tomlplace import near
 
-    registry = _registry()
+    keys = {step.key for protocol in ("uci", "cecp") for step in steps_of(protocol)}
+    for key in only:
+        if key not in keys:
+            raise UsageRefused(f"unknown step {key!r}{near(key, keys)}", place="--step")
     if engine == ("all",):
-        rows = [entry for entry in registry.entries() if _is_here(entry)]
+        rows = [entry for entry in _registry().entries() if _is_here(entry)]
     else:
         rows = [_by_id_or_name(name) for name in engine]
-    control = TimeControl.parse(TRIED["clock"])
-    sides = {entry.id: Side(to_spec(entry), control) for entry in rows}
-    found = probe_all(sides, {entry.id: _tried(entry) for entry in rows})
+    found = []
+    for entry, told in zip(rows, examine_each((to_spec(entry) for entry in rows), only), strict=True):
+        found.append((entry, told))
+        if not (as_json or as_csv):
+            for line in story(entry.id, told, verbose=verbose):
+                say(line)
+        if write and told.hints:
+            say(f"{_write(entry, dict(told.hints))} written", err=as_json or as_csv)
+        elif told.hints and not (as_json or as_csv):
+            say(f"  enginetour engines check {entry.id} --write puts that into its engine file")
+    sheet, value = table([(entry.id, told) for entry, told in found])
     if as_json or as_csv:
-        from enginetour.reports import text
-
-        steps = {name: [list(step) for step in probe.steps] for name, probe in found.items()}
-        sheet = text.probes(found)
-        value = {"engines": [{**row, "steps": steps[str(row["name"])]} for row in sheet.rows]}
         show(sheet, as_json=as_json, as_csv=as_csv, value=value)
     else:
-        for name, probe in found.items():
-            _tell(name, probe)
+        if len(found) > 1:
+            click.echo("")
+            show(sheet, as_json=False, as_csv=False)
         click.echo(in_force())
-    return EngineRefused.exit_code if any(probe.problems for probe in found.values()) else 0
+    return 0 if all(told.fit for _, told in found) else EngineRefused.exit_code
+
+
+def _write(entry: EngineEntry, hints: dict[str, HintValue]) -> Path:
+    """Put hints into the workspace's file of an engine, made from the one we ship where there is none."""
+    from enginetour.enginehints import write_hints
+    from enginetour.workspace import workspace_of
+
+    assert entry.path is not None  # every entry of the registry has a file
+    target = workspace_of(Path.cwd()) / "engines" / entry.path.name
+    write_hints(entry.path, target, hints)
+    return target
 
 
 def _registry() -> Registry:
@@ -197,20 +221,3 @@ def _by_id_or_name(word: str) -> EngineEntry:
         if word in (entry.id, entry.name):
             return entry
     return registry.get(word)
-
-
-def _tried(entry: EngineEntry) -> tuple[TimeControl, ...]:
-    from enginetour.timecontrol import TimeControl
-
-    return tuple(TimeControl.parse(control) for limit, control in TRIED.items() if limit in entry.obeyed)
-
-
-def _tell(name: str, probe: Probe) -> None:
-    from enginetour.reports.sheet import safe
-
-    verdict = "not fit" if probe.problems else "fit"
-    click.echo(safe(f"{name}: {verdict} · {probe.own_name or 'no name'} · ready after {probe.handshake_ms} ms"))
-    for what, good, words in probe.steps:
-        click.echo(safe(f"  {'ok  ' if good else 'FAIL'} {what}{': ' + words if words else ''}"))
-    for problem in probe.problems:
-        click.echo(safe(f"  {problem}"))

@@ -175,7 +175,7 @@ def _move(engine: Engine, task: ProbeTask, control: TimeControl, what: str, foun
         return fault.category == "unsupported"
     ask = Ask(position, tc=short, white=True, own_ms=clock.shown_ms(), own_increment_ms=clock.increment_ms)
     begun = time.monotonic_ns()
-    answer = converse({engine: _search(engine, ask, begun + clock.wait_ns())}, link)[engine]
+    answer = converse({engine: searched(engine, ask, begun + clock.wait_ns())}, link)[engine]
     elapsed_ms = (time.monotonic_ns() - begun) // MS
     if isinstance(answer, Said):
         move, _ = read_move(position.board, answer.text, lenient_promotion=engine.spec.quirks.lenient_promotion)
@@ -192,7 +192,8 @@ def _move(engine: Engine, task: ProbeTask, control: TimeControl, what: str, foun
     return not engine.spoiled
 
 
-def _search(engine: Engine, ask: Ask, deadline: int) -> _Search:
+def searched(engine: Engine, ask: Ask, deadline: int) -> _Search:
+    """One search up to its answer; None at CLOCK_MONOTONIC `deadline` ns."""
     if engine.needs_approach:
         yield from engine.approach(ask)
     engine.go(ask)

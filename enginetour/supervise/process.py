@@ -94,6 +94,12 @@ class EngineProcess:
         """One write of what waits."""
         self._out.push()
 
+    def close_input(self) -> None:
+        """End of file at its stdin; nothing more can be written."""
+        self._out.gone()
+        with suppress(OSError):
+            self._process.stdin.close()  # type: ignore[union-attr]  # a pipe
+
     def read(self) -> tuple[bytes, int]:
         """One read of stdout and CLOCK_MONOTONIC ns right after it; nothing there gives b"", the end sets `eof`."""
         if self.eof:

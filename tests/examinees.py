@@ -1,0 +1,61 @@
+"""Courses for tests: an engine with faults, and patience that is short because it answers at once or never."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from enginetour.adapters import cecp as cecp_adapter
+from enginetour.adapters.base import MS
+from enginetour.compliance import cecp, course, endings, exam, lines, play, uci
+from enginetour.compliance.course import examine
+from enginetour.compliance.verdicts import Compliance, ComplianceTask
+from enginetour.referee import probe as probes
+from enginetour.referee.link import Link
+from enginetour.supervise.ending import living
+from enginetour.task import EngineSpec, Quirks
+from tests.playing import Protocol
+
+EXAMINEE = str(Path(__file__).parent / "engines" / "examinee.py")
+
+
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not come from this engine at once never comes; where it must, there is room for a busy machine."""
+    for name, seconds in (("PATIENCE_S", 2.0), ("SHORT_PATIENCE_S", 0.3)):
+        monkeypatch.setattr(play, name, seconds)
+    for module in (exam, uci, cecp, play):
+        monkeypatch.setattr(module, "THOUGHT_S", 0.02, raising=False)
+        monkeypatch.setattr(module, "QUIET_S", 0.1, raising=False)
+    monkeypatch.setattr(cecp_adapter, "SILENT_NS", 300 * MS)
+    monkeypatch.setattr(probes, "AGAIN_S", ())
+    monkeypatch.setattr(course, "TRIES", 1)
+    monkeypatch.setattr(lines, "ANSWER_S", 0.5)
+    monkeypatch.setattr(cecp, "ANSWER_S", 0.5)
+    monkeypatch.setattr(uci, "ANSWER_S", 0.5)
+    monkeypatch.setattr(uci, "MOVE_S", 0.5)
+    monkeypatch.setattr(uci, "OWED_S", 0.5)
+    monkeypatch.setattr(cecp, "OWED_S", 0.5)
+    monkeypatch.setattr(endings, "QUIT_WAIT", 0.5)
+    monkeypatch.setattr(endings, "TERM_WAIT", 0.5)
+
+
+def taken(
+    protocol: Protocol, fault: str, *only: str, limits: tuple[str, ...] = (), program: str = "", **quirks: object
+) -> Compliance:
+    """A course, or some of its steps; nothing of the engine is alive afterwards."""
+    command: tuple[str, ...] = (sys.executable, "-E", EXAMINEE, "--protocol", protocol, "--fault", fault)
+    if program:
+        command = (program,)
+    spec = EngineSpec(
+        fault or "sound",
+        command,
+        protocol,
+        dir="scratch",
+        limits=frozenset(limits or ("clock", "movetime", "depth", *(["nodes"] if protocol == "uci" else []))),
+        quirks=Quirks(**{"handshake_timeout": 20.0, "ready_timeout": 20.0, **quirks}),  # type: ignore[arg-type]
+    )
+    found = examine(ComplianceTask(spec, only), Link())
+    assert not living
+    return found
