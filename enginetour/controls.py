@@ -4,6 +4,7 @@
    then the tournament's for the colour under ``[play]``, then the tournament's `tc`.
 2. The entrant's `tc_factor` multiplies what was found: times and nodes.
 3. In a game at odds the giver's is divided after that (`odds`).
+4. Times, not nodes, are divided by the `speed` of the machine (`Side.at_speed`).
 """
 
 from __future__ import annotations

@@ -235,6 +235,7 @@ class SideRecord:
     cpu_ms: int | None = None  # processor time of all its processes, thinking or not; None: the kernel does not tell
     ponders: int | None = None  # searches in its opponent's time; None: it did not ponder, or begins so by itself
     ponder_hits: int | None = None  # of them, those whose guess came true
+    speed: float | None = None  # of the machine, by which its times were divided; None: they were not
 
 
 @dataclass(frozen=True, slots=True)

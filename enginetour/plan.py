@@ -44,13 +44,13 @@ class Plan:
     sides: Mapping[str, Side]
     suite: openings.OpeningSuite
     rules: Rules
+    speed: float | None = None  # of this machine, where clocks go by it
 
     def task(self, sides: Mapping[str, Side], pairing: Pairing, replay: int) -> GameTask:
-        """The game of a pairing, with its opening and its odds."""
+        """The game of a pairing, with its opening, its odds and clocks by the machine's speed."""
         seats = sides[pairing.white].playing(white=True), sides[pairing.black].playing(white=False)
-        white, black = (
-            self._booked(side, pairing) for side in odds.at_odds(*seats, pairing.handicap, self.config.play.odds)
-        )
+        given = odds.at_odds(*seats, pairing.handicap, self.config.play.odds)
+        white, black = (self._booked(side.at_speed(self.speed), pairing) for side in given)
         return GameTask(
             pairing=pairing,
             white=white,

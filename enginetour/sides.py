@@ -20,6 +20,7 @@ from enginetour.wholefile import file_digest
 # Margins in ms for a clock and for a fixed time a move (runner spec 3).
 CLOCK_MARGIN_MS = 50
 MOVETIME_MARGIN_MS = 100
+UNEVEN = 0.997  # stands for a speed that is yet to be measured: no whole seconds stay whole
 
 
 def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
@@ -67,8 +68,24 @@ def _terms(config: Config, spec: EngineSpec, own: EntrantSection, *, white: bool
         fixed = tc.movetime_ms is not None
         margin = max(MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms) if fixed else CLOCK_MARGIN_MS
     refuse_limits(spec, tc, place)
+    _refuse_speed(config, spec, tc)
     _refuse_odds(config, spec, tc)
     return Terms(tc, margin)
+
+
+def _refuse_speed(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
+    """InputRefused when an engine cannot be told the times that the machine's speed makes of its control."""
+    speed, place = config.play.speed, config.at("play", "speed")
+    if speed is None:
+        return
+    tried = UNEVEN if speed == "measure" else speed
+    try:
+        refuse_limits(spec, tc.scaled(1 / tried, nodes=False), place)
+    except ValueError as error:
+        raise InputRefused(f"{spec.name}: {error}", place=place, step="choose a shorter tc") from None
+    except InputRefused as error:
+        error.step = 'give it a clock such as "10+0.1", or leave speed out'
+        raise
 
 
 def _refuse_odds(config: Config, spec: EngineSpec, tc: TimeControl) -> None:

@@ -143,6 +143,7 @@ class Side:
     variant: str = "standard"  # that it must be able to play
     own_book: OwnBook | None = None
     black: Terms | None = None  # with Black, where that is other than with White
+    speed: float | None = None  # of the machine, by which its times are divided
 
     def playing(self, *, white: bool) -> Side:
         """As it sits at the board with that colour."""
@@ -150,6 +151,10 @@ class Side:
             return self
         terms = Terms(self.tc, self.margin_ms) if white else self.black
         return replace(self, tc=terms.tc, margin_ms=terms.margin_ms, black=None)
+
+    def at_speed(self, speed: float | None) -> Side:
+        """On a machine of that speed: times are divided by it, nodes and depth stay."""
+        return self if speed is None else replace(self, tc=self.tc.scaled(1 / speed, nodes=False), speed=speed)
 
 
 @dataclass(frozen=True, slots=True)

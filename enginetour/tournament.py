@@ -11,6 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from enginetour import machinespeed
 from enginetour.changes import Desk, desk_of
 from enginetour.errors import InputRefused, StorageFailed, StoreRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
@@ -200,11 +201,13 @@ def rate(store: Store, ratings: RatingsSection) -> None:
 
 
 def _create(plan: Plan, store: Store, tell: Callable[[str], None]) -> Session:
+    machine = machinespeed.here(plan.config.play.speed)
+    plan, known = _at_speed(plan, machine, tell), {"machine": machine.to_json()} if machine.speed else {}
     draft = Draft(
         name=plan.config.tournament.name,
         system=plan.config.system,
         format_version=plan.format.version,
-        config=plan.config.as_stored() | {"sides": controls(plan.sides), "suite": plan.suite.digest},
+        config=plan.config.as_stored() | {"sides": controls(plan.sides), "suite": plan.suite.digest, **known},
         seed=plan.config.tournament.seed,
         entrants=plan.entrants,
         specs={name: side.spec for name, side in plan.sides.items()},
@@ -226,6 +229,7 @@ def _resume(
     if grown:
         _refuse_growth(plan, log, grown, format_, state)
     sides = same_engines(plan, log, accept_change=accept_change, heed=heed)
+    plan = _at_speed(plan, machinespeed.here(plan.config.play.speed, log.config.get("machine")), tell)
     session = Session(plan, store, log, sides, resumed=True, folded=None)
     desk = desk_of(log, format_, state)
     if grown:
@@ -245,8 +249,21 @@ def _resume(
     return session
 
 
+def _at_speed(plan: Plan, machine: machinespeed.Machine, tell: Callable[[str], None]) -> Plan:
+    """InputRefused where a measured speed makes a clock of more than a day."""
+    if machine.speed is not None:
+        tell(machine.words)
+        try:
+            for side in plan.sides.values():
+                for white in (True, False):
+                    side.playing(white=white).at_speed(machine.speed)
+        except ValueError as error:
+            raise InputRefused(str(error), place=plan.config.at("play", "speed"), step="choose a shorter tc") from None
+    return replace(plan, speed=machine.speed)
+
+
 def _refuse_growth(plan: Plan, log: TournamentLog, grown: dict[str, int], format_: Format[Any], state: Any) -> None:
-    """InputRefused, before anything is written, when the format cannot go on with the larger settings."""
+    """StoreRefused, before anything is written, when the format cannot go on with the larger settings."""
     try:
         format_.step(state, Extended(tuple(grown.items())))
     except ValueError as error:

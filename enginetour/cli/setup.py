@@ -99,6 +99,9 @@ def _starter(name: str, system: str, tc: str, engines: tuple[str, ...], games: i
         "",
         "[play]",
         f'tc = "{tc}"',
+        '# black_tc = "8+0.1"  # with Black another clock, as in Armageddon; white_tc is the same for White',
+        "# ponder = true  # engines think in their opponents' time too",
+        '# speed = "measure"  # clocks by the speed of this machine',
         "# slots = 1  # games at once",
         '# openings = { file = "suite.epd", order = "random" }  # default: the small suite we ship',
         "",
@@ -122,6 +125,7 @@ def _starter(name: str, system: str, tc: str, engines: tuple[str, ...], games: i
         '# name = "My engine dev"',
         '# command = ["./my-engine"]',
         '# protocol = "uci"  # or "cecp"',
+        '# tc = "5+0.05"  # of its own, and so white_tc and black_tc; tc_factor = 0.5 halves what it has',
         "# options = { Hash = 64, Threads = 1 }",
     ]
     return "\n".join(lines) + "\n"
@@ -189,6 +193,7 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
     from enginetour import outlook, probing
     from enginetour import plan as plans
     from enginetour.demand import silent_ponderers
+    from enginetour.machinespeed import here
     from enginetour.reports import text
     from enginetour.supervise.inforce import in_force
 
@@ -221,6 +226,9 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
         for line in told["tables"]:
             say(line)
         unwilling = (silent_ponderers(plan.sides[name], probe.options) for name, probe in found.items())
+        speed = here(plan.config.play.speed)
+        if speed.speed is not None:
+            say(speed.words)
         for warning in (*told["warnings"], *chain.from_iterable(unwilling)):
             say(f"warning: {warning}")
     if not as_json:

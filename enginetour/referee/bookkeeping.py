@@ -171,6 +171,7 @@ class Books:
             margin_uses=clock.margin_uses,
             warnings=tuple(seat.warnings),
             cpu_ms=self._spent.get(seat),
+            speed=seat.side.speed,
             ponders=seat.present.ponders if seat.present is not None else None,
             ponder_hits=seat.present.ponder_hits if seat.present is not None else None,
         )

@@ -19,6 +19,7 @@ class PlaySection(BaseModel):
     """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
 
     An engine that does not start, and without which nothing goes on, is waited for `suspend_patience` seconds.
+    `speed` is this machine's against a reference (`supervise.pace`): 2 is twice as fast, and clocks are half as long.
     How `tc`, `white_tc` and `black_tc` go together with those of entrants is told by `controls`.
     With `draw_offers` two engines may agree on a draw: offers are passed on, where their protocols know them.
     `sandbox` is for engines whose own files and entries name none.
@@ -46,6 +47,7 @@ class PlaySection(BaseModel):
     odds: tuple[Divisor, ...] | None = None
     sandbox: Sandbox = "none"
     ponder: bool = False
+    speed: Literal["measure"] | Annotated[float, Field(ge=0.05, le=20)] | None = None
     variant: str = STANDARD
     openings: OpeningSettings = OpeningSettings()
 
