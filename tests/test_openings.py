@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from enginetour import config
 from enginetour.errors import InputRefused
 from enginetour.model import Opening, Pairing
 from enginetour.openings import OpeningSettings, OpeningSuite, load, shuffled
@@ -163,3 +164,49 @@ def test_plies_cut() -> None:
     cut = load(OpeningSettings(plies=7), seed=1, legs=2, folder=Path("/"))
     whole = tuple(read_suite(shipped_suite()))
     assert [o.moves for o in cut.openings] == [o.moves[:7] for o in whole if isinstance(o, Opening)]
+
+
+def test_init_takes_openings_and_variant(tmp_path: Path) -> None:
+    """What is asked for stands in the new configuration; an unknown variant is refused before it is written."""
+    new = tmp_path / "new.toml"
+    wish = [sys.executable, "-m", "enginetour", "init", str(new), "--openings", "my book.bin", "--variant"]
+    refused = subprocess.run([*wish, "atom"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "did you mean 'atomic'" in refused.stderr
+    assert not new.exists()
+    subprocess.run([*wish, "chess960"], capture_output=True, check=True)
+    play = config.load(new).play
+    assert (play.openings.file, play.variant) == ("my book.bin", "chess960")
+
+
+def test_a_suite_that_was_used_up_is_told() -> None:
+    """With the first game that has an opening for the second time, not before."""
+    suite = OpeningSuite(OPENINGS)
+    assert suite.wrapped(Pairing("a", "b", meeting=n) for n in range(1, 8)) == ""
+    assert suite.wrapped([Pairing("a", "b", meeting=8)]).startswith("openings: the 7 of the suite were used up once")
+
+
+def test_positions_by_number(tmp_path: Path) -> None:
+    """Chess960 has all its starts in the seed's order, or those named; other variants have none."""
+    drawn = load(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="chess960")
+    picks = [drawn.pick(Pairing("a", "b", meeting=n)) for n in range(1, 961)]
+    assert {pick.index for pick in picks} == set(range(1, 961))
+    named = OpeningSettings(positions=(518, 0), order="sequential")
+    suite = load(named, seed=4, legs=2, folder=tmp_path, variant="chess960")
+    assert [opening.name for opening in suite.openings] == ["SP 518", "SP 0"]
+    assert suite.openings[0].fen == chess.STARTING_FEN
+    double = load(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="double-chess960")
+    assert len(double.openings) == 960 * 960
+    fen = double.pick(Pairing("a", "b")).fen
+    assert chess.Board(fen, chess960=True).status() == chess.STATUS_VALID
+    with pytest.raises(InputRefused, match="standard is played"):
+        load(named, seed=4, legs=2, folder=tmp_path)
+    with pytest.raises(InputRefused, match="no start number 960"):
+        load(OpeningSettings(positions=(960,)), seed=4, legs=2, folder=tmp_path, variant="chess960")
+
+
+@pytest.mark.parametrize("wrong", [{"plies": 3, "moves": 2}, {"positions": [1], "file": "x"}, {"positions": []}])
+def test_settings_that_exclude_each_other(wrong: dict[str, object]) -> None:
+    """One cut, one source."""
+    with pytest.raises(ValidationError):
+        OpeningSettings.model_validate(wrong)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     "--engine", "engines", multiple=True, metavar="ID", help="An engine of `engines list`; repeat, best first."
 )
 @click.option("--games-per-pairing", default=2, show_default=True, help="1 or an even number.")
+@click.option("--openings", metavar="FILE", help="PGN, EPD, FEN or Polyglot .bin; default: the small suite we ship.")
+@click.option("--variant", default="standard", show_default=True, help="chess960, crazyhouse, atomic, ...")
 @click.option("--from-command", metavar="COMMAND", help="Say what this cutechess-cli or fastchess command says.")
 def init(
     file: Path,
@@ -34,6 +37,8 @@ def init(
     tc: str,
     engines: tuple[str, ...],
     games_per_pairing: int,
+    openings: str | None,
+    variant: str,
     from_command: str | None,
 ) -> None:
     """Write a commented configuration to start from.
@@ -54,6 +59,7 @@ def init(
     from enginetour.formats.base import SYSTEMS
     from enginetour.timecontrol import TimeControl
     from enginetour.tomlplace import near
+    from enginetour.variants import variant_named
 
     if system not in SYSTEMS:
         raise UsageRefused(f"unknown format {system!r}{near(system, SYSTEMS)}", place="--format")
@@ -61,10 +67,15 @@ def init(
         TimeControl.parse(tc)
     except ValueError as error:
         raise UsageRefused(str(error), place="--tc") from None
+    try:
+        variant_named(variant)
+    except ValueError as error:
+        raise UsageRefused(str(error), place="--variant") from None
     if file.exists():
         raise UsageRefused("there is a file already", place=str(file), step="choose another name")
     chosen = engines or ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")[: 2 if system == "match" else None]
-    text = _starter(name or file.stem, system, tc, chosen, games_per_pairing)
+    play = {"variant": variant, "openings": openings}
+    text = _starter(name or file.stem, system, tc, chosen, games_per_pairing, play)
     try:
         with file.open("x", encoding="utf-8") as sink:
             sink.write(text)
@@ -78,7 +89,9 @@ def init(
     say(f"{file} written; enginetour check {file} tells the plan, enginetour run {file} starts it")
 
 
-def _starter(name: str, system: str, tc: str, engines: tuple[str, ...], games: int) -> str:
+def _starter(
+    name: str, system: str, tc: str, engines: tuple[str, ...], games: int, play: Mapping[str, str | None]
+) -> str:
     """The text of a new configuration; every setting that is not default is there, the others as comments."""
     from enginetour.formats.base import options_model
 
@@ -103,7 +116,10 @@ def _starter(name: str, system: str, tc: str, engines: tuple[str, ...], games: i
         "# ponder = true  # engines think in their opponents' time too",
         '# speed = "measure"  # clocks by the speed of this machine',
         "# slots = 1  # games at once",
-        '# openings = { file = "suite.epd", order = "random" }  # default: the small suite we ship',
+        f"openings = {{ file = {json.dumps(play['openings'], ensure_ascii=False)} }}"
+        if play["openings"]
+        else '# openings = { file = "suite.epd", order = "random" }  # default: the small suite we ship',
+        f"{'# ' if play['variant'] == 'standard' else ''}variant = {json.dumps(play['variant'])}  # chess960, ...",
         "",
         "[ratings]",
         '# systems = ["ml", "elo", "gor", "egf", "egf2021"]',
