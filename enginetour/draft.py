@@ -65,9 +65,12 @@ def _anchored(key: str, value: Any, base: Path) -> Any:
     if key == "command":
         program, *more = value
         return [_path(program, base) if "/" in program else program, *(_there(word, base) for word in more)]
-    if key in ("openings", "tablebases") and isinstance(value, Mapping):
-        return {name: _path(one, base) if name in ("file", "path") else one for name, one in value.items()}
-    return _path(value, base) if key in ("dir", "own_book") and isinstance(value, str) else value
+    if key in ("openings", "own_book") and isinstance(value, Mapping):
+        return {name: _path(one, base) if name == "file" else one for name, one in value.items()}
+    if key == "tablebases" and isinstance(value, Mapping) and isinstance(value.get("path"), str):
+        folders = value["path"].split(os.pathsep)
+        return {**value, "path": os.pathsep.join(_path(folder, base) for folder in folders if folder)}
+    return _path(value, base) if key == "dir" and value != "scratch" else value
 
 
 def _path(text: str, base: Path) -> str:

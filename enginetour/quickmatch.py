@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
@@ -77,7 +77,13 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Dra
 def setting(section: type[BaseModel], key: str, text: str) -> Any:
     """What was typed for a setting: text where it takes text, else a number, true, a list, ``moves=8 score=10``."""
     known = section.model_fields.get(key)
-    return text if known is not None and known.annotation in (str, str | None) else typed(text)
+    return text if known is not None and _takes_text(known.annotation) else typed(text)
+
+
+def _takes_text(annotation: object) -> bool:
+    """Text and nothing else, or none at all."""
+    parts = set(get_args(annotation)) - {type(None)} or {annotation}
+    return {getattr(part, "__origin__", part) for part in parts} == {str}
 
 
 def typed(text: str) -> Any:

@@ -12,6 +12,7 @@ from enginetour.errors import InputRefused, UsageRefused
 from enginetour.plan import registry_of
 from enginetour.quickmatch import Asked, drafted, setting, typed, with_number
 from enginetour.registry import candidates
+from enginetour.sections.entrants import EntrantSection
 from enginetour.sections.play import PlaySection
 from enginetour.task import EngineSpec, Probe
 from tests.touring import tour, try_engines_once
@@ -89,6 +90,10 @@ def test_a_setting_of_text_stays_text() -> None:
     """A time control of five seconds is no number."""
     assert setting(PlaySection, "tc", "5") == "5"
     assert setting(PlaySection, "tc", "nodes=5") == "nodes=5"
+    assert setting(EntrantSection, "tc", "5") == "5"
+    assert setting(EntrantSection, "white_tc", "5") == "5"
+    assert setting(PlaySection, "speed", "0.5") == 0.5
+    assert setting(PlaySection, "draw", "after_move=40 moves=8") == {"after_move": 40, "moves": 8}
 
 
 def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:

@@ -111,13 +111,16 @@ class PeerEngine:
         if given.get("ponder") == "true":
             entrant["ponder"] = True
         if "book" in given:
-            entrant["own_book"] = given["book"]
-            if "bookdepth" in given:
-                self.said.append(f"bookdepth={given['bookdepth']}: a book is followed to its end, left out")
+            entrant["own_book"] = {"file": given["book"], **self._book_depth()}
         if "tscale" in given:
             step = "set handshake_timeout and ready_timeout under quirks, in seconds"
             self.said.append(f"tscale={given['tscale']}: {step}")
         return entrant
+
+    def _book_depth(self) -> dict[str, int]:
+        """Their full moves as half moves."""
+        depth = self.given.get("bookdepth", "")
+        return {"plies": 2 * int(depth)} if depth.isdecimal() and len(depth) < 6 else {}
 
     def _program(self, program: str) -> str:
         """Relative to `dir`, where they look too, unless that holds no such file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,13 +35,7 @@ NEEDLESS: Mapping[str, str] = {
     "debug": "the traffic of abnormal games is kept with their incidents: enginetour games --incidents",
     "config": "its games stay there: enginetour import takes their PGN; a run resumes by itself here",
 }
-# Their names for variants, ours after python-chess.
-VARIANTS: Mapping[str, str] = {
-    "fischerandom": "chess960",
-    "3check": "threecheck",
-    "kingofthehill": "kingofthehill",
-    "racingkings": "racingkings",
-}
+VARIANTS: Mapping[str, str] = {"fischerandom": "chess960"}  # the others have one name here and there
 _TAKEN = {"file", "format", "order", "plies", "start", "policy"}
 _UNCUT = 1024  # cutechess's default of plies: no cut
 
@@ -65,7 +60,7 @@ def openings(given: Given, said: list[str]) -> dict[str, Any]:
 
 def tablebases(given: Mapping[str, str], said: list[str]) -> dict[str, Any]:
     """``-tb`` and what belongs to it."""
-    tables: dict[str, Any] = {"path": given["tb"]}
+    tables: dict[str, Any] = {"path": given["tb"].replace(";", os.pathsep)}  # cutechess parts them so everywhere
     if "tbpieces" in given:
         tables["pieces"] = read_value(given["tbpieces"])
     if "tbignore50" in given:
