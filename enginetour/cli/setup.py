@@ -116,6 +116,9 @@ def _starter(
         "# ponder = true  # engines think in their opponents' time too",
         '# speed = "measure"  # clocks by the speed of this machine',
         "# slots = 1  # games at once",
+        "# draw = { after_move = 40, moves = 8, score = 10 }  # both within 10 centipawns for 8 moves each",
+        "# resign = { moves = 4, score = 600 }  # the opponent must agree, unless two_sided = false",
+        '# tablebases = { path = "syzygy" }  # what they know is played no further',
         f"openings = {{ file = {json.dumps(play['openings'], ensure_ascii=False)} }}"
         if play["openings"]
         else '# openings = { file = "suite.epd", order = "random" }  # default: the small suite we ship',

@@ -86,7 +86,8 @@ class Ends:
         if self._fifty and board.halfmove_clock >= self._halfmoves:
             return Outcome.DRAW, Termination.FIFTY, f"{self._halfmoves // 2} moves without capture or pawn move"
         if len(self._position.moves) >= self._max_plies:
-            return Outcome.DRAW, Termination.ADJUDICATION_LENGTH, f"{self._max_plies} plies played"
+            words = f"Draw by adjudication: {self._max_plies} plies played"
+            return Outcome.DRAW, Termination.ADJUDICATION_LENGTH, words
         return None
 
     def answered(self, move: chess.Move, score: Callable[[], int | None]) -> End | None:
