@@ -42,5 +42,7 @@ def silent_ponderers(side: Side, declared: Iterable[Declared]) -> Iterator[str]:
         return
     if spec.quirks.line_delay_ms:
         yield f"{spec.name} does not ponder: it needs line_delay_ms between its lines"
+    elif any(name.casefold() == "ponder" and value.casefold() == "false" for name, value in spec.options):
+        yield f"{spec.name} does not ponder: its options say Ponder = false"
     elif not any(option.name.casefold() == "ponder" for option in declared):
         yield f"{spec.name} does not ponder: it declares no option Ponder"

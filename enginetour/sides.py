@@ -43,10 +43,17 @@ def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = N
     if own.sandbox is None and spec.sandbox == "none":
         spec = replace(spec, sandbox=config.play.sandbox)
     ponder = config.play.ponder if own.ponder is None else own.ponder
-    asked = (("Ponder", "true"),) if ponder else ()
-    spec = replace(spec, offered=(*offered_to(config, spec), *asked), ponder=ponder)
+    spec = replace(spec, offered=offered_to(config, spec))
+    spec = _pondering(spec, own) if ponder else spec
     book = _own_book(config, own)
     return Side(spec, white.tc, white.margin_ms, config.play.variant, book, black=black if black != white else None)
+
+
+def _pondering(spec: EngineSpec, own: EntrantSection) -> EngineSpec:
+    """Its option says so too, whatever the engine file has there; what the entrant's own options say stands."""
+    decided = any(name.casefold() == "ponder" for name in own.options)
+    options = tuple((name, value if decided or name.casefold() != "ponder" else "true") for name, value in spec.options)
+    return replace(spec, options=options, offered=(*spec.offered, ("Ponder", "true")), ponder=True)
 
 
 def _own_book(config: Config, own: EntrantSection) -> OwnBook | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,9 @@ def test_who_will_not_ponder_is_told() -> None:
     option = [Declared("Ponder", "check", "false")]
     assert next(silent_ponderers(side(ponder=True), [])) == "E does not ponder: it declares no option Ponder"
     assert "line_delay_ms" in next(silent_ponderers(side(ponder=True, delay=5), option))
+    unwilling = side(ponder=True)
+    unwilling = replace(unwilling, spec=replace(unwilling.spec, options=(("PONDER", "False"),)))
+    assert next(silent_ponderers(unwilling, option)) == "E does not ponder: its options say Ponder = false"
     assert not list(silent_ponderers(side(ponder=True), option))
     assert not list(silent_ponderers(side(), []))
     assert not list(silent_ponderers(side(ponder=True, protocol="cecp"), []))

@@ -39,3 +39,24 @@ def test_each_engine_has_its_own_flag(tmp_path: Path) -> None:
     spec = EngineSpec("E", ("/e",), "uci")
     flags = [Clock(side_of(loaded, spec, section), 60.0).flag_ns() for section in loaded.entrants]
     assert flags == [1_011 * MS, 1_021 * MS]
+
+
+@pytest.mark.parametrize(
+    ("play", "own", "option"),
+    [
+        ("", "", "false"),
+        ("ponder = true", "", "true"),
+        ("", "ponder = true", "true"),
+        ("ponder = true", "ponder = false", "false"),
+        ("ponder = true", "options = { PONDER = false }", "false"),
+    ],
+)
+def test_ponder_goes_over_the_engine_file(tmp_path: Path, play: str, own: str, option: str) -> None:
+    """Engine files say Ponder = false for all other games; the entrant's own options have the last word."""
+    path = config(tmp_path, (), "roundrobin", "", f'\n[[entrants]]\nengine = "wren1"\n{own}', tc=f'9"\n{play}\n#')
+    loaded = load(path)
+    filed = EngineSpec("E", ("/e",), "uci", options=(("Hash", "16"), ("Ponder", "false")))
+    spec = side_of(loaded, filed, loaded.entrants[0]).spec
+    assert spec.options == (("Hash", "16"), ("Ponder", option))
+    assert spec.ponder == (("Ponder", "true") in spec.offered)
+    assert spec.ponder == (option == "true" or "options" in own)
