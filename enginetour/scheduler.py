@@ -16,6 +16,7 @@ from enum import Enum
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
+from enginetour.allotment import Allotment, unshared
 from enginetour.errors import MachineFailure
 from enginetour.formats.base import Format, replay
 from enginetour.model import Event, Game, GameFinished, GameKey, Note, Outcome, Pairing, Withdrawn
@@ -50,6 +51,9 @@ class Place(Protocol):
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
         """A game to play; its future raises `MachineFailure` when the host failed."""
+
+    def resize(self, slots: int) -> None:
+        """More or fewer slots; surplus ones go when their game has ended."""
 
     def stop(self, *, now: bool) -> None:
         """No new games; `now` drops the running ones."""
@@ -109,6 +113,8 @@ class Scheduler:
         self.played = 0
         self.spent = 0.0  # seconds of finished games of this run, for the estimate
         self.stopping: str = ""  # "" | finish | now
+        self.paused = False  # as somebody asked: no game begins until somebody asks for it
+        self._allotment = Allotment(self.slots)
         self.setbacks = Setbacks(self.clock, self.watcher.trouble)
         self._held_until: float | None = None
         self.cramped = False  # no game begins until the disk has room
@@ -142,6 +148,11 @@ class Scheduler:
             self._held_until = None if grace is None else self.clock() + grace
             self.place.stop(now=False)
 
+    def resize(self, slots: int) -> None:
+        """More or fewer games at once from now on; those in the air end in their time."""
+        self.slots = self._allotment.slots = slots
+        self.place.resize(slots)
+
     def step(self, event: Event) -> tuple[Any, tuple[Note, ...]]:
         """The state after `event` and its new decisions, without taking it; the caller logs first."""
         after = self.format.step(self.state, event)
@@ -153,13 +164,13 @@ class Scheduler:
         self.state = after
 
     def estimate(self) -> float | None:
-        """Seconds until the likely end, None before the first game of this run has ended."""
-        if not self.played:
+        """Seconds until the likely end, None before the first game of this run has ended, and in a pause."""
+        if not self.played or self.paused:
             return None
         return self.format.likely(self.state) * self.spent / self.played / max(1, min(self.slots, 1 + len(self.flying)))
 
     def _submit(self) -> None:
-        if self.stopping or self.setbacks.is_pausing():
+        if self.stopping or self.paused or self.setbacks.is_pausing():
             return
         room = self.slots - len(self.flying)
         if self.most_games is not None:
@@ -168,23 +179,28 @@ class Scheduler:
             return
         busy = {pairing.key for pairing, _ in self.flying.values()}
         running = Counter(name for pairing, _ in self.flying.values() for name in (pairing.white, pairing.black))
-        for pairing in self.setbacks.ordered(self.format.offers(self.state)):
+        for pairing in self._allotment.ordered(self.setbacks.ordered(self.format.offers(self.state))):
             if room <= 0:
                 return
             names = (pairing.white, pairing.black)
             full = any(running[name] >= (self.copies.get(name) or self.slots) for name in names)
             if pairing.key in busy or full or not self.setbacks.is_playable(pairing):
                 continue
+            slot = self._allotment.slot_for(pairing)
+            if slot is None:
+                continue
             if self._is_cramped():
                 return
-            future = self.place.submit(self.task_for(pairing, self.log.replays(pairing.key)))
+            task = unshared(self.task_for(pairing, self.log.replays(pairing.key)), self.slots)
+            future = self.place.submit(task, prefer=slot)
+            self._allotment.begin(slot, pairing)
             future.add_done_callback(lambda _: self.inbox.put(_nothing))
             self.flying[future] = (pairing, self.clock())
             running.update(names)
             room -= 1
 
     def _verdict(self) -> End | None:
-        """What it means that nothing is in the air; None while a pause after host failures lasts."""
+        """What it means that nothing is in the air; None while a pause lasts."""
         offers = self.format.offers(self.state)
         if not offers:
             return End.FINISHED  # a stop too, when the game it let end was the last
@@ -192,6 +208,8 @@ class Scheduler:
             return End.STOPPED
         if self.most_games is not None and self.played >= self.most_games:
             return End.ENOUGH
+        if self.paused:
+            return None
         return self._stand_still(offers) if self.setbacks.is_blocked(offers) else None
 
     def _stand_still(self, offers: Sequence[Pairing]) -> End | None:
@@ -256,9 +274,11 @@ class Scheduler:
         try:
             game: Game = future.result()
         except MachineFailure as failure:
+            self._allotment.end(pairing, failed=True)
             if not self.stopping:
                 self.setbacks.host_failed(pairing, f"{pairing.white} - {pairing.black} is played again: {failure}")
             return
+        self._allotment.end(pairing, failed=False)
         after, notes = self.step(GameFinished(pairing, game.outcome))
         number = self.log.record_game(game, notes)  # durable before the format hears of it
         if number is None:

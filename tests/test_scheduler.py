@@ -51,6 +51,7 @@ class Inline:
         self.verdict = verdict
         self.tasks: list[GameTask] = []
         self.stopped = ""
+        self.sizes: list[int] = []
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
         self.tasks.append(task)
@@ -60,6 +61,9 @@ class Inline:
         except MachineFailure as failure:
             future.set_exception(failure)
         return future
+
+    def resize(self, slots: int) -> None:
+        self.sizes.append(slots)
 
     def stop(self, *, now: bool) -> None:
         self.stopped = "now" if now else "finish"
@@ -208,3 +212,101 @@ def test_a_result_that_comes_twice_is_counted_once() -> None:
     loop._settle(future, pairing, 0.0)
     assert loop.state is before
     assert loop.played == 0
+
+
+class Airborne(Inline):
+    """A place whose games are in the air until they are told to end."""
+
+    def __init__(self) -> None:
+        super().__init__(ended)
+        self.futures: list[Future[Any]] = []
+        self.wishes: list[int | None] = []
+
+    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+        self.tasks.append(task)
+        self.futures.append(Future())
+        self.wishes.append(prefer)
+        return self.futures[-1]
+
+    def end(self, number: int) -> None:
+        self.futures[number].set_result(ended(self.tasks[number]))
+
+    def pairs(self) -> list[tuple[str, str]]:
+        return [task.pairing.pair for task in self.tasks]
+
+
+def airborne(**options: Any) -> tuple[Scheduler, Airborne]:
+    """A round robin of four in two slots, seen step by step."""
+    place = Airborne()
+    format_ = make_format("roundrobin", options_model("roundrobin").model_validate(options))
+    loop = Scheduler(MemoryLog(), format_, ENTRANTS, place, task_for, slots=2, inbox=Unwaiting(), watcher=Heard())
+    loop._submit()
+    return loop, place
+
+
+def settle(loop: Scheduler) -> None:
+    """What the loop does when games have ended."""
+    for future in [future for future in loop.flying if future.done()]:
+        loop._settle(future, *loop.flying.pop(future))
+    loop._submit()
+
+
+def test_both_legs_of_an_encounter_are_played_in_one_slot() -> None:
+    """With two slots two encounters are on; the other leg follows in the same slot, and nothing overtakes it."""
+    loop, place = airborne(games_per_pairing=2)
+    assert len(set(place.pairs())) == len(place.tasks) == 2
+    assert place.wishes == [0, 1]
+    place.end(1)
+    settle(loop)
+    assert place.pairs()[2] == place.pairs()[1]
+    assert place.wishes[2] == 1
+    assert place.tasks[2].pairing.leg == 2
+
+
+def test_a_pause_begins_no_game_and_ends_no_tournament() -> None:
+    """Games in the air end, then nothing happens until somebody asks; a stop is still heard."""
+    loop, place = airborne()
+    loop.paused = True
+    place.end(0)
+    place.end(1)
+    settle(loop)
+    assert len(place.tasks) == 2
+    assert loop._verdict() is None
+    assert loop.estimate() is None
+    loop.paused = False
+    loop._submit()
+    assert len(place.tasks) == 4
+    loop.paused = True
+    loop.stop(now=False)
+    place.end(2)
+    place.end(3)
+    assert loop.run() is End.STOPPED
+
+
+def test_a_pause_after_the_last_game_is_none() -> None:
+    """What is over is over."""
+
+    def verdict(task: GameTask) -> Game:
+        loop.paused = len(loop.log.games) == 5  # type: ignore[attr-defined]
+        return ended(task)
+
+    loop = scheduler(verdict)
+    assert loop.run() is End.FINISHED
+    assert loop.paused
+
+
+def test_fewer_and_more_slots_while_games_run() -> None:
+    """A lowered number takes effect as games end, a raised one at once; the place is told."""
+    loop, place = airborne()
+    loop.resize(1)
+    place.end(1)
+    settle(loop)
+    assert len(place.tasks) == 2
+    place.end(0)
+    settle(loop)
+    assert len(loop.flying) == 1
+    loop.resize(2)
+    loop._submit()
+    assert len(loop.flying) == 2
+    assert place.sizes == [1, 2]
+    assert place.wishes[2:] == [0, 1]

@@ -44,8 +44,13 @@ class Air:
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
         future: Future[Any] = Future()
+        encounter = (task.pairing.pair, task.pairing.meeting)
+        assert encounter not in {(other.pairing.pair, other.pairing.meeting) for other, _ in self.flying}
         self.flying.append((task, future))
         return future
+
+    def resize(self, slots: int) -> None:
+        assert slots >= 1
 
     def stop(self, *, now: bool) -> None:
         while now and self.flying:
@@ -140,6 +145,11 @@ class Life:
                 if self.dice.random() < 0.5:
                     raise Killed
                 loop.stop(now=self.dice.random() < 0.5, grace=600)
+            if self.dice.random() < self.changes:
+                loop.resize(self.dice.randint(1, 6))
+                loop.paused = self.dice.random() < 0.5
+            elif loop.paused:
+                loop.paused = self.dice.random() < 0.9
             air.land()
 
         loop._wait = wait  # type: ignore[method-assign]
@@ -178,7 +188,8 @@ def task_for(pairing: Pairing, again: int) -> GameTask:
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9))
 def test_nothing_is_lost_or_doubled(tmp_path: Path, system: str, seed: int) -> None:
-    """Slots, orders of finishing, withdrawals, newcomers, games struck out, failures of the machine, stops and kills.
+    """Slots that come and go, pauses, orders of finishing, withdrawals, newcomers, games struck out, failures of
+    the machine, stops and kills.
 
     The tournament ends by itself; every announced game is in the log as it was announced; no key has two results
     that stand; the counts are those of the games, and the decisions those of a replay.

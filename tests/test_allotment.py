@@ -1,0 +1,79 @@
+"""Which slot plays which game."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from enginetour.allotment import Allotment, unshared
+from enginetour.model import Pairing
+from enginetour.task import GameTask
+from tests.test_scheduler import task_for
+
+FIRST, SECOND = Pairing("Ada", "Bea", leg=1), Pairing("Bea", "Ada", leg=2)
+OTHER = Pairing("Cid", "Dot")
+
+
+def test_a_second_leg_waits_for_the_slot_of_the_first() -> None:
+    """While a leg is played no other slot takes the other one; then it is the first thing its slot does."""
+    slots = Allotment(3)
+    assert slots.slot_for(FIRST) == 0
+    slots.begin(0, FIRST)
+    assert slots.slot_for(SECOND) is None
+    assert slots.slot_for(OTHER) == 1
+    slots.end(FIRST, failed=False)
+    assert slots.ordered([OTHER, SECOND]) == [SECOND, OTHER]
+    assert slots.slot_for(SECOND) == 0
+
+
+def test_a_game_goes_where_its_engines_wait() -> None:
+    """The slot that has both, else one of them, else the lowest that is free."""
+    slots = Allotment(3)
+    for slot, pairing in enumerate((OTHER, Pairing("Ada", "Eve"), FIRST)):
+        slots.begin(slot, pairing)
+    for pairing in (OTHER, Pairing("Ada", "Eve"), FIRST):
+        slots.end(pairing, failed=False)
+    assert slots.slot_for(Pairing("Bea", "Ada", meeting=2)) == 2
+    assert slots.slot_for(Pairing("Eve", "Fay")) == 1
+    assert slots.slot_for(Pairing("Fay", "Gus")) == 0
+
+
+def test_a_failed_slot_is_no_reason_to_go_first() -> None:
+    """What the machine keeps failing lets the others go first, and no engine waits in a slot that died."""
+    slots = Allotment(2)
+    slots.begin(0, FIRST)
+    slots.end(FIRST, failed=True)
+    slots.begin(1, OTHER)
+    slots.end(OTHER, failed=False)
+    assert slots.ordered([OTHER, FIRST]) == [OTHER, FIRST]
+    assert slots.slot_for(Pairing("Dot", "Ada")) == 1
+
+
+def test_one_slot_keeps_the_order_of_the_format() -> None:
+    """Offers are played as they come."""
+    slots = Allotment(1)
+    slots.begin(0, FIRST)
+    slots.end(FIRST, failed=False)
+    assert slots.ordered([OTHER, SECOND]) == [OTHER, SECOND]
+
+
+def test_fewer_slots() -> None:
+    """What plays beyond the new number ends in its time, and nothing new begins there."""
+    slots = Allotment(2)
+    slots.begin(1, FIRST)
+    slots.slots = 1
+    assert slots.slot_for(OTHER) == 0
+    slots.end(FIRST, failed=False)
+    assert slots.slot_for(SECOND) == 0
+
+
+def capped(copies: int) -> GameTask:
+    task = task_for(FIRST, 0)
+    return replace(task, white=replace(task.white, spec=replace(task.white.spec, max_copies=copies)))
+
+
+def test_an_engine_of_which_there_may_be_one_waits_in_no_slot() -> None:
+    """With more slots than copies its process ends with the game; otherwise it may wait for the next."""
+    assert unshared(capped(1), 2).white.spec.quirks.restart
+    assert not unshared(capped(1), 2).black.spec.quirks.restart
+    assert unshared(capped(2), 2) == capped(2)
+    assert unshared(capped(0), 8) == capped(0)
