@@ -112,8 +112,10 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish:
         spec = specs[name]
         if spec is None:
             raise StoreRefused(f"does not know how {name} was started", place=log.title)
-        margin = log.config.get("sides", {}).get(name, {}).get("margin_ms", MARGIN_MS)
-        sides[name] = Side(spec, TimeControl.parse(tc), margin)
+        terms = log.config.get("sides", {}).get(name, {})
+        if name == game.pairing.black:
+            terms = terms.get("black", terms)
+        sides[name] = Side(spec, TimeControl.parse(tc), terms.get("margin_ms", MARGIN_MS))
     engine = incident.engine
     sides[engine] = replace(sides[engine], spec=_fit(sides[engine].spec, accept_change=wish.accept_change))
     rules = Rules(hang_limit=log.config["play"].get("hang_limit", Rules().hang_limit))
