@@ -66,5 +66,6 @@ def left_out_told(left: LeftOut) -> str:
         "of engines with too few": left.few,
     }
     words += [f"{count:,} {reason}" for reason, count in reasons.items() if count]
-    words += [f"{count:,} at odds" if part == "odds" else f"{count:,} by {part}" for part, count in left.apart.items()]
+    said = {"odds": "at odds", "variant": "of other variants"}
+    words += [f"{count:,} {said.get(part, f'by {part}')}" for part, count in left.apart.items()]
     return ", ".join(words)

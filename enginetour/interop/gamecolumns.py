@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from enginetour.interop.oddstags import bands_in
 from enginetour.interop.pgntags import tags_of
-from enginetour.interop.tally import Tally, text
+from enginetour.interop.tally import VARIANT, Tally, text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,8 +65,8 @@ class Controls(dict[bytes, int]):
 class Games(Tally):
     """A tally that keeps the games apart. `events` are titles of ours: games that name one are among the `claims`.
 
-    Few games are at odds or have two controls: `odds` has the bands that White gives (None: of unknown size), and
-    `black_control` the control of Black, by the game's place.
+    Few games are at odds, of a variant or have two controls: `odds` has the bands that White gives (None: of unknown
+    size), `variants` raw tags of other variants, and `black_control` the control of Black, by the game's place.
     """
 
     events: frozenset[str] = frozenset()
@@ -74,6 +74,7 @@ class Games(Tally):
     control: array[int] = field(default_factory=lambda: array("i"))  # number in `controls`, White's if there are two
     black_control: dict[int, int] = field(default_factory=dict)
     odds: dict[int, int | None] = field(default_factory=dict)
+    variants: dict[int, bytes] = field(default_factory=dict)
     offsets: array[int] = field(default_factory=lambda: array("q"))  # bytes from the front of the unpacked file
     digests: bytearray = field(default_factory=bytearray)
     ends: list[int] = field(default_factory=list)  # games by the end of each file
@@ -91,7 +92,7 @@ class Games(Tally):
         self.claim(len(self.days) - 1, tags)
 
     def note(self, game: int, tags: dict[bytes, bytes]) -> None:
-        """Odds, and the controls of both sides where they are told apart."""
+        """Odds, another variant, and the controls of both sides where they are told apart."""
         if WHITE_TC in tags and BLACK_TC in tags:
             white, black = self.controls[tags[WHITE_TC]], self.controls[tags[BLACK_TC]]
             self.control[game] = white
@@ -100,9 +101,14 @@ class Games(Tally):
         bands = bands_in(tags)
         if bands != 0:
             self.odds[game] = bands
+        if VARIANT in tags:
+            from enginetour.interop.varianttags import is_standard  # it knows chess: most files have no such tag
 
-    def set_aside(self) -> None:
-        """Nothing: a game at odds is kept as one."""
+            if not is_standard(tags[VARIANT]):
+                self.variants[game] = tags[VARIANT]
+
+    def set_aside(self, *, odds: bool, variant: bool) -> None:
+        """Nothing: a game at odds or of a variant is kept as one."""
 
     def claim(self, game: int, tags: dict[bytes, bytes]) -> None:
         """Note a game that says it is of one of the events."""

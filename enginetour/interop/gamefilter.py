@@ -1,4 +1,4 @@
-"""Which games of files a list takes by what their tags say: odds, day, time class, control."""
+"""Which games of files a list takes by what their tags say: variant, odds, day, time class, control."""
 
 from __future__ import annotations
 
@@ -19,21 +19,32 @@ if TYPE_CHECKING:
 
     Taken = tuple[NDArray[np.bool_], dict[str, int]]
 
-PARTS = ("odds", "date", "time class", "control")  # in the order in which lists of the store ask them
+PARTS = ("variant", "odds", "date", "time class", "control")  # in the order in which lists of the store ask them
 
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """The defaults take every even game. Days are those of the Date tag; a game without one is on no day."""
+    """The defaults take every even game of standard chess.
+
+    Days are those of the Date tag; a game without one is on no day.
+    """
 
     since: date | None = None
     until: date | None = None
     time_classes: tuple[str, ...] = ()
     tc: tuple[str, ...] = ()
     odds: bool = False
+    variant: str = "standard"  # of `variants`, which knows chess: it is not loaded for the usual one
 
     def check(self) -> None:
-        """UsageRefused for days in the wrong order and for a class that there is not."""
+        """UsageRefused for days in the wrong order, and for a class or a variant that there is not."""
+        if self.variant != "standard":
+            from enginetour.variants import variant_named
+
+            try:
+                variant_named(self.variant)
+            except ValueError as error:
+                raise UsageRefused(str(error), place="--variant") from None
         if self.since and self.until and self.until < self.since:
             raise UsageRefused(f"until {self.until} is before since {self.since}", place="--until")
         for name in self.time_classes:
@@ -45,13 +56,13 @@ class GameFilter:
     @property
     def asks_tags(self) -> bool:
         """More must be read of a game than who played whom with what result."""
-        return bool(self.since or self.until or self.time_classes or self.tc)
+        return bool(self.since or self.until or self.time_classes or self.tc or self.variant != "standard")
 
     def taken(self, games: Games) -> Taken:
         """Which games are taken, and how many finished ones fall to each part, counted with the first that does."""
         import numpy as np
 
-        wanted = {"odds": np.ones(len(games.results), dtype=np.bool_)}
+        wanted = {"variant": self._of_variant(games), "odds": np.ones(len(games.results), dtype=np.bool_)}
         if games.odds and not self.odds:
             wanted["odds"][list(games.odds)] = False
         days = np.array(games.days)
@@ -75,3 +86,14 @@ class GameFilter:
             left &= wanted[part]
             taken &= wanted[part]
         return taken, {part: count for part, count in apart.items() if count}
+
+    def _of_variant(self, games: Games) -> NDArray[np.bool_]:
+        import numpy as np
+
+        fits = np.full(len(games.results), self.variant == "standard")
+        if games.variants:
+            from enginetour.interop import varianttags
+
+            for game, raw in games.variants.items():
+                fits[game] = varianttags.fits(raw, self.variant)
+        return fits

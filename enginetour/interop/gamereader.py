@@ -10,8 +10,9 @@ from enginetour.interop.gamecolumns import BLACK_TC, WHITE_TC, Games
 from enginetour.interop.gamefile import Part
 from enginetour.interop.oddstags import is_odds_tag
 from enginetour.interop.pgntags import TagReader, tags_of
+from enginetour.interop.tally import VARIANT
 
-_KEPT = (b"Event", b"Date", b"Round", b"TimeControl", WHITE_TC, BLACK_TC, b"GameStartTime")
+_KEPT = (b"Event", b"Date", b"Round", b"TimeControl", WHITE_TC, BLACK_TC, b"GameStartTime", VARIANT)
 
 
 class _Open:

@@ -19,7 +19,7 @@ from enginetour.interop.gamefile import MARK, opened
 from enginetour.interop.gamereader import GameReader
 from enginetour.interop.pgnscan import Progress, read, refuse_empty
 from enginetour.interop.pgntags import tags_of
-from enginetour.interop.tally import text
+from enginetour.interop.tally import VARIANT, text
 
 # PGN standard 8.1.1; the careful reader begins a game at Event or White, so no other tag may come first.
 _GAME = re.compile(
@@ -27,7 +27,7 @@ _GAME = re.compile(
     rb'White "([^\n]*)"\]\n\[Black "([^\n]*)"\]\n\[Result "([^"\n]*)"\](?=[ \t]*\n)'
 )
 _HEAD = b"\n\n["  # what stands between two games, and is no part of either
-_NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC)  # what `Games.note` looks for
+_NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC, b"[%s " % VARIANT)  # what `Games.note` looks for
 _EVENT = re.compile(rb'\n\n\[Event "([^\n]*)"\]')
 
 

@@ -33,7 +33,7 @@ Met = list[tuple[Hashable, int]]
 def match_games(paths: Sequence[Path], games: Games, naming: Callable[[str], str | None], one: str, other: str) -> Met:
     """(what the two games of a pair share, half points of `one`) in the order of the files.
 
-    Only even games with a result. UsageRefused for names that have no games here, or have not met.
+    Only even games of standard chess with a result. UsageRefused for names that have no games here, or have not met.
     """
     called = [naming(text(raw)) for raw in games.names]
     _refuse_strangers(one, other, {name for name in called if name is not None})
@@ -41,7 +41,7 @@ def match_games(paths: Sequence[Path], games: Games, naming: Callable[[str], str
     places = np.array([-1 if name is None else sides.get(name, -1) for name in called])
     white, black = (places[np.array(end, dtype=np.intp)] for end in (games.white, games.black))
     met = (white >= 0) & (black >= 0) & (white != black) & (np.array(games.results) < UNFINISHED)
-    met[list(games.odds)] = False
+    met[[*games.odds, *games.variants]] = False
     wanted = np.flatnonzero(met)
     if not len(wanted):
         step = "without a game there is nothing to test"

@@ -20,7 +20,7 @@ from enginetour.errors import InputRefused
 from enginetour.interop.gamefile import Part, opened, plain
 from enginetour.interop.oddstags import HANDICAP
 from enginetour.interop.pgntags import TagReader
-from enginetour.interop.tally import Tally
+from enginetour.interop.tally import VARIANT, Tally
 
 PIECE = 1 << 17  # bytes; measured: with larger ones a third of the time goes into memory that malloc gives back
 LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once
@@ -39,13 +39,14 @@ _GAME = re.compile(
 _GAME_LF = re.compile(rb'\n\[White "(?:(.*)"\]\n\[Black "(.*)"\]\n\[Result "([^"\n]*)"\](?=[ \t]*\n)|)')
 _WHITE = b'\n[White "'
 _ODDS = b'\n[%s "' % HANDICAP
+_VARIANT = b'\n[%s "' % VARIANT
 
 
 def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odds: bool = False) -> Tally:
     """Count all games of the files. InputRefused for what cannot be read or holds no game.
 
     `progress` is told how many bytes were read; of packed files, how many they unpack to. Games with our Handicap tag
-    are set aside unless `take_odds`.
+    are set aside unless `take_odds`, those of other variants than standard chess always.
     """
     found: Tally | None = None
     for path in paths:
@@ -145,23 +146,34 @@ def _quick(piece: bytes, tally: Tally) -> bool:
     game = _GAME if b"\r" in piece else _GAME_LF
     if b"{" in piece:
         found = list(game.finditer(piece))
-        if not _closed(piece, found) or (not tally.take_odds and _at_odds(piece, found)):
+        if not _closed(piece, found):
+            return False
+        if (not tally.take_odds and _has(_ODDS, piece, found)) or (
+            _has(_VARIANT, piece, found) and _names_another(piece)
+        ):
             return False
         games = cast("list[tuple[bytes, bytes, bytes]]", [each.groups(b"") for each in found])
     else:
         games = game.findall(piece)
-        if not tally.take_odds and _ODDS in piece:
+        if (not tally.take_odds and _ODDS in piece) or (_VARIANT in piece and _names_another(piece)):
             return False
     return len(games) == piece.count(b"[Result") and tally.add(games)
 
 
-def _at_odds(piece: bytes, found: Sequence[re.Match[bytes]]) -> bool:
-    """A game has our Handicap tag. Where games are long only their headers are looked at."""
+def _names_another(piece: bytes) -> bool:
+    """A Variant tag says something else than standard chess."""
+    from enginetour.interop.varianttags import names_another  # it knows chess: most files have no such tag
+
+    return names_another(piece)
+
+
+def _has(tag: bytes, piece: bytes, found: Sequence[re.Match[bytes]]) -> bool:
+    """A game has this tag. Where games are long only their headers are looked at."""
     if len(piece) < LONG_GAME * len(found):
-        return _ODDS in piece
+        return tag in piece
     blank = b"\n\r\n" if b"\r" in piece else b"\n\n"
     ends = ((game.end(), piece.find(blank, game.end())) for game in found)
-    return any(piece.find(_ODDS, begin, end if end > 0 else len(piece)) >= 0 for begin, end in ends)
+    return any(piece.find(tag, begin, end if end > 0 else len(piece)) >= 0 for begin, end in ends)
 
 
 def _closed(piece: bytes, found: Iterable[re.Match[bytes]]) -> bool:

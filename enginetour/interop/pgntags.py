@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from enginetour.interop.oddstags import HANDICAP, says_odds
-from enginetour.interop.tally import Tally, escaped, nameless, unescaped
+from enginetour.interop.tally import VARIANT, Tally, escaped, nameless, unescaped
 
 _TAG = rb'\[([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s+"((?:[^"\\]|\\.)*)"\s*\]'
 _EXACT = re.compile(rb"(?:" + _TAG + rb"\s*)+")
@@ -44,7 +44,7 @@ class TagReader:
         self._tags: dict[bytes, bytes] = {}
         self._named = False  # is it a game: did White or Result show, readable or not
         self._header = False
-        self._odds = False
+        self._odds = self._variant = False
         self._blanks = 1  # blank lines since the last tag or move
         self._begun = (0, 0)
         self._comment = False
@@ -119,6 +119,10 @@ class TagReader:
                 self._tags[name] = value
             elif name == HANDICAP:
                 self._odds = says_odds(value)
+            elif name == VARIANT:
+                from enginetour.interop.varianttags import is_standard  # it knows chess: most files have no such tag
+
+                self._variant = not is_standard(value)
         self._blanks = 0
         if line.startswith(b'[White "') or b"[Result" in line:
             self._named = True
@@ -159,10 +163,10 @@ class TagReader:
                 white, black, result = (self._tags[name] for name in _WANTED)
                 if not self._tally.add([(white, black, result)]):
                     self._tally.break_at(self._place(*self._begun), "a game with a name of endless length")
-                elif self._odds:
-                    self._tally.set_aside()
+                elif self._odds or self._variant:
+                    self._tally.set_aside(odds=self._odds, variant=self._variant)
         self._forget()
 
     def _forget(self) -> None:
         """No tags were read, no game is open."""
-        self._tags, self._named, self._header, self._odds = {}, False, False, False
+        self._tags, self._named, self._header, self._odds, self._variant = {}, False, False, False, False

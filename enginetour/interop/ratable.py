@@ -37,6 +37,10 @@ def ratable(games: Games, naming: Naming) -> Ratable:
     black = places[np.array(games.black, dtype=np.intp)]
     results = np.array(games.results, dtype=np.int64)
     finished, ours = results != UNFINISHED, (white >= 0) & (black >= 0)
+    others = np.zeros(len(results), dtype=np.bool_)
+    others[list(games.variants)] = True
+    variants = int((finished & others).sum())  # the store's imports are of standard chess
+    finished &= ~others
     alone = finished & ours & (white == black)
     left_out = LeftOut(
         others=dict(games.others.most_common()),
@@ -45,6 +49,6 @@ def ratable(games: Games, naming: Naming) -> Ratable:
         unwanted=int((finished & ~ours).sum()),
         few=0,
         engines=(),
-        apart={},
+        apart={"variant": variants} if variants else {},
     )
     return Ratable(naming, names, white, black, results, np.flatnonzero(finished & ours & ~alone), left_out)

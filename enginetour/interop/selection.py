@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enginetour.interop.naming import Naming
-from enginetour.interop.tally import AT_ODDS, Tally
+from enginetour.interop.tally import AT_ODDS, OF_VARIANT, Tally
 from enginetour.ratings.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def select(
     pairs, alone, others = tally.pairs(naming, None if taken is None else taken[0])
     naming.refuse_unanswered()
     enough = at_least(pairs, min_games)
-    odds = tally.results.tobytes().count(AT_ODDS)
+    aside = {part: tally.results.tobytes().count(code) for part, code in (("variant", OF_VARIANT), ("odds", AT_ODDS))}
     few = tuple(sorted(set(pairs.names) - set(enough.names)))
     return enough, LeftOut(
         others=dict(tally.others.most_common()),
@@ -61,7 +61,7 @@ def select(
         unwanted=others,
         few=int(pairs.games.sum() - enough.games.sum()),
         engines=few,
-        apart=dict(taken[1]) if taken else {"odds": odds} if odds else {},
+        apart=dict(taken[1]) if taken else {part: games for part, games in aside.items() if games},
     )
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 RESULTS = {b"1-0": 0, b"1/2-1/2": 1, b"0-1": 2}  # PGN standard 8.1.1.7
 UNFINISHED = 3  # any other result
 AT_ODDS = 4  # a game that is no even one, whatever its result
+OF_VARIANT = 5  # a game of another variant than standard chess, whatever its result
+VARIANT = b"Variant"  # the tag that says so
 LONGEST_NAME = 4096  # bytes; the standard's readers need 255 (PGN standard 4.3)
 BROKEN_KEPT = 1000  # places that are remembered; all are counted
 
@@ -76,7 +78,7 @@ _CODES = _Results(RESULTS)
 class Tally:
     """Games in the order they were read. `broken` has place and reason of the first that could not be counted.
 
-    Those with our Handicap tag are not rated unless `take_odds`.
+    Those with our Handicap tag are not rated unless `take_odds`, those of other variants than standard chess never.
     """
 
     take_odds: bool = False
@@ -117,10 +119,10 @@ class Tally:
         self.results.extend(codes)
         return True
 
-    def set_aside(self) -> None:
-        """The last game is at odds."""
-        if not self.take_odds and self.results[-1] < UNFINISHED:
-            self.results[-1] = AT_ODDS
+    def set_aside(self, *, odds: bool, variant: bool) -> None:
+        """The last game is at odds, or of another variant."""
+        if self.results[-1] < UNFINISHED and (variant or (odds and not self.take_odds)):
+            self.results[-1] = OF_VARIANT if variant else AT_ODDS
 
     def break_at(self, place: str, why: str, *, games: int = 1) -> None:
         """Something that cannot be read, and how many games it costs for certain."""

@@ -1,0 +1,27 @@
+"""What Variant tags of files say: a list is of one variant, and a game without the tag is of standard chess."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from enginetour.interop.tally import text
+from enginetour.variants import STANDARD, tag_fits
+
+_VALUE = re.compile(rb'\n\[Variant "([^"\r\n]*)"')
+
+
+@lru_cache(maxsize=1024)  # a file has few variants
+def fits(raw: bytes, variant: str) -> bool:
+    """The raw value of a Variant tag means this variant."""
+    return tag_fits(text(raw), variant)
+
+
+def is_standard(raw: bytes) -> bool:
+    """The raw value of a Variant tag means standard chess, or says nothing."""
+    return fits(raw, STANDARD)
+
+
+def names_another(header: bytes) -> bool:
+    """One of these lines is a Variant tag of something else than standard chess."""
+    return not all(map(is_standard, set(_VALUE.findall(header))))
