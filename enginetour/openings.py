@@ -36,6 +36,9 @@ _ROUNDS = 4  # Luby and Rackoff 1988: four make a permutation that looks random 
 class OpeningSettings(BaseModel):
     """``[play.openings]``. Without `file` our own suite is used.
 
+    `file` may lie outside the configuration's folder, ``../books/8moves.pgn`` or absolute: testers share books between
+    tournaments. It is only ever read.
+
     `per`: the n-th encounter of *every* pair has the same opening (``pairing``), all of a round have
     (``round``), or each encounter has a fresh one (``encounter``). Unset it is ``pairing`` when encounters
     have two legs or more; with single games it is ``encounter``, for one opening without colours swapped

@@ -40,12 +40,12 @@ def test_systems_side_by_side() -> None:
         "5",
     )
     text = simulate(*words)
-    assert text.startswith("5 fields of 6 engines, 3 rounds, strengths ± 150, ratings ± 150 about them\n")
+    assert text.startswith("5 fields of 6 engines, 3 rounds, strengths ± 150, noise 150\n")
     assert "entropy:placement=['PTS','SOS']:model=gor over roundrobin: by table" in " ".join(text.split())
     rows = json.loads(simulate(*words, "--json"))
     assert [row["system"] for row in rows] == ["roundrobin", "entropy:placement=['PTS','SOS']:model=gor"]
     assert [row["games"] for row in rows] == [15, 9]
-    assert f"{rows[0]['tau_table']:.3f} ± {rows[0]['tau_table_error']:.3f}" in text
+    assert f"{rows[0]['tau_table']:.3f}±{rows[0]['tau_table_error']:.3f}" in text
     head, first, _ = simulate(*words, "--csv").splitlines()
     assert first.split(",")[head.split(",").index("tau_fit")] == str(rows[0]["tau_fit"])
 

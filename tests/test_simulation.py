@@ -18,10 +18,19 @@ FOUND = [
 def test_an_error_is_never_shown_as_nothing() -> None:
     """A figure without error stands alone; a small one brings the decimals it takes to see it."""
     text = render(comparison("title", FOUND), 80)
-    assert "  96  " in text and "188 ± 2" in text
-    assert "96.50 ± 0.04" in text and "0.500 ± 0.012" in text
+    assert " 96 " in text and "188±2" in text
+    assert "96.50±0.04" in text and "0.500±0.012" in text
     assert "over swiss-gotha: by table +0.500 ± 0.012" in " ".join(text.split())
-    assert max(map(len, text.splitlines())) <= 100  # the table of such names; its notes keep to 80
+
+
+def test_a_comparison_keeps_to_the_window() -> None:
+    """With usual names one block of 80 columns; with long ones and small errors the last figures stand below."""
+    lines = render(comparison("title", FOUND[:1]), 80).splitlines()
+    assert lines[1].split()[0] == "system" and lines[1].endswith("gap")
+    sure = {name: Estimate(0.98765, 0.00012) for name in FIGURES} | {"games": Estimate(1_999_000.0, 0.04)}
+    text = render(comparison("title", [*FOUND, Compared("swiss" + "-gotha" * 9, sure, sure)]), 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(text.count(word) == 1 for word in ("1999000.00±0.04", "188±2", "tau by fit", "gap\n"))
 
 
 def test_rows_have_figure_and_error() -> None:

@@ -101,10 +101,8 @@ def _compare(
     if as_json or as_csv:
         show(simulation.compared_rows(found), as_json=as_json, as_csv=as_csv)
         return
-    title = (
-        f"{count} fields of {entrants} engines, {rounds} rounds, strengths ± {world.spread:g}, "
-        f"ratings ± {world.noise:g} about them"
-    )
+    of = f"{count} fields of {entrants} engines, {rounds} rounds"
+    title = f"{of}, strengths ± {world.spread:g}, noise {world.noise:g}"
     show(simulation.comparison(title, found), as_json=False, as_csv=False)
 
 

@@ -1,6 +1,7 @@
 """What simulations found, as sheets: systems side by side, or one configuration played many times.
 
-For people a figure and its standard error share a cell; rows for JSON and CSV have both, `tau_fit` and `tau_fit_error`.
+For people a figure and its standard error share a cell, and beside long names the last figures stand in a block below;
+rows for JSON and CSV have both, `tau_fit` and `tau_fit_error`.
 """
 
 from __future__ import annotations
@@ -35,9 +36,12 @@ ABOVE = {"tau_table": "by table", "tau_fit": "by fit"}  # figures whose differen
 def comparison(title: str, found: Sequence[Compared]) -> Sheet:
     """A line a system; below, how far the others are above the first on the same fields."""
     columns = [Column("system", "system", left=True, flexible=True)]
-    columns += [Column(key, words) for key, (words, _) in SHOWN.items()]
+    columns += [Column(key, words, continues=True) for key, (words, _) in SHOWN.items()]
     rows = [{"system": line.words} for line in found]
-    shown = [{key: _words(line.figures[key], places) for key, (_, places) in SHOWN.items()} for line in found]
+    shown = [
+        {key: _words(line.figures[key], places).replace(" ", "") for key, (_, places) in SHOWN.items()}
+        for line in found
+    ]
     notes = [
         f"{line.words} over {found[0].words}: "
         + ", ".join(f"{words} {_words(line.above[key], 3, signed=True)}" for key, words in ABOVE.items())
