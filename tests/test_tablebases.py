@@ -158,7 +158,7 @@ def test_tables_are_opened_once_in_a_process(tmp_path: Path) -> None:
 @pytest.fixture
 def real(request: pytest.FixtureRequest) -> Path:
     """Tables of three and four pieces, where they are at hand."""
-    return syzygy.tables(request.config.cache, fetch=False)
+    return syzygy.tables(request.config, fetch=False)
 
 
 def test_a_game_ends_where_the_tables_know_it(real: Path) -> None:

@@ -22,7 +22,7 @@ TRIALS = 150
 @pytest.fixture(scope="module")
 def folder(request: pytest.FixtureRequest) -> Path:
     """Tables of three and four pieces."""
-    return syzygy.tables(request.config.cache, fetch=True)
+    return syzygy.tables(request.config, fetch=True)
 
 
 def placed(dice: random.Random, pieces: str, clock: int) -> chess.Board:
