@@ -48,6 +48,13 @@ def said(played: Game, name: str) -> str:
     return " ".join(side.warnings)
 
 
+def uneventful(played: Game) -> bool:
+    """Nobody was at fault, and nothing was told of pondering or answers out of turn; fixed PVs may be doubted."""
+    told = said(played, played.pairing.white) + said(played, played.pairing.black)
+    odd = any(kind in told for kind in ("early-answer", "ponder-move", "out-of-turn"))
+    return not odd and all(incident.is_warning for incident in played.incidents)
+
+
 def test_a_hit_is_played_without_another_go(tmp_path: Path) -> None:
     """The expected move comes, `ponderhit` ends the wait, and the record counts it."""
     link = EngineShelf()
@@ -62,7 +69,8 @@ def test_a_hit_is_played_without_another_go(tmp_path: Path) -> None:
     assert "position startpos moves g1f3 g8f6" in traffic
     assert "go ponder wtime " in traffic
     assert "ponderhit" in traffic
-    assert (played.black.ponders, played.white.warnings) == (None, ())
+    assert played.black.ponders is None
+    assert uneventful(played)
     assert played.moves[2].score == 31  # what was said before `ponderhit` is of this search
 
 
@@ -72,7 +80,7 @@ def test_a_miss_is_stopped_and_its_answer_is_no_move() -> None:
     assert played.outcome is Outcome.DRAW, played.cause
     assert played.white.ponders
     assert played.white.ponder_hits == 0
-    assert not played.incidents
+    assert uneventful(played)
 
 
 def test_a_late_answer_to_stop_is_waited_for_off_the_clock() -> None:
@@ -80,7 +88,7 @@ def test_a_late_answer_to_stop_is_waited_for_off_the_clock() -> None:
     played = game(ponderer("ponder-late", seconds=0.3, hint="g8f6"), thinker(OTHERWISE))
     assert played.outcome is Outcome.DRAW, played.cause
     assert played.white.longest_ms < 300
-    assert not played.incidents
+    assert uneventful(played)
 
 
 def test_no_answer_to_stop_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +169,7 @@ def test_both_sides_may_ponder(black: bool) -> None:
     for _ in range(2):
         played = game(*(reversed(pair) if black else pair), shelf=shelf)
         assert played.outcome is Outcome.DRAW, played.cause
-        assert not played.incidents
+        assert uneventful(played)
     shelf.close_all()
 
 
@@ -195,6 +203,6 @@ def test_ponder_is_a_setting_and_frozen(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     text = path.read_text()
     path.write_text(text + "ponder = true\n")
-    assert "ponder of Wren 2 is frozen" in tour(tmp_path, "run", str(path), expect=3).stderr
+    assert "ponder of Wren 2 is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
     path.write_text(text.replace("[play]", "[play]\nponder = true"))
-    assert "play.ponder is frozen" in tour(tmp_path, "run", str(path), expect=3).stderr
+    assert "play.ponder is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr

@@ -64,9 +64,7 @@ class PonderingEngine(Engine):
 
     def stands_apart(self, ask: Ask) -> bool:
         """After a hit nothing stands before `ponderhit`; after a miss there is a search to end."""
-        if self.pondering:
-            return not self._hit(ask)
-        return super().stands_apart(ask)
+        return self.needs_approach if self._guess is None else not self._hit(ask)
 
     def _hit(self, ask: Ask) -> bool:
         moves = ask.position.moves
@@ -90,6 +88,9 @@ class PonderingEngine(Engine):
 
     def go(self, ask: Ask) -> int:
         """`ponderhit` after a hit, and the answer at once if it is there already; else a search like any other."""
+        if self._guess is None:  # the common case, on the path of every ply
+            self._hint = ""
+            return super().go(ask)
         hit, early = self._hit(ask), self._early
         self.forget_guess()
         if not hit:
@@ -122,9 +123,10 @@ class PonderingEngine(Engine):
     def _concluded(self, words: list[str], stamp_ns: int) -> Said | None:
         """What a ``bestmove`` line means: an answer, or one to be kept while it ponders."""
         self.answers += 1
-        self._hint = words[3] if len(words) > 3 and words[2] == "ponder" else ""
+        if self._may_ponder:
+            self._hint = words[3] if len(words) > 3 and words[2] == "ponder" else ""
         said = Said(What.ANSWER, words[1] if len(words) > 1 else "", stamp_ns)
-        if not self.pondering or self._stopped:
+        if self._guess is None or self._stopped:
             return said
         self._early = said
         return None
