@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import permutations
 
+from enginetour.errors import UsageRefused
+from enginetour.supervise.processors import allowed
 from enginetour.task import Declared, Side
 
 _THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CECP command
@@ -33,6 +35,14 @@ def shortage(sides: Iterable[Side], slots: int, processors: int) -> Iterator[str
         why = " and pondering" if any(side.spec.ponder for side in sides) else ""
         here = f"this machine has {processors} for it"
         yield f"games want {want} processors at once by slots, threads{why}; {here}: engines steal each other's time"
+
+
+def refuse_crowd(slots: int, *, force: bool) -> None:
+    """UsageRefused for more slots than this process may use processors, unless that is meant."""
+    here = allowed()
+    if slots > here.count and not force:
+        what = f"{slots} slots on {here} would steal time from the engines"
+        raise UsageRefused(what, step="lower slots, or say --force")
 
 
 def silent_ponderers(side: Side, declared: Iterable[Declared]) -> Iterator[str]:

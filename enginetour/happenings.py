@@ -7,6 +7,7 @@ incident   game, engine, category, cause; a warning instead where it cost nobody
 suspended  engine, cause; engines, cause: they are waited for, nothing else can be played
 withdrawn  engine, cause: it was waited for in vain
 paused     cause; resumed when games begin again
+slots      slots, before: somebody asked for more or fewer
 disk-low   cause
 trouble    cause: whatever else the user should read now
 finished   games_done
@@ -41,6 +42,7 @@ class Happenings(Watcher):
         self.suspended: set[str] = set()  # as they were last seen
         self._awaited: tuple[str, ...] = ()
         self._cramped = self._paused = False
+        self._slots = 0
         self._said = ""  # the last trouble: the reason of a pause that begins with it
 
     def tell(self, kind: str, text: str, **fields: object) -> None:
@@ -97,7 +99,11 @@ class Happenings(Watcher):
         if awaited and not self._awaited:
             self.tell("suspended", self._said, engines=list(awaited), cause=self._said)
         self._awaited = awaited
-        cramped, paused = scheduler.cramped, scheduler.setbacks.is_pausing()
+        slots, before = scheduler.slots, self._slots or scheduler.slots
+        if slots != before:
+            self.tell("slots", f"{slots} slot{'s' * (slots != 1)} instead of {before}", slots=slots, before=before)
+        self._slots = slots
+        cramped, paused = scheduler.cramped, scheduler.setbacks.is_pausing() or scheduler.paused
         waits, waited = cramped or paused, self._cramped or self._paused
         if cramped and not self._cramped:
             self.tell("disk-low", self._said, cause=self._said)

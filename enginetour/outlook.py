@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from enginetour.controls import cautions, told
 from enginetour.demand import shortage
 from enginetour.plan import Plan, refuse_field
 from enginetour.rulebook import table_lines
+from enginetour.supervise.processors import allowed
 from enginetour.timecontrol import TimeControl
 
 # Moves of a long game between engines; CCRL's games last 60 to 70 on average.
@@ -38,7 +38,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "suite": plan.suite.told,
         "warnings": [note.text for note in plan.format.notes(state) if note.is_warning]
         + [words for side in sides for words in cautions(side)]
-        + list(shortage(sides, plan.config.play.slots, len(os.sched_getaffinity(0)))),
+        + list(shortage(sides, plan.config.play.slots, allowed().count)),
         "controls": {name: told(side) for name, side in plan.sides.items()},
         "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
     }

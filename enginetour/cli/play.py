@@ -39,7 +39,8 @@ def run(
     Ctrl-C once lets the running games end, twice drops them. Nothing that was
     announced is lost; games in the air are played again from their start.
     At the time of --stop-at the running games end as they do; exit 8 if there
-    is more to play.
+    is more to play. While it runs, from another terminal: enginetour slots N,
+    pause, unpause, finish, status.
 
     Example: enginetour run configs/quickstart.toml --stop-at 07:00
     """

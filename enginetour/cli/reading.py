@@ -35,7 +35,7 @@ def status(db: Path | None, name: str | None, edition: int | None, as_json: bool
             say_json(found)
         else:
             click.echo(status_words(found))
-        if not watch or found["state"] not in ("running", "stopping"):
+        if not watch or found["state"] not in ("running", "stopping", "paused"):
             return
         time.sleep(2.0)
 

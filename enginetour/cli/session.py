@@ -22,6 +22,7 @@ from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.control import ControlServer, socket_path
+from enginetour.demand import refuse_crowd
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
 from enginetour.happenings import Happenings, Sink
@@ -30,6 +31,7 @@ from enginetour.notify import Notifier
 from enginetour.plan import prepare
 from enginetour.reports.progress import clock_words, of_games
 from enginetour.scheduler import End, Scheduler, Watcher
+from enginetour.steering import Helm
 from enginetour.store.slugs import slug_of
 from enginetour.store.sqlite_errors import StoreBusy
 from enginetour.supervise import inforce
@@ -83,11 +85,7 @@ class Run:
         """Play to the end, a stop, or `until` in UTC seconds; the exit code, `strict` on incidents."""
         self.until = until
         count = slots or self.plan.config.play.slots
-        cores = len(os.sched_getaffinity(0))
-        if count > cores and not force:
-            step = "lower slots, or say --force"
-            raise UsageRefused(f"{count} slots on {cores} processors would steal time from the engines", step=step)
-        _refuse_few_files(count)
+        _refuse_many(count, force)
         with self._handlers(), unhurried(lambda: bool(self.signals)), self.farewell:
             try:
                 code, wrong = self._run(count, most_games)
@@ -155,7 +153,7 @@ class Run:
             self._on_signal = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
             if self.signals:
                 self._on_signal()
-            inbox = Inbox(scheduler, desk, self.plan.config.play.grace, watcher)
+            inbox = Inbox(Helm(scheduler, _refuse_many, watcher.trouble), desk, self.plan.config.play.grace, watcher)
             return [ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)]
 
         start = {"games_done": picture.done, "remaining": picture.remaining, "resumed": session.resumed}
@@ -267,8 +265,9 @@ class Run:
                 signal.signal(number, action)
 
 
-def _refuse_few_files(slots: int) -> None:
-    """UsageRefused before anything starts, where games would fail one after the other."""
+def _refuse_many(slots: int, force: bool) -> None:
+    """UsageRefused before anything starts, where processors or open files are too few for so many."""
+    refuse_crowd(slots, force=force)
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = FILES + SLOT_FILES * slots
     if allowed != resource.RLIM_INFINITY and allowed < needed:

@@ -18,6 +18,7 @@ from enginetour.ratings.listing import rating_list
 from enginetour.reports.endings import counted
 from enginetour.reports.progress import Progress
 from enginetour.scheduler import Scheduler, Watcher
+from enginetour.steering import Helm
 
 
 class Picture(Progress):
@@ -131,8 +132,9 @@ class Watching(Both):
 class Inbox:
     """Requests of the socket become acts of the loop."""
 
-    def __init__(self, scheduler: Scheduler, desk: Desk, grace: float, watching: Watching) -> None:
-        self.scheduler, self.desk, self.grace, self.watching = scheduler, desk, grace, watching
+    def __init__(self, helm: Helm, desk: Desk, grace: float, watching: Watching) -> None:
+        self.helm, self.scheduler, self.desk, self.grace = helm, helm.scheduler, desk, grace
+        self.watching = watching
 
     def put(self, item: Request, /) -> None:
         """Called from the server's thread."""
@@ -143,6 +145,9 @@ class Inbox:
         act = acts.get(str(message.get("do")))
         if act:
             return act()
+        steered = self.helm.carry_out(message)
+        if steered is not None:
+            return steered
         answer = self.desk.carry_out(message)
         if answer["ok"]:
             self.watching.changed()
@@ -150,7 +155,8 @@ class Inbox:
 
     def _status(self) -> dict[str, Any]:
         self.watching.picture.take(self.scheduler)
-        return {"ok": True, **tell.status(self.watching.picture, "stopping" if self.scheduler.stopping else "running")}
+        state = "stopping" if self.scheduler.stopping else "paused" if self.scheduler.paused else "running"
+        return {"ok": True, **tell.status(self.watching.picture, state), "slots": self.scheduler.slots}
 
     def _stop(self) -> dict[str, Any]:
         self.scheduler.stop(now=False, grace=self.grace)

@@ -32,6 +32,8 @@ class Running(Protocol):
     @property
     def slots(self) -> int: ...  # noqa: D102
     @property
+    def paused(self) -> bool: ...  # noqa: D102
+    @property
     def flying(self) -> Mapping[Any, tuple[Pairing, float]]: ...  # noqa: D102
 
     def estimate(self) -> float | None:
@@ -50,6 +52,7 @@ class Progress:
     spread: tuple[float, float] | None = None
     slots: int = 1
     busy: int = 0
+    paused: bool = False
     placed: tuple[Placed, ...] = ()
     elo: Mapping[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
     incidents: dict[str, int] = field(default_factory=dict)
@@ -72,10 +75,11 @@ class Progress:
         self.stand(running.format, running.state)
         self.estimate = running.estimate()
         likely = running.format.likely(running.state)
+        self.spread = None
         if self.estimate is not None and likely:
             fewest, most = (self.estimate * count / likely for count in self.remaining)
             self.spread = (fewest, most)
-        self.slots, self.busy = running.slots, len(running.flying)
+        self.slots, self.busy, self.paused = running.slots, len(running.flying), running.paused
 
     def rate(self) -> None:
         """Bring `elo` up to date; a picture without a log has nothing to rate by."""
@@ -95,8 +99,9 @@ def headline(picture: Progress) -> str:
     parts = [picture.system, safe(picture.name), f"{len(picture.placed)} engines"]
     parts += [of_rounds(picture.stage)] if picture.stage else []
     parts.append(of_games(picture.done, picture.remaining))
-    if picture.slots > 1:
+    if max(picture.slots, picture.busy) > 1:
         parts.append(f"slots {picture.busy}/{picture.slots}")
+    parts += ["paused"] if picture.paused else []
     if picture.estimate is not None and picture.remaining[1]:
         parts.append(f"ends {_clock(picture.estimate)} ({_between(picture)})")
     if picture.stop_at is not None:
@@ -181,6 +186,7 @@ def status_words(found: Mapping[str, Any]) -> str:
     parts = [found["system"], found["tournament"], found["state"]]
     parts += [of_rounds(found["round"])] if found.get("round") else []
     parts.append(f"{found['games_done']} games done, {fewest if fewest == most else f'{fewest}-{most}'} to go")
+    parts += [f"{found['slots']} slots"] if found.get("slots", 1) > 1 else []
     if found["eta"] is not None and most:
         first, last = (duration(seconds) for seconds in found["eta_range"] or (found["eta"],) * 2)
         parts.append(f"about {duration(found['eta'])}" + (f" ({first} to {last})" if first != last else ""))

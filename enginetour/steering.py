@@ -1,0 +1,84 @@
+"""What people ask of a run that goes on: more or fewer slots, a pause, an end. The log has nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from enginetour.errors import TourError, UsageRefused
+from enginetour.scheduler import Scheduler
+
+MOST_SLOTS = 1024  # as in a configuration
+
+
+@dataclass
+class Helm:
+    """Carries out requests of the socket, in the loop's thread: who comes later has his way, and reads what was.
+
+    `refuse` raises TourError for a number of slots that this machine cannot bear, forced or not; `tell` is for the
+    screen of the run.
+    """
+
+    scheduler: Scheduler
+    refuse: Callable[[int, bool], None]
+    tell: Callable[[str], None]
+
+    def carry_out(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """The reply, JSON-ready and never an exception; None for a request of another kind."""
+        acts = {"slots": self._slots, "pause": self._pause, "unpause": self._unpause, "finish": self._finish}
+        act = acts.get(str(request.get("do")))
+        if act is None:
+            return None
+        try:
+            return {"ok": True, "said": act(request)}
+        except TourError as error:
+            return {"ok": False, "error": str(error), "exit": error.exit_code}
+
+    def _slots(self, request: dict[str, Any]) -> str:
+        self._refuse_stopping()
+        wish, now = request.get("slots"), self.scheduler.slots
+        if type(wish) is not int or not 1 <= wish <= MOST_SLOTS:
+            raise UsageRefused(f"slots are 1 to {MOST_SLOTS}, found {wish!r}")
+        if wish == now:
+            return f"{_slots(now)}, as before"
+        if wish > now:
+            self.refuse(wish, request.get("force") is True)
+        self.scheduler.resize(wish)
+        self.tell(f"{_slots(wish)} instead of {now}, as asked")
+        over = len(self.scheduler.flying) - wish
+        return f"{_slots(wish)} instead of {now}" + (f"; {over} more until games end" if over > 0 else "")
+
+    def _pause(self, _: dict[str, Any]) -> str:
+        self._refuse_stopping()
+        if self.scheduler.paused:
+            return "paused already"
+        self.scheduler.paused = True
+        self.tell("paused as asked: no game begins until enginetour unpause")
+        return f"paused: no game begins, {self._flying()}; enginetour unpause goes on"
+
+    def _unpause(self, _: dict[str, Any]) -> str:
+        self._refuse_stopping()
+        if not self.scheduler.paused:
+            return "not paused"
+        self.scheduler.paused = False
+        self.tell("the pause is over, as asked")
+        return "the pause is over: games begin again"
+
+    def _finish(self, _: dict[str, Any]) -> str:
+        if not self.scheduler.stopping:
+            self.scheduler.stop(now=False)
+            self.tell("stopping as asked: no game begins, those in the air may end")
+        return f"stopping: no game begins, {self._flying()}; run goes on later"
+
+    def _refuse_stopping(self) -> None:
+        if self.scheduler.stopping:
+            raise UsageRefused("the run is stopping", step="start it again when it has ended")
+
+    def _flying(self) -> str:
+        count = len(self.scheduler.flying)
+        return f"{count} in the air may end" if count else "none is in the air"
+
+
+def _slots(count: int) -> str:
+    return f"{count} slot{'s' * (count != 1)}"

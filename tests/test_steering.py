@@ -1,0 +1,104 @@
+"""What people ask of a run that goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.errors import UsageRefused
+from enginetour.scheduler import End
+from enginetour.steering import Helm
+from tests.test_scheduler import airborne, settle
+from tests.touring import audit, config, read, running, tour
+
+
+def helm() -> tuple[Helm, list[str]]:
+    told: list[str] = []
+
+    def refuse(slots: int, force: bool) -> None:
+        if slots > 4 and not force:
+            raise UsageRefused("too many")
+
+    return Helm(airborne()[0], refuse, told.append), told
+
+
+def said(found: dict[str, Any] | None) -> str:
+    assert found is not None
+    return str(found["said" if found["ok"] else "error"])
+
+
+def test_slots_are_refused_before_anything_changes() -> None:
+    """No number, too many for the machine: the reason, and all stays; forced ones are taken, fewer always."""
+    steer, told = helm()
+    for wish in (0, 1025, "3", None, True, 2.0):
+        answer = steer.carry_out({"do": "slots", "slots": wish})
+        assert answer is not None and (answer["ok"], answer["exit"]) == (False, 2)
+    assert said(steer.carry_out({"do": "slots", "slots": 5})) == "too many"
+    assert (steer.scheduler.slots, told) == (2, [])
+    assert said(steer.carry_out({"do": "slots", "slots": 5, "force": True})) == "5 slots instead of 2"
+    assert said(steer.carry_out({"do": "slots", "slots": 1})) == "1 slot instead of 5; 1 more until games end"
+    assert steer.scheduler.slots == 1
+    assert told == ["5 slots instead of 2, as asked", "1 slot instead of 5, as asked"]
+
+
+def test_two_people_at_once() -> None:
+    """Who asks for what is so already is told that, and nothing is said or done twice."""
+    steer, told = helm()
+    assert "2 in the air" in said(steer.carry_out({"do": "pause"}))
+    assert said(steer.carry_out({"do": "pause"})) == "paused already"
+    assert "begin again" in said(steer.carry_out({"do": "unpause"}))
+    assert said(steer.carry_out({"do": "unpause"})) == "not paused"
+    assert said(steer.carry_out({"do": "slots", "slots": 2})) == "2 slots, as before"
+    assert len(told) == 2
+    for _ in range(2):
+        assert said(steer.carry_out({"do": "finish"})).startswith("stopping")
+    assert len(told) == 3
+    for late in ("pause", "unpause", "slots"):
+        assert "is stopping" in said(steer.carry_out({"do": late, "slots": 3}))
+    assert steer.carry_out({"do": "withdraw"}) is None
+
+
+def test_finish_ends_a_pause() -> None:
+    """A paused run ends when its games have, and is to be resumed."""
+    steer, _ = helm()
+    steer.carry_out({"do": "pause"})
+    steer.carry_out({"do": "finish"})
+    for future in list(steer.scheduler.flying):
+        steer.scheduler.place.end(steer.scheduler.place.futures.index(future))  # type: ignore[attr-defined]
+    settle(steer.scheduler)
+    assert steer.scheduler.run() is End.STOPPED
+
+
+@pytest.mark.parametrize("command", [("slots", "2"), ("pause",), ("unpause",), ("finish",)])
+def test_nobody_runs_it(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Told in one line with the next step, before anything changes."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    tour(tmp_path, "run", str(path), "--max-games", "1")
+    done = tour(tmp_path, *command, expect=2)
+    assert "trial is not running" in done.stderr
+
+
+def test_a_run_is_steered(tmp_path: Path) -> None:
+    """More slots, a pause, its end and a tidy stop of one running process; status, screen and journal tell of it."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "cycles = 500")
+    with running(tmp_path, path) as process:
+        tour(tmp_path, "slots", "5", "--force")
+        assert read(tmp_path, "pause")["ok"]
+        found = read(tmp_path, "status")
+        assert (found["state"], found["slots"]) == ("paused", 5)
+        assert "paused" in tour(tmp_path, "status").stdout
+        tour(tmp_path, "slots", "1")
+        tour(tmp_path, "unpause")
+        assert read(tmp_path, "status")["state"] == "running"
+        assert "stopping" in tour(tmp_path, "finish").stdout
+        assert process.stdout is not None
+        process.stdout.read()
+        assert process.wait(60) == 8
+    assert audit(tmp_path) >= 1
+    journal = [json.loads(line) for line in (tmp_path / "results" / "trial.log.jsonl").read_text().splitlines()]
+    kinds = [event["event"] for event in journal if event["event"] not in ("game", "trouble")]
+    assert kinds[0] == "started" and kinds[-1] == "stopped"
+    assert {"paused", "resumed", "slots"} <= set(kinds)
