@@ -17,8 +17,8 @@ SOURCE = "chess==1.11.2"  # 3 and 4 pieces, WDL and DTZ, 4.4 MB
 LONGEST = 120  # s, for six megabytes
 
 
-def tables(config: pytest.Config, *, fetch: bool) -> Path:
-    """Their folder; the test is skipped where they are not there, or with `fetch` where they cannot be had."""
+def tables(config: pytest.Config) -> Path:
+    """Their folder; the test is skipped where they cannot be had."""
     named = os.environ.get("ENGINETOUR_TABLES")
     if named:
         return Path(named)
@@ -27,8 +27,6 @@ def tables(config: pytest.Config, *, fetch: bool) -> Path:
     else:
         pytest.skip("no Syzygy tables: there is no cache to keep them in")
     if not (folder / "KQvK.rtbw").exists():
-        if not fetch:
-            pytest.skip("no Syzygy tables: the night run fetches them, or ENGINETOUR_TABLES names their folder")
         _fetch(folder)
     return folder
 

@@ -10,11 +10,9 @@ import pytest
 
 from enginetour import tablebases
 from enginetour.errors import MachineFailure
-from enginetour.model import Opening, Outcome, Termination
+from enginetour.model import Outcome
 from enginetour.tablebases import TableJudge, found_in
 from enginetour.task import Rules, TableRule
-from tests import syzygy
-from tests.playing import game, sound
 
 if TYPE_CHECKING:
     from chess.syzygy import Tablebase
@@ -153,19 +151,3 @@ def test_tables_are_opened_once_in_a_process(tmp_path: Path) -> None:
     assert first is not None
     assert second is not None
     assert first._tables is second._tables
-
-
-@pytest.fixture
-def real(request: pytest.FixtureRequest) -> Path:
-    """Tables of three and four pieces, where they are at hand."""
-    return syzygy.tables(request.config, fetch=False)
-
-
-def test_a_game_ends_where_the_tables_know_it(real: Path) -> None:
-    """The capture leaves three pieces, which White wins."""
-    opening = Opening(fen="7k/8/8/8/8/5n2/8/K4Q2 w - - 12 60")
-    white, black = sound(moves="f1f3"), sound(moves="h8g7")
-    played = game(white, black, opening=opening, tables=TableRule((str(real),), 4))
-    assert (played.outcome, played.termination) == (Outcome.WHITE, Termination.ADJUDICATION_TABLEBASE)
-    assert played.cause == "White wins by adjudication: SyzygyTB"
-    assert played.plies == 1

@@ -9,10 +9,11 @@ import chess
 import chess.syzygy
 import pytest
 
-from enginetour.model import Outcome
+from enginetour.model import Opening, Outcome, Termination
 from enginetour.tablebases import found_in, opened
 from enginetour.task import Rules, TableRule
 from tests import syzygy
+from tests.playing import game, sound
 
 pytestmark = pytest.mark.night
 PIECES = ("KQk", "KRk", "KPk", "KBNk", "KBBk", "KQkr", "KRkn", "KRkb", "KPkp", "KQkp", "KRPk")
@@ -22,7 +23,7 @@ TRIALS = 150
 @pytest.fixture(scope="module")
 def folder(request: pytest.FixtureRequest) -> Path:
     """Tables of three and four pieces."""
-    return syzygy.tables(request.config, fetch=True)
+    return syzygy.tables(request.config)
 
 
 def placed(dice: random.Random, pieces: str, clock: int) -> chess.Board:
@@ -82,3 +83,13 @@ def test_all_tables_of_the_package_are_found(folder: Path) -> None:
         "WDL tables for 3 pieces: 5 of 5 files",
         "WDL tables for 4 pieces: 30 of 30 files",
     )
+
+
+def test_a_game_ends_where_the_tables_know_it(folder: Path) -> None:
+    """The capture leaves three pieces, which White wins."""
+    opening = Opening(fen="7k/8/8/8/8/5n2/8/K4Q2 w - - 12 60")
+    white, black = sound(moves="f1f3"), sound(moves="h8g7")
+    played = game(white, black, opening=opening, tables=TableRule((str(folder),), 4))
+    assert (played.outcome, played.termination) == (Outcome.WHITE, Termination.ADJUDICATION_TABLEBASE)
+    assert played.cause == "White wins by adjudication: SyzygyTB"
+    assert played.plies == 1
