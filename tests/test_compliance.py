@@ -74,7 +74,7 @@ def test_what_does_not_hinder_a_game_is_a_warning(protocol: Protocol) -> None:
 @pytest.mark.parametrize(
     ("protocol", "key", "fault", "words"),
     [
-        ("uci", "position-passing-only", "no-passing", "not a legal move"),
+        ("uci", "position-one-move", "illegal", "not a legal move: 'a1a1'"),
         ("cecp", "position-promotion-only", "bare-promotion", "not a legal move: 'a7a8'"),
         ("uci", "position-double-check", "dies-in-double-check", "it ended"),
         ("cecp", "variants", "variants", "normal is not among its variants"),

@@ -10,7 +10,7 @@ from enginetour.adapters import cecp_lines
 from enginetour.adapters.features import Features
 from enginetour.compliance.exam import ANSWER_S, QUIET_S, Exam, Step
 from enginetour.compliance.lines import pinged
-from enginetour.compliance.play import QUICK
+from enginetour.compliance.play import CALM
 from enginetour.compliance.positions import position
 from enginetour.compliance.verdicts import Complaint, NotOffered
 
@@ -214,7 +214,7 @@ def _ponder(exam: Exam) -> str:
 
 
 def _output(exam: Exam) -> str:
-    found = exam.move(position("", "e2e4 c7c5"), QUICK)
+    found = exam.move(position("", "e2e4 c7c5"), CALM)
     lines = found.raw.decode("utf-8", "replace").splitlines()
     told = [line for line in lines if cecp_lines.read_thinking(line) is not None]
     if not told:

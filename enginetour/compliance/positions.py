@@ -36,6 +36,7 @@ PLACES: tuple[tuple[str, str, str, str], ...] = (
     ("repeated", "a position that has occurred twice", "", "g1f3 g8f6 f3g1 f6g8"),
     ("crowded", "218 legal moves", "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1", ""),
 )
+RARE = frozenset({"passing-only", "crowded"})  # a surveyed engine never answers in the first: once in many games
 WINNING_BLACK = "3qk3/8/8/8/8/8/3P4/4K3 b - - 0 1"  # a queen ahead: a score from White's side has the wrong sign
 _TURN = 6_364_136_223_846_793_005  # multiplier of the generator MMIX (Knuth, TAOCP 2, 3.3.4)
 _STEP = 1_442_695_040_888_963_407  # its increment

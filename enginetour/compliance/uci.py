@@ -6,7 +6,7 @@ import re
 
 from enginetour.adapters.moves import read_move
 from enginetour.compliance.exam import ANSWER_S, QUIET_S, Exam, Step
-from enginetour.compliance.play import QUICK
+from enginetour.compliance.play import CALM
 from enginetour.compliance.positions import position
 from enginetour.compliance.verdicts import Complaint, NotOffered
 
@@ -60,7 +60,7 @@ def _author(exam: Exam) -> str:
 
 
 def _info(exam: Exam) -> str:
-    found = exam.move(position("", "e2e4 c7c5"), QUICK)
+    found = exam.move(position("", "e2e4 c7c5"), CALM)
     told = [line for line in found.raw.decode("utf-8", "replace").splitlines() if line.split(None, 1)[:1] == ["info"]]
     for line in told:
         if odd := odd_info(line):

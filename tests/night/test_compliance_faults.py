@@ -19,7 +19,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 # step, fault, verdict, words; in both protocols.
 FAULTS = [
     ("position-start", "illegal", "FAIL", "not a legal move: 'a1a1'"),
-    ("position-passing-only", "no-passing", "FAIL", "not a legal move"),
+    ("position-passing-only", "no-passing", "warn", "not a legal move"),
     ("position-promotion-only", "bare-promotion", "FAIL", "not a legal move: 'a7a8'"),
     ("position-double-check", "dies-in-double-check", "FAIL", "it ended"),
     ("limit-depth", "deep", "FAIL", "searched 12 plies where 3 were asked"),
