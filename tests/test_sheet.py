@@ -7,8 +7,9 @@ import io
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
-from enginetour.reports.sheet import Column, Sheet, points, render, safe
+from enginetour.reports.sheet import Column, Sheet, points, render, safe, shortened
 
 COLUMNS = (Column("rank", "#"), Column("name", "engine", left=True, flexible=True), Column("points", "points"))
 
@@ -59,3 +60,20 @@ def test_csv_reads_back_and_runs_nothing(name: str) -> None:
     rows = list(csv.reader(io.StringIO(sheet(name).csv())))
     assert rows[0] == ["rank", "name", "points"]
     assert not rows[1][1].startswith(("=", "+", "-", "@"))
+
+
+def test_names_that_begin_alike_stay_apart() -> None:
+    """Where a window cuts names, versions of one engine differ still; names that differ in front are cut behind."""
+    columns = (Column("name", "engine", left=True, flexible=True), Column("games", "games"))
+    rows = tuple({"name": f"Stockfish skill {number}", "games": 1} for number in (3, 15))
+    told = render(Sheet("", columns, rows), 19).splitlines()
+    assert told[1:] == ["Stock…kill 3      1", "Stock…ill 15      1"]
+    rows = ({"name": "Fairy-Stockfish 11.1", "games": 1}, {"name": "Toga", "games": 2})
+    assert render(Sheet("", columns, rows), 19).splitlines()[1].startswith("Fairy-Stockf…")
+
+
+def test_a_name_is_cut_in_its_middle() -> None:
+    """Its engine and its version stay, in no more columns than there are; wide signs take two."""
+    assert shortened("Stockfish skill 15", 10) == "Stoc…ll 15"
+    assert shortened("Toga", 10) == "Toga"
+    assert cell_len(shortened("象棋引擎一号第二版", 8)) <= 8

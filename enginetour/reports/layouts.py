@@ -17,7 +17,7 @@ from enginetour.ratings.listing import RatingList
 from enginetour.ratings.rows import Row, grounds_of
 from enginetour.ratings.uncertainty import Errors
 from enginetour.reports.ratings import distance, footing, remarks, unrated
-from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, safe
+from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, safe, shortened
 
 LAYOUTS = ("plain", "ordo", "ccrl", "bayeselo")
 _SHORTEST = 12  # signs of a name that are left in a narrow window
@@ -105,11 +105,11 @@ def name_width(name: str) -> int:
 
 
 def name_field(name: str, width: int) -> str:
-    """A name that moves no cursor, in a field of `width` columns filled up, or cut with an ellipsis."""
-    from rich.cells import cell_len, set_cell_size
+    """A name that moves no cursor, in a field of `width` columns filled up, or cut in its middle with an ellipsis."""
+    from rich.cells import cell_len
 
-    told = safe(name)
-    return told + " " * (width - cell_len(told)) if cell_len(told) <= width else set_cell_size(told, width - 1) + "…"
+    told = shortened(safe(name), width)
+    return told + " " * (width - cell_len(told))
 
 
 def _name_width(rows: list[Row], room: int, taken: int, least: int) -> int:

@@ -96,6 +96,9 @@ def render(sheet: Sheet, width: int | None = None) -> str:
     widths = [max([_len(headers[i]), *(_len(line[i]) for line in cells)]) for i in range(len(headers))]
     room = width or PLAIN_WIDTH
     _fit(widths, sheet.columns, room)
+    for i, column in enumerate(sheet.columns):
+        if column.flexible:
+            _keep_apart(cells, i, widths[i])
     lines = [safe(sheet.title)] if sheet.title else []
     for number, block in enumerate(_blocks(widths, sheet.columns, room)):
         lines += [""] * (number > 0)
@@ -149,6 +152,23 @@ def _len(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
+
+
+def _keep_apart(cells: list[list[str]], i: int, width: int) -> None:
+    """Cut a column's words in the middle where cut at the end different ones would read the same."""
+    long = {line[i] for line in cells if _len(line[i]) > width}
+    if len({_cut(text, max(0, width - 1)) for text in long}) < len(long):
+        for line in cells:
+            if line[i] in long:
+                line[i] = shortened(line[i], width)
+
+
+def shortened(text: str, width: int) -> str:
+    """At most `width` columns of it, without its middle: names begin with an engine and end with its version."""
+    if _len(text) <= width:
+        return text
+    tail = width // 2
+    return f"{_cut(text, width - 1 - tail)}…{_cut(text[::-1], tail)[::-1]}"
 
 
 def _pad(text: str, width: int, *, left: bool) -> str:
