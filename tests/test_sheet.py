@@ -69,7 +69,7 @@ def test_names_that_begin_alike_stay_apart() -> None:
     told = render(Sheet("", columns, rows), 19).splitlines()
     assert told[1:] == ["Stock…kill 3      1", "Stock…ill 15      1"]
     rows = ({"name": "Fairy-Stockfish 11.1", "games": 1}, {"name": "Toga", "games": 2})
-    assert render(Sheet("", columns, rows), 19).splitlines()[1].startswith("Fairy-Stockf…")
+    assert render(Sheet("", columns, rows), 19).splitlines()[1].startswith("Fairy-Stock…")
 
 
 def test_a_name_is_cut_in_its_middle() -> None:
