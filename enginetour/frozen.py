@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from enginetour.errors import InputRefused
+from enginetour.errors import InputRefused, StoreRefused
 from enginetour.plan import Plan
 from enginetour.probing import probe_all, refuse_unfit
 from enginetour.sections.play import PlaySection
@@ -45,26 +45,26 @@ def _known(spec: EngineSpec, control: Mapping[str, Any]) -> Side:
 
 
 def _refuse_control(log: TournamentLog, name: str, before: Side, side: Side, place: str) -> None:
-    """InputRefused when an entrant is to play by another control than it did, with either colour."""
+    """StoreRefused when an entrant is to play by another control than it did, with either colour."""
     for white, word in ((True, ""), (False, " with Black")):
         was, now = (str(each.playing(white=white).tc) for each in (before, side))
         if was != now:
             what = f"the tc of {name}{word} is frozen for {log.title}: it was {was}, the file says {now}"
-            raise InputRefused(what, place=place, step="put it back")
+            raise StoreRefused(what, place=place, step="put it back")
     books = [None if each.own_book is None else replace(each.own_book, path="") for each in (before, side)]
     if books[0] != books[1]:
         what = f"the own_book of {name} is frozen for {log.title}, and it is another or has changed"
-        raise InputRefused(what, place=place, step="put it back")
+        raise StoreRefused(what, place=place, step="put it back")
 
 
 def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
-    """Numbers of the format that are larger in the file than now; InputRefused for every other difference."""
+    """Numbers of the format that are larger in the file than now; StoreRefused for every other difference."""
     stored, written = log.config, plan.config.frozen_part()
     grown: dict[str, int] = {}
     if stored.get("suite", plan.suite.digest) != plan.suite.digest:
         what = f"the openings of {log.title} have changed since it began: {plan.suite.source}"
         step = "put the file back, or start the next edition with run --new once this one has ended"
-        raise InputRefused(what, place=plan.config.at("play", "openings", "file"), step=step)
+        raise StoreRefused(what, place=plan.config.at("play", "openings", "file"), step=step)
     defaults = {
         "format": type(plan.config.format_options).model_construct().model_dump(mode="json"),
         "play": PlaySection().model_dump(mode="json"),
@@ -85,11 +85,11 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
 
 def frozen(
     plan: Plan, log: TournamentLog, section: str, key: str, before: object, value: object, why: str = ""
-) -> InputRefused:
+) -> StoreRefused:
     """The refusal of a changed setting."""
     what = f"{section}.{key} is frozen for {log.title}: it was {before!r}, the file says {value!r}{why}"
     step = "put it back, or start the next edition with run --new once this one has ended"
-    return InputRefused(what, place=plan.config.at(section, key), step=step)
+    return StoreRefused(what, place=plan.config.at(section, key), step=step)
 
 
 def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: Callable[[], None]) -> dict[str, Side]:
@@ -109,7 +109,7 @@ def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: C
             _refuse_control(log, name, _known(spec, control), side, str(plan.config.path))
         if side.spec.ponder != spec.ponder:
             what = f"ponder of {name} is frozen for {log.title}: it was {spec.ponder}, the file says {side.spec.ponder}"
-            raise InputRefused(what, place=str(plan.config.path), step="put it back")
+            raise StoreRefused(what, place=str(plan.config.path), step="put it back")
         sides[name] = side
         if (side.spec.fingerprint, side.spec.options) != (spec.fingerprint, spec.options):
             changed[name] = side.spec

@@ -163,9 +163,9 @@ def test_controls_are_told_played_and_frozen(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     text = path.read_text()
     path.write_text(text.replace("tc_factor = 2", "tc_factor = 3"))
-    assert "the tc of Wren 2 is frozen" in tour(tmp_path, "run", str(path), expect=3).stderr
+    assert "the tc of Wren 2 is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
     path.write_text(text.replace("tc_factor = 2", 'white_tc = "120,depth=1"\nblack_tc = "100,depth=2"'))
-    assert "the tc of Wren 2 with Black is frozen" in tour(tmp_path, "run", str(path), expect=3).stderr
+    assert "the tc of Wren 2 with Black is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
     path.write_text(text)
     tour(tmp_path, "run", str(path))
     played = {(line["white"], line["white_tc"], line["black_tc"]) for line in read(tmp_path, "games")}
