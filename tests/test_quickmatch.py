@@ -146,6 +146,7 @@ def test_a_match_is_played_kept_and_played_again(tmp_path: Path) -> None:
         (("--tc", "soon"), "--tc: "),
         (("--games", "3"), "--games: "),
         (("--sprt", "elo0=5", "elo1=0"), "--sprt: "),
+        (("--option", "wren1.Hsh=3"), "engine Wren 1: unknown option 'Hsh'"),
         (("--sprt", "yes"), "expected elo0=0 elo1=5"),
         (("--no-such-thing", "1"), "No such option"),
     ],

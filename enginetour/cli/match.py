@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.common import database_option, say, show
-from enginetour.errors import UsageRefused
+from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 
 if TYPE_CHECKING:
     from enginetour.draft import Draft
@@ -137,8 +137,13 @@ def match(
     if write_only:
         say(f"enginetour run {path} plays it")
         return 0
-    run = Run(path, db, new=True, accept_change=False, live=False, resume_new=True)
-    code = run.go(slots=slots, force=force)
+    try:
+        run = Run(path, db, new=True, accept_change=False, live=False, resume_new=True)
+        code = run.go(slots=slots, force=force)
+    except (UsageRefused, InputRefused, EngineRefused):  # before the first game: the words will be mended
+        if made:
+            path.unlink()
+        raise
     _tell_result(run)
     return code
 
