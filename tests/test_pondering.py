@@ -83,6 +83,18 @@ def test_a_miss_is_stopped_and_its_answer_is_no_move() -> None:
     assert uneventful(played)
 
 
+@pytest.mark.parametrize("moves", ["", OTHERWISE])
+def test_nothing_is_said_before_the_search_runs(moves: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that loses what comes in the first 30 ms of a ponder search hears hit and miss all the same."""
+    monkeypatch.setattr(pondering, "BEGIN_NS", 5_000 * base.MS)
+    hasty = scripted("uci", "late", name="thinker", at=1, moves=moves, seconds=0.01)
+    played = game(ponderer("ponder-deaf-at-first", seconds=0.03, hint="g8f6" if moves else ""), hasty)
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert played.white.ponders
+    assert played.relay_us is not None
+    assert uneventful(played)
+
+
 def test_a_late_answer_to_stop_is_waited_for_off_the_clock() -> None:
     """0.3 s between stop and answer cost the clock nothing."""
     played = game(ponderer("ponder-late", seconds=0.3, hint="g8f6"), thinker(OTHERWISE))

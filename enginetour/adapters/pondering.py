@@ -11,13 +11,18 @@ from collections.abc import Sequence
 
 import chess
 
-from enginetour.adapters.base import OWED_NS, Ask, Engine, Script
+from enginetour.adapters.base import MS, OWED_NS, Ask, Engine, Script
 from enginetour.adapters.moves import read_move
 from enginetour.adapters.options import Setting
 from enginetour.adapters.said import Said, What, printable
 from enginetour.adapters.uci_lines import go_words
 from enginetour.errors import EngineStalled
 from enginetour.task import EngineSpec
+
+# Ethereal 12.00 loses `ponderhit` and `stop` that come before its search thread runs: measured up to 2.5 ms
+# after `go ponder` on a busy machine. Its first output tells that it runs; who prints nothing is waited for so long.
+BEGIN_NS = 50 * MS
+LOOK_NS = 1 * MS  # between two looks for that output
 
 
 class PonderingEngine(Engine):
@@ -29,6 +34,8 @@ class PonderingEngine(Engine):
         self._hint = ""  # the move it expects, as it wrote that behind its last answer
         self._guess: tuple[int, str] | None = None  # plies and last move of the position it ponders on
         self._early: Said | None = None  # its answer, when it gave one before it was told hit or miss
+        self._begun_ns = 0  # stamp of its last `go ponder`
+        self._waited = False  # for that search to begin, before the answer to it was asked for
         self._stopped = False  # the ponder search is over for us: its answer is the owed one
 
     @property
@@ -55,7 +62,7 @@ class PonderingEngine(Engine):
         self.ponders = (self.ponders or 0) + 1
         self.searches += 1
         self.search_text, self.late_ns = b"", 0
-        self._last_write_ns = self.process.write(self._ponder_lines(ask, move))
+        self._last_write_ns = self._begun_ns = self.process.write(self._ponder_lines(ask, move))
 
     def _ponder_lines(self, ask: Ask, move: chess.Move) -> bytes:
         fence = (self._ping(),) if self.fence != "off" else ()
@@ -63,8 +70,21 @@ class PonderingEngine(Engine):
         return b"\n".join(lines)
 
     def stands_apart(self, ask: Ask) -> bool:
-        """After a hit nothing stands before `ponderhit`; after a miss there is a search to end."""
-        return self.needs_approach if self._guess is None else not self._hit(ask)
+        """After a hit nothing stands before `ponderhit` once the search runs; after a miss there is one to end."""
+        if self._guess is None:
+            return self.needs_approach
+        return self._waited or self._is_young or not self._hit(ask)
+
+    @property
+    def _is_young(self) -> bool:
+        """Its ponder search may not have begun yet: no output since `go ponder`, a moment ago."""
+        return self.stamp_ns <= self._begun_ns and time.monotonic_ns() < self._begun_ns + BEGIN_NS
+
+    def _let_begin(self) -> Script:
+        """Off the clock, up to the first output of the ponder search."""
+        while self._is_young:
+            self._waited = True
+            yield from self.hear(min(self._begun_ns + BEGIN_NS, time.monotonic_ns() + LOOK_NS))
 
     def _hit(self, ask: Ask) -> bool:
         moves = ask.position.moves
@@ -107,7 +127,7 @@ class PonderingEngine(Engine):
 
     def forget_guess(self) -> None:
         """A search of its own, or another game."""
-        self._guess, self._early, self._stopped = None, None, False
+        self._guess, self._early, self._stopped, self._waited = None, None, False, False
 
     def begin_pondering_anew(self) -> None:
         """Another game: nothing is expected, nothing was guessed."""

@@ -93,6 +93,9 @@ class UciEngine(PonderingEngine):
     def approach(self, ask: Ask) -> Script:
         """The position ahead of `go`: behind a fence with ``fence = "wait"``, on its own with `line_delay_ms`."""
         if self.pondering:
+            yield from self._let_begin()
+            if self._hit(ask):
+                return
             yield from self._give_up()
         if self.fence == "wait":
             yield from self.fenced(self.ready_ns // 2, ask.position.line)

@@ -6,6 +6,7 @@ It knows no chess: the n-th answer is the n-th move of its list. The fault strik
 # mypy: ignore-errors
 # An engine is a program, not a part of the package: it stays free of annotations and of python-chess.
 import argparse
+import contextlib
 import os
 import signal
 import time
@@ -134,6 +135,12 @@ class Scripted:
         self.ponders += 1
         self.searches += 1
         self.pondering = True
+        if self.fault == "ponder-deaf-at-first":  # whatever comes before its search runs is lost
+            time.sleep(self.seconds)
+            os.set_blocking(0, False)
+            with contextlib.suppress(BlockingIOError):
+                os.read(0, 65536)
+            os.set_blocking(0, True)
         self.think()
         if self.strikes("ponder-crash"):
             os._exit(3)
