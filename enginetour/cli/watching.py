@@ -15,10 +15,10 @@ from enginetour.exports import PgnFile
 from enginetour.formats.base import Format
 from enginetour.model import Game, Incident, Note, Outcome
 from enginetour.ratings.listing import rating_list
-from enginetour.reports.endings import counted
 from enginetour.reports.progress import Progress
 from enginetour.scheduler import Scheduler, Watcher
 from enginetour.steering import Helm
+from enginetour.store import queries
 
 
 class Picture(Progress):
@@ -38,7 +38,7 @@ class Picture(Progress):
 
     def recount(self) -> None:
         """The games that count, from the log."""
-        self.endings = counted(self.log.games(counting=True))
+        self.endings = queries.endings(self.log.database, self.log.id)
         self.done = self.endings.total()
 
     def count(self, incident: Incident) -> None:

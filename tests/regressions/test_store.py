@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from enginetour.errors import StorageFailed, StoreRefused, UsageRefused
-from enginetour.model import Outcome, Withdrawn
+from enginetour.model import GameVoided, Outcome, Withdrawn
+from enginetour.reports.endings import counted
 from enginetour.store.database import is_made
 from enginetour.store.filesystem import free_bytes
 from enginetour.store.lock import TournamentLock
+from enginetour.store.queries import endings
 from enginetour.store.tournaments import Store
 from tests.storing import game, open_log
 
@@ -123,3 +125,14 @@ def test_room_on_a_disk_is_told_in_bytes(tmp_path: Path) -> None:
     found = os.statvfs(tmp_path)
     assert 0 < free_bytes(tmp_path) <= found.f_blocks * found.f_frsize
     assert free_bytes(tmp_path / "gone") == float("inf")
+
+
+def test_endings_are_counted_without_a_line_for_each_game(tmp_path: Path) -> None:
+    """A resume of 10 000 games waited for that; void games and those struck out are none."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        for meeting in (1, 2, 3):
+            log.record_game(game(meeting=meeting))
+        log.record_game(game(meeting=4, outcome=Outcome.VOID))
+        log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE, "why"))
+        assert endings(log.database, log.id) == counted(log.games(counting=True)) == {"resign": 2}
