@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import permutations
 
-from enginetour.errors import UsageRefused
+from enginetour.errors import InputRefused, UsageRefused
+from enginetour.supervise.cores import Cores, find
 from enginetour.supervise.processors import allowed
 from enginetour.task import Declared, Side
 
@@ -43,6 +44,15 @@ def refuse_crowd(slots: int, *, force: bool) -> None:
     if slots > here.count and not force:
         what = f"{slots} slots on {here} would steal time from the engines"
         raise UsageRefused(what, step="lower slots, or say --force")
+
+
+def own_cores(sides: Iterable[Side], slots: int, place: str) -> Cores:
+    """For the engines of each slot as many as its hungriest pair wants; InputRefused at `place` where they lack."""
+    found = find(wanted(sides, 1))
+    if lacking := found.lacking(slots):
+        step = "lower slots or the engines' threads, or leave affinity out"
+        raise InputRefused(f"affinity: {lacking}", place=place, step=step)
+    return found
 
 
 def silent_ponderers(side: Side, declared: Iterable[Declared]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from enginetour.model import Game
 from enginetour.referee.link import frame
 from enginetour.slotprocess import SLOT, SlotProcess, Work
 from enginetour.supervise import strays
+from enginetour.supervise.cores import Cores, bind
 from enginetour.supervise.scratch import wipe_leftovers
 from enginetour.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask
 
@@ -31,8 +32,9 @@ Listener = Callable[[int, str, object], None]
 class LocalPlace:
     """Slots on this machine, started when first needed; one thread of its own looks after all of them.
 
-    `on_event(slot, name, payload)` is called from that thread. `tag` marks every process started here, slots
-    and engines (`end_leftovers` finds them after a crash); `command` is how a slot is started.
+    `on_event(slot, name, payload)` is called from that thread. `tag` marks every process started here, slots and
+    engines (`end_leftovers` finds them after a crash); `command` is how a slot is started. With `cores` the engines
+    of each slot have some of their own, and slots keep off them where there is room.
     """
 
     def __init__(
@@ -42,11 +44,13 @@ class LocalPlace:
         *,
         tag: str = "",
         command: Sequence[str] = SLOT,
+        cores: Cores | None = None,
     ) -> None:
         self.tag = tag or f"place-{os.urandom(8).hex()}"
         self._size = slots
         self._on_event = on_event
         self._command = command
+        self._cores = cores
         self._serial = itertools.count(1)
         self._slots: dict[int, SlotProcess] = {}
         self._queue: deque[Work] = deque()
@@ -67,8 +71,7 @@ class LocalPlace:
     ) -> Future[Game | Probe | Reenacted | Compliance]:
         """A game to play, queued when all slots are busy; `prefer` is the index of a slot, taken if it is free.
 
-        The future raises MachineFailure when the slot died, failed, or was stopped. Raises RuntimeError after
-        `stop` or `close`.
+        The future raises MachineFailure when the slot died, failed, or was stopped. RuntimeError after `stop`, `close`.
         """
         work = Work(frame(task), prefer)
         if not self._ask(lambda: self._queue.append(work), task=True):
@@ -168,6 +171,7 @@ class LocalPlace:
     def _resize(self, slots: int) -> None:
         self._size = slots
         for slot in self._slots.values():
+            self._settle(slot)
             if slot.index >= slots and not slot.leaving:
                 self._leave(slot, now=False)
 
@@ -211,12 +215,20 @@ class LocalPlace:
         return next(iter(idle + unused), None)
 
     def _start(self, index: int) -> SlotProcess:
-        slot = SlotProcess(index, f"{self.tag}/{os.getpid()}-{next(self._serial)}", self._command)
+        engines = self._cores.engines(index) if self._cores else ()
+        slot = SlotProcess(index, f"{self.tag}/{os.getpid()}-{next(self._serial)}", self._command, engines)
         self._slots[index] = slot
+        self._settle(slot)
         self._selector.register(slot.stdout, selectors.EVENT_READ, lambda _: self._hear(slot))
         self._selector.register(slot.stderr, selectors.EVENT_READ, lambda _: self._hear_complaints(slot))
         self._selector.register(slot.pidfd, selectors.EVENT_READ, lambda _: self._ended(slot))
         return slot
+
+    def _settle(self, slot: SlotProcess) -> None:
+        """Its own process off the engines' cores, and ours; some are others' after a resize."""
+        if self._cores:
+            bind(slot.process.pid, self._cores.others(slot.index, self._size))
+            bind(os.getpid(), self._cores.rest(self._size))
 
     def _leave(self, slot: SlotProcess, *, now: bool) -> None:
         slot.leave(now=now)

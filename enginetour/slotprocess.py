@@ -18,6 +18,7 @@ import enginetour
 from enginetour.errors import MachineFailure
 from enginetour.referee.link import Frames, Stop, frame
 from enginetour.supervise import strays
+from enginetour.supervise.cores import CPUS
 from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, last_lines
 from enginetour.supervise.process import status_words
 from enginetour.supervise.scratch import SCRATCH_ROOT, make_scratch, wipe
@@ -46,10 +47,11 @@ class Work:
 class SlotProcess:
     """One slot process as its place sees it. Raises MachineFailure if it cannot be started.
 
+    `engines`: the only processors on which its engines may run, all if empty.
     To be made in a thread that outlives it: its parent-death signal is bound to that thread.
     """
 
-    def __init__(self, index: int, tag: str, command: Sequence[str]) -> None:
+    def __init__(self, index: int, tag: str, command: Sequence[str], engines: Sequence[int] = ()) -> None:
         self.index = index
         self.tag = tag
         self.work: Work | None = None
@@ -63,7 +65,7 @@ class SlotProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=_environment(self.scratch, tag),
+                env=_environment(self.scratch, tag) | {CPUS: ",".join(map(str, engines))},
                 start_new_session=True,
             )
         except OSError as error:

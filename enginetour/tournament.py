@@ -13,6 +13,7 @@ from typing import Any
 
 from enginetour import machinespeed
 from enginetour.changes import Desk, desk_of
+from enginetour.demand import own_cores
 from enginetour.errors import InputRefused, StorageFailed, StoreRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
@@ -32,6 +33,7 @@ from enginetour.store.lock import TournamentLock
 from enginetour.store.log import TournamentLog
 from enginetour.store.slugs import slug_of
 from enginetour.store.tournaments import Draft, Store
+from enginetour.supervise.cores import elsewhere
 from enginetour.task import EngineSpec, GameTask, Side
 
 Ready = Callable[[Scheduler, Desk], Sequence[AbstractContextManager[Any]]]
@@ -159,10 +161,12 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
     tag = f"{session.plan.database}:{found.st_dev:x}-{found.st_ino:x}:{session.log.slug}"
     for leftover in end_leftovers(tag):
         watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
-    place = LocalPlace(slots, on_event=picture, tag=tag)
+    settings = session.plan.config.play
+    named = session.plan.config.at("play", "affinity")
+    cores = own_cores(session.sides.values(), slots, named) if settings.affinity else None
+    place = LocalPlace(slots, on_event=picture, tag=tag, cores=cores)
     (format_, state), session.folded = session.folded or fold(session.log), None  # a state of long ago is not kept
     copies = {name: side.spec.max_copies for name, side in session.sides.items()}
-    settings = session.plan.config.play
     scheduler = Scheduler(
         log=session.log,
         format=format_,
@@ -185,6 +189,7 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
     desk = Desk(session.log, scheduler.format, lambda: scheduler.state, scheduler.take, joined)
     try:
         with ExitStack() as stack:
+            stack.enter_context(elsewhere(cores, slots))
             for context in ready(scheduler, desk):
                 stack.enter_context(context)
             return scheduler.run()

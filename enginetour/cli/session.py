@@ -22,7 +22,7 @@ from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.control import ControlServer, socket_path
-from enginetour.demand import refuse_crowd
+from enginetour.demand import own_cores, refuse_crowd
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
 from enginetour.happenings import Happenings, Sink
@@ -35,6 +35,7 @@ from enginetour.steering import Helm
 from enginetour.store.slugs import slug_of
 from enginetour.store.sqlite_errors import StoreBusy
 from enginetour.supervise import inforce
+from enginetour.supervise.cores import Cores
 
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
@@ -72,6 +73,7 @@ class Run:
         self.farewell = ExitStack()  # what may take a while after everything has been told
         self._on_signal: Callable[[], None] = lambda: None  # replaced by one that wakes the loop
         self._playing = False
+        self._cores: Cores | None = None
 
     def go(
         self,
@@ -85,7 +87,9 @@ class Run:
         """Play to the end, a stop, or `until` in UTC seconds; the exit code, `strict` on incidents."""
         self.until = until
         count = slots or self.plan.config.play.slots
-        _refuse_many(count, force)
+        play, here = self.plan.config.play, self.plan.config.at("play", "affinity")
+        self._cores = own_cores(self.plan.sides.values(), count, here) if play.affinity else None
+        self._refuse_many(count, force)
         with self._handlers(), unhurried(lambda: bool(self.signals)), self.farewell:
             try:
                 code, wrong = self._run(count, most_games)
@@ -153,7 +157,9 @@ class Run:
             self._on_signal = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
             if self.signals:
                 self._on_signal()
-            inbox = Inbox(Helm(scheduler, _refuse_many, watcher.trouble), desk, self.plan.config.play.grace, watcher)
+            inbox = Inbox(
+                Helm(scheduler, self._refuse_many, watcher.trouble), desk, self.plan.config.play.grace, watcher
+            )
             return [ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)]
 
         start = {"games_done": picture.done, "remaining": picture.remaining, "resumed": session.resumed}
@@ -218,6 +224,14 @@ class Run:
         self.voice.say(f"no game begins from {clock_words(self.until)} on")
         return (StopAt(self.until, self.voice),)
 
+    def _refuse_many(self, slots: int, force: bool) -> None:
+        """UsageRefused where processors, cores of their own or open files are too few for so many."""
+        _refuse_few_files(slots)
+        if self._cores is None:
+            refuse_crowd(slots, force=force)
+        elif lacking := self._cores.lacking(slots):
+            raise UsageRefused(f"affinity: {lacking}")
+
     def _code(self, end: End, session: tournament.Session, suspended: Sequence[str]) -> int:
         if end is End.FINISHED:
             return 0
@@ -265,9 +279,8 @@ class Run:
                 signal.signal(number, action)
 
 
-def _refuse_many(slots: int, force: bool) -> None:
-    """UsageRefused before anything starts, where processors or open files are too few for so many."""
-    refuse_crowd(slots, force=force)
+def _refuse_few_files(slots: int) -> None:
+    """UsageRefused before anything starts, where games would fail one after the other."""
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = FILES + SLOT_FILES * slots
     if allowed != resource.RLIM_INFINITY and allowed < needed:

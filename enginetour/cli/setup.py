@@ -211,7 +211,7 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
     """
     from enginetour import outlook, probing
     from enginetour import plan as plans
-    from enginetour.demand import silent_ponderers
+    from enginetour.demand import own_cores, silent_ponderers
     from enginetour.machinespeed import here
     from enginetour.reports import text
     from enginetour.supervise.inforce import in_force
@@ -222,6 +222,8 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
         _try_notify(plan)
     found = probing.probe_all(plan.sides)
     sheet = text.probes(found)
+    if plan.config.play.affinity:
+        own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
     told = _foretold(plan)
     show(sheet, as_json=as_json, as_csv=False, value={"engines": [dict(row) for row in sheet.rows], **told})
     probing.refuse_unfit(found, plan.sides)

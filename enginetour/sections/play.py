@@ -18,6 +18,7 @@ Divisor = Annotated[float, Field(gt=1, le=1000)]
 class PlaySection(BaseModel):
     """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
 
+    With `affinity` the engines of each slot have cores of their own, and we keep off them where there is room.
     An engine that does not start, and without which nothing goes on, is waited for `suspend_patience` seconds.
     `speed` is this machine's against a reference (`supervise.pace`): 2 is twice as fast, and clocks are half as long.
     How `tc`, `white_tc` and `black_tc` go together with those of entrants is told by `controls`.
@@ -31,6 +32,7 @@ class PlaySection(BaseModel):
     white_tc: Control | None = None
     black_tc: Control | None = None
     slots: Annotated[int, Field(ge=1, le=1024)] = 1
+    affinity: bool = False
     margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
     hang_limit: Annotated[float, Field(gt=0, le=86_400)] = 60.0
     doubtful_flag: Literal["void", "loss"] = "void"

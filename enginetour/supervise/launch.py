@@ -15,6 +15,7 @@ namespace   ``pid``, or ``off``: only the parent's death is answered          re
 files       most open files                                                   setrlimit(2)
 file_size   bytes of the largest file                                         setrlimit(2)
 nice        added to the niceness                                             nice(2)
+cpus        the only processors it may run on, comma separated                sched_setaffinity(2)
 landlock    the only folder in which it may write                             landlock(7)
 """
 
@@ -81,6 +82,9 @@ def main(arguments: list[str]) -> None:
             namespace.divide(report)
         step = b"limits"
         limit(settings)
+        step = b"affinity"
+        if "cpus" in settings:
+            os.sched_setaffinity(0, [int(word) for word in settings["cpus"].split(",")])
         os.write(report, b"ready\n")
         step = b"chdir"
         os.chdir(directory)

@@ -13,6 +13,7 @@ from pathlib import Path
 from enginetour.errors import MachineFailure, StartFailed
 from enginetour.supervise import sandbox
 from enginetour.supervise import scratch as folders
+from enginetour.supervise.cores import CPUS
 from enginetour.supervise.refusals import why
 from enginetour.supervise.strays import TAG
 from enginetour.task import EngineSpec, Resources
@@ -98,6 +99,8 @@ class _NoNamespace(Exception):
 def _launch(spec: EngineSpec, scratch: Path, tag: str, command: list[str], directory: Path) -> Started:
     inside = not without_namespace()
     settings = [f"namespace={'pid' if inside else 'off'}", *_limits(spec.resources)]
+    if processors := os.environ.get(CPUS):
+        settings.append(f"cpus={processors}")
     if spec.sandbox == "landlock":
         settings.append(f"landlock={scratch}")
     program = command
@@ -171,6 +174,8 @@ def _failure(
     step, number = failed[0].split()[1:3]
     if step == "namespace":
         return _NoNamespace(int(number))
+    if step == "affinity":
+        return MachineFailure(f"processors {os.environ.get(CPUS)} cannot be had: {os.strerror(int(number))}")
     return StartFailed(why(step, int(number), program, directory, resources))
 
 

@@ -1,0 +1,106 @@
+"""Cores of their own for engines."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from enginetour.errors import MachineFailure
+from enginetour.supervise import cores
+from enginetour.supervise.cores import CPUS, Cores, bind, elsewhere, find
+from enginetour.supervise.process import EngineProcess, end_all
+from enginetour.supervise.processors import Allowed
+from tests.test_process import odd
+from tests.touring import config, tour
+
+
+def machine(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, siblings: dict[int, str], ours: set[int], quota: int = 99
+) -> Cores:
+    """A machine with these threads, of which we may use some; two want a core in each slot."""
+    for number, text in siblings.items():
+        place = folder / f"cpu{number}" / "topology"
+        place.mkdir(parents=True)
+        (place / "thread_siblings_list").write_text(f"{text}\n")
+        (place / "physical_package_id").write_text("0\n")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: ours)
+    monkeypatch.setattr(cores, "allowed", lambda: Allowed(min(len(ours), quota)))
+    return find(2, folder)
+
+
+EIGHT = {0: "0,4", 1: "1,5", 2: "2,6", 3: "3,7", 4: "0,4", 5: "1,5", 6: "2,6", 7: "3,7"}
+
+
+def test_siblings_are_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four cores of two threads carry two slots of two, and are refused a third; no two engines share a core."""
+    found = machine(tmp_path, monkeypatch, EIGHT, set(range(8)))
+    assert [found.engines(slot) for slot in (0, 1)] == [(0, 1), (2, 3)]
+    assert not found.lacking(2)
+    told = "3 slots of 2 want 6 cores of their own, there are 4, their 8 processors are threads of them"
+    assert found.lacking(3) == told
+    assert found.others(0, 1) == (2, 6, 3, 7)
+    assert found.others(1, 2) == (2, 3)
+    assert found.rest(2) == ()
+
+
+def test_only_what_we_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An affinity that leaves one thread of a core leaves that one; neighbours 0-1 stay together."""
+    found = machine(tmp_path, monkeypatch, {0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"}, {1, 2, 3})
+    assert found.cores == ((1,), (2, 3))
+    assert found.engines(0) == (1, 2)
+
+
+def test_a_quota_is_no_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group that may use three processors' time cannot fill four cores; without a topology all are plain."""
+    assert machine(tmp_path, monkeypatch, EIGHT, set(range(8)), quota=3).lacking(2)
+    assert find(1, tmp_path / "none").cores == ((0,), (1,), (2,))
+
+
+def test_we_go_elsewhere_and_come_back() -> None:
+    """Every thread of ours is bound while games run, and is as before afterwards; no room changes nothing."""
+    before = os.sched_getaffinity(0)
+    first, *others = sorted(before)
+    with elsewhere(Cores(((first,), *((number,) for number in others)), 1), 1):
+        assert os.sched_getaffinity(0) == (set(others) or before)
+    assert os.sched_getaffinity(0) == before
+    with elsewhere(Cores(((first,),), 1), 1):
+        assert os.sched_getaffinity(0) == before
+    bind(2**22, (first,))  # nobody has this number: pid_max, proc_sys_kernel(5)
+
+
+def test_engines_of_a_slot_have_its_cores(tmp_path: Path) -> None:
+    """Their processes are bound before the program is loaded, to what the slot was given; else they run anywhere."""
+    first, here = min(os.sched_getaffinity(0)), os.sched_getaffinity(0)
+    for given, bound in (((first,), {first}), ((), here)):
+        with mock.patch.dict(os.environ, {CPUS: ",".join(map(str, given))}):
+            process = EngineProcess(odd("quiet"))
+        try:
+            assert os.sched_getaffinity(process.engine_pid) == bound
+        finally:
+            end_all([process], b"quit\n")
+
+
+def test_processors_that_are_not_there(tmp_path: Path) -> None:
+    """A processor that was taken away is the machine's failure, with its number."""
+    with mock.patch.dict(os.environ, {CPUS: "1000"}), pytest.raises(MachineFailure, match="processors 1000 cannot"):
+        EngineProcess(odd("quiet"))
+
+
+def test_refused_with_the_reason(tmp_path: Path) -> None:
+    """Where cores lack, check and run say so at the line that asks for them; the log may go on without."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    plain = path.read_text()
+    path.write_text(plain.replace('tc = "depth=1"', 'tc = "depth=1"\naffinity = true\nslots = 1000'))
+    for command in ("check", "run"):
+        done = tour(tmp_path, command, str(path), expect=3)
+        assert "affinity: 1000 slots of 1 want 1000 cores of their own, there are" in done.stderr
+        assert f"trial.toml:{1 + path.read_text()[: path.read_text().index('affinity')].count(chr(10))}" in done.stderr
+    before = os.sched_getaffinity(0)
+    path.write_text(plain.replace('tc = "depth=1"', 'tc = "depth=1"\naffinity = true'))
+    tour(tmp_path, "run", str(path), "--max-games", "1")
+    assert os.sched_getaffinity(0) == before
+    path.write_text(plain)
+    tour(tmp_path, "run", str(path))
