@@ -11,9 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from enginetour.model import Game
-from enginetour.reports import pgn
+from enginetour.model import Game, Outcome
+from enginetour.reports import epd, pgn
 from enginetour.store.log import TournamentLog
+from enginetour.store.queries import Stored
 
 # A game whose end is seen; after its tags a line of moves, which may hold anything. PGN standard 8.1.
 _VALUE = rb'"(?:[^"\\\n]|\\.)*"\]\n'
@@ -64,11 +65,22 @@ def _no_link(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
-def games_text(log: TournamentLog, first: int = 1) -> Iterable[str]:
-    """Every game that counts as PGN, in log order, from number `first` on."""
-    for stored in log.full_games(first):
-        if not stored.voided and stored.game.outcome.value != "*":
-            yield pgn.text(stored.game, stored.number, log.title)
+def games_text(log: TournamentLog, first: int = 1, comments: tuple[str, ...] = ()) -> Iterable[str]:
+    """Every game that counts as PGN, in log order, from number `first` on; `comments` as `pgn.text` takes them."""
+    ratings = log.known_ratings
+    for stored in _counting(log, first):
+        yield pgn.text(stored.game, stored.number, log.title, comments=comments, ratings=ratings)
+
+
+def final_positions(log: TournamentLog) -> Iterable[str]:
+    """The last position of every game that counts as a line of EPD, with its counters, result and names."""
+    for stored in _counting(log, 1):
+        if stored.game.final_fen:
+            yield epd.final_position(stored.game, stored.number, log.title) + "\n"
+
+
+def _counting(log: TournamentLog, first: int) -> Iterator[Stored]:
+    return (one for one in log.full_games(first) if not one.voided and one.game.outcome is not Outcome.VOID)
 
 
 class PgnFile:
@@ -78,9 +90,16 @@ class PgnFile:
     from its first game that is missing or torn. In a `hurry` that is left to the next run: it takes 1 ms of CPU a game.
     """
 
-    def __init__(self, path: Path, log: TournamentLog, hurry: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        log: TournamentLog,
+        hurry: Callable[[], bool] = lambda: False,
+        comments: tuple[str, ...] = (),
+    ) -> None:
         self.path = path
         self.log = log
+        self._comments = comments
         self._hurry = hurry
         self._size: int | None = None  # of the file as we left it; None: to be looked at
         self._missing: int | None = None  # number of the first game that is not in it
@@ -93,11 +112,11 @@ class PgnFile:
             wanted = [line.number for line in self.log.games(counting=True)]
             there, whole = self._whole_games()
             if not there or there != wanted[: len(there)]:
-                replace_file(self.path, self._unhurried(games_text(self.log)))
+                replace_file(self.path, self._unhurried(games_text(self.log, 1, self._comments)))
             elif whole != self._size_there() or len(there) < len(wanted):
                 os.truncate(self.path, whole)
                 with self.path.open("a", encoding="utf-8") as sink:
-                    sink.writelines(self._unhurried(games_text(self.log, there[-1] + 1)))
+                    sink.writelines(self._unhurried(games_text(self.log, there[-1] + 1, self._comments)))
             self._size = self._size_there()
 
     def outdated(self) -> None:
@@ -111,10 +130,11 @@ class PgnFile:
         if self._size is None or self._size != self._size_there():
             self.mend()
             return
-        one = [pgn.text(game, number, self.log.title)]
+        ratings = self.log.known_ratings
+        one = [pgn.text(game, number, self.log.title, comments=self._comments, ratings=ratings)]
         try:
             with self.path.open("a", encoding="utf-8") as sink:
-                sink.writelines(one if missing == number else games_text(self.log, missing))
+                sink.writelines(one if missing == number else games_text(self.log, missing, self._comments))
         except OSError:
             with suppress(OSError):
                 os.truncate(self.path, self._size)

@@ -194,6 +194,12 @@ class MoveMade:
     nodes: int | None = None
     pv: str = ""
     book: bool = False
+    seldepth: int | None = None
+    nps: int | None = None  # nodes a second as the engine tells them
+    hashfull: int | None = None  # permille
+    tbhits: int | None = None
+    gap_us: int | None = None  # from the opponent's answer to this engine's `go`
+    lines: tuple[str, ...] = ()  # of the engine's output, those that match the pattern asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +242,8 @@ class SideRecord:
     ponders: int | None = None  # searches in its opponent's time; None: it did not ponder, or begins so by itself
     ponder_hits: int | None = None  # of them, those whose guess came true
     speed: float | None = None  # of the machine, by which its times were divided; None: they were not
+    effort: tuple[tuple[str, int, int], ...] = ()  # (figure, moves that told it, their sum): depth, nodes, ...
+    claims: tuple[tuple[str, int, str], ...] = ()  # (kind, how often, the first) it said of its search what was not so
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ class Plan:
             opening=self.suite.pick(pairing),
             rules=self.rules,
             replay=replay,
+            keep_lines=self.config.play.keep_lines,
         )
 
     def _booked(self, side: Side, pairing: Pairing) -> Side:

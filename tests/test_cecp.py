@@ -72,7 +72,7 @@ def test_options_of_features(text: str, option: Declared | None) -> None:
         ("2 13 0 97 (-) 3. e4 e5 4. Bxa6 bxa6", Thought(13, 2, 97, "(-) 3. e4 e5 4. Bxa6 bxa6")),
         ("8     7     95     93346  3.  d4 Nf6 4. Nf3  d6", Thought(7, 8, 93346, "3. d4 Nf6 4. Nf3 d6")),
         ("17 +33 99 206671 e4 c5", Thought(33, 17, 206671, "e4 c5")),
-        ("13 71 100 116297 20 115718 0\t e2e3 e7e6", Thought(71, 13, 116297, "e2e3 e7e6")),
+        ("13 71 100 116297 20 115718 0\t e2e3 e7e6", Thought(71, 13, 116297, "e2e3 e7e6", 20, 115718, tbhits=0)),
         ("0 0 0 0 (book) e4", Thought(0, 0, 0, "(book) e4")),
         ("9. -100003 5 7 Qh4", Thought(-31_997, 9, 7, "Qh4")),
         ("9& 100003? 5 7 Qh4", Thought(31_997, 9, 7, "Qh4")),

@@ -66,6 +66,37 @@ def test_a_game_reads_back_with_tags_moves_and_comments() -> None:
     assert comments == ["book", "-0.29/18 0.104s", "-0.89/18 0.104s", "-1.49/18 0.104s, Black mates"]
 
 
+def test_a_comment_tells_more_when_asked() -> None:
+    """In the order of the specification, whatever the order of asking; what is not known is left out."""
+    move = MoveMade(
+        "e2e4", "e4", 104, 900, 31, 18, 7_279, 'e2e4 e7e5 "x"', False, 20, 454_937, 3, 0, 213, ("info string {a}",)
+    )
+    asked = ("lines", "pv", "tbhits", "hashfull", "nps", "seldepth", "nodes", "latency", "timeleft")
+    assert pgn.comment(move, asked) == (
+        "+0.31/18 0.104s, tl=0.900s, lat=0.000213s, n=7279, sd=20, nps=454937, hf=3, tb=0,"
+        ' pv="e2e4 e7e5 \'x\'", line="info string (a)"'
+    )
+    assert pgn.comment(MoveMade("e2e4", "e4", 104), pgn.EXTRAS) == "0.104s"
+    assert pgn.comment(move) == "+0.31/18 0.104s"
+    assert pgn.comment(MoveMade("e2e4", "e4", book=True), pgn.EXTRAS) == "book"
+
+
+def test_a_long_comment_keeps_the_reason() -> None:
+    """A PV of 200 plies stands before it."""
+    last = MoveMade("d8h4", "Qh4#", 1, 1, 31_999, 9, pv="d8h4 " * 200)
+    (found,) = read(pgn.text(game(moves=(*moves_of(MATE)[:3], last)), 1, "trial", comments=("pv",)))
+    assert list(found.mainline())[-1].comment.endswith(", Black mates")
+
+
+def test_what_is_known_of_engines_and_machine_is_tagged() -> None:
+    """Elo only of those who have one."""
+    text = pgn.text(game(hardware="Ryzen 9"), 1, "trial", ratings={"Ada 1.0": 2_811.6})
+    (found,) = read(text)
+    assert found.headers["WhiteElo"] == "2812"
+    assert "BlackElo" not in found.headers
+    assert found.headers["Hardware"] == "Ryzen 9"
+
+
 def test_a_game_from_a_position_with_black_to_move_reads_back() -> None:
     """FEN and SetUp are there and the numbers start where the position says."""
     made = moves_of(("e8e7", "e1e2"), BLACK_FIRST)

@@ -12,7 +12,7 @@ from enginetour.adapters.position import Position
 from enginetour.adapters.said import Thought
 from enginetour.adapters.start import open_engine
 from enginetour.adapters.uci import UciEngine
-from enginetour.adapters.uci_lines import go_words, last_thought, plain, read_option
+from enginetour.adapters.uci_lines import filled, go_words, last_thought, plain, read_option
 from enginetour.errors import StartFailed
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
@@ -68,16 +68,16 @@ def test_escapes_and_blanks_are_stripped() -> None:
 @pytest.mark.parametrize(
     ("text", "thought"),
     [
-        (b"info depth 12 seldepth 20 score cp -31 nodes 99 pv e2e4 e7e5\n", Thought(-31, 12, 99, "e2e4 e7e5")),
+        (b"info depth 12 seldepth 20 score cp -31 nodes 99 pv e2e4 e7e5\n", Thought(-31, 12, 99, "e2e4 e7e5", 20)),
         (b"info depth 3 score mate 2 nodes 5\n", Thought(31_998, 3, 5)),
-        (b"info depth 3 score mate -2 lowerbound nodes 5\n", Thought(-31_998, 3, 5)),
+        (b"info depth 3 score mate -2 lowerbound nodes 5\n", Thought(-31_998, 3, 5, bound=1)),
         (b"info depth 0 score mate 0\n", Thought(-32_000, 0)),
         (b"info depth 1 score cp 5\ninfo depth 2 currmove e2e4\ninfo string score cp 9\n", Thought(5, 1)),
         (
             b"info depth 1 score cp 5 multipv 1 pv a2a3\ninfo depth 1 multipv 2 score cp 1\n",
             Thought(5, 1, None, "a2a3"),
         ),
-        (b"info score cp 7 upperbound depth 4\n", Thought(7, 4)),
+        (b"info score cp 7 upperbound depth 4\n", Thought(7, 4, bound=-1)),
         (b"info depth 1 score cp 5\ninfo depth 2 score cp nan nodes 3\n", Thought(5, 1)),
         (b"info depth 1 score cp\n", Thought()),
         (b"info depth 1 score\nx score y\n", Thought()),
@@ -174,3 +174,12 @@ def test_the_words_of_a_stall_name_the_line_delay() -> None:
     """An engine that loses the second of two lines is told apart by a hint."""
     engine, _ = shaken()
     assert "line_delay_ms" in engine.stall_words(10**9)
+
+
+def test_what_the_scored_line_does_not_tell_comes_from_others() -> None:
+    """Older engines write nodes, speed and hash in lines of their own; strings and other variations tell nothing."""
+    text = (
+        b"info nodes 7 nps 70 tbhits 1\ninfo depth 5 score cp 9 pv e2e4\n"
+        b"info time 10 nodes 900 nps 90000 hashfull 12\ninfo multipv 2 nps 1\ninfo string nps 5\n"
+    )
+    assert filled(last_thought(text), text) == Thought(9, 5, 900, "e2e4", nps=90_000, hashfull=12, tbhits=1)

@@ -92,6 +92,10 @@ class Engine(Wire):
     def thought(self, text: bytes, *, white: bool) -> Thought:
         """The last scored line of a search's raw output, from the mover's side."""
 
+    def told(self, text: bytes, *, white: bool) -> Thought:
+        """As `thought`, with all else that is known of the search; for the record, off the path."""
+        return self.thought(text, white=white)
+
     def suits(self, tc: TimeControl) -> bool:
         """Whether this process, as it was used so far, can be told this control."""
         del tc

@@ -61,9 +61,12 @@ def read_thinking(line: str) -> Thought | None:
         moves = min(abs(score) - MATE_FROM, MATE - 1)
         score = mate_score(moves) if score > 0 else -mate_score(moves)
     rest = found[5]
-    tail = rest.partition("\t")[2] if "\t" in rest else rest
-    pv = " ".join(tail.split()[:PV_PLIES])[:LONGEST_PV]
-    return Thought(clamp(score), whole(found[1]), whole(found[4]), pv)
+    columns, tab, tail = rest.partition("\t")
+    pv = " ".join((tail if tab else rest).split()[:PV_PLIES])[:LONGEST_PV]
+    # Selective depth, nodes a second, tablebase hits; - or below 0: not known (protocol spec, "thinking output").
+    more = [number if (number := whole(word)) is not None and number >= 0 else None for word in columns.split()[:3]]
+    seldepth, nps, tbhits = [*more, None, None, None][:3] if tab else (None, None, None)
+    return Thought(clamp(score), whole(found[1]), whole(found[4]), pv, seldepth, nps, tbhits=tbhits)
 
 
 def last_thought(text: bytes) -> Thought:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -43,10 +43,15 @@ class Thought:
     depth: int | None = None
     nodes: int | None = None
     pv: str = ""
+    seldepth: int | None = None
+    nps: int | None = None
+    hashfull: int | None = None  # permille
+    tbhits: int | None = None
+    bound: int = 0  # 1: the score is at least that, -1: at most
 
     def turned(self) -> Thought:
         """The same from the other side."""
-        return self if self.score is None else Thought(-self.score, self.depth, self.nodes, self.pv)
+        return self if self.score is None else replace(self, score=-self.score, bound=-self.bound)
 
 
 NO_THOUGHT = Thought()

@@ -7,7 +7,7 @@ from enginetour.adapters.base import Ask, Script, Setup
 from enginetour.adapters.options import MOST_OPTIONS
 from enginetour.adapters.pondering import PonderingEngine
 from enginetour.adapters.said import Said, Thought, What, printable
-from enginetour.adapters.uci_lines import go_words, last_thought, plain, read_option
+from enginetour.adapters.uci_lines import filled, go_words, last_thought, plain, read_option
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
 from enginetour.task import Declared, EngineSpec
 from enginetour.variants import STANDARD, VARIANTS
@@ -127,6 +127,10 @@ class UciEngine(PonderingEngine):
         """Scores are from the engine's side, unless `whitepov` says otherwise."""
         thought = last_thought(text)
         return thought.turned() if self.spec.quirks.whitepov and not white else thought
+
+    def told(self, text: bytes, *, white: bool) -> Thought:
+        """Also from lines without a score."""
+        return filled(self.thought(text, white=white), text)
 
     def _heard(self) -> Said | None:
         if self.thinking and self._pings == self._pongs:

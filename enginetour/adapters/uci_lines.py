@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from enginetour.adapters.base import Ask
 from enginetour.adapters.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, mate_score, whole
@@ -15,6 +16,8 @@ _OPTION = re.compile(
     r"option\s+name\s+(?P<name>.*)\s+type\s+(?P<kind>check|spin|combo|button|string)(?=\s|$)(?P<rest>.*)"
 )
 _PART = re.compile(r"(?:^|\s)(default|min|max|var)(?=\s|$)")
+_FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")  # words of `info` and fields of a Thought
+_BOUNDS = {"lowerbound": 1, "upperbound": -1}
 
 
 def plain(line: bytes) -> str:
@@ -54,35 +57,54 @@ def last_thought(text: bytes) -> Thought:
     return NO_THOUGHT
 
 
+def filled(thought: Thought, text: bytes) -> Thought:
+    """With what other lines of the search told last, where the scored one is silent: older engines write them apart."""
+    missing = [name for name in _FIGURES if getattr(thought, name) is None]
+    found = {name: figure for name in missing if (figure := _last_figure(text, name)) is not None}
+    return replace(thought, **found) if found else thought  # type: ignore[arg-type]
+
+
+def _last_figure(text: bytes, name: str) -> int | None:
+    word = b" %b " % name.encode()
+    end = len(text)
+    while (hit := text.rfind(word, 0, end)) >= 0:
+        start = text.rfind(b"\n", 0, hit) + 1
+        line = text[start : hit + 40]
+        if line.lstrip().startswith(b"info") and not {b"string", b"multipv", b"pv"} & set(text[start:hit].split()):
+            return whole(line[hit - start + len(word) :].split()[0].decode("utf-8", "replace"))
+        end = hit
+    return None
+
+
 def _thought(line: bytes) -> Thought | None:
     words = line.decode("utf-8", "replace").split()
     if words[0] != "info" or "string" in words[: words.index("score")]:
         return None
-    score = depth = nodes = None
-    pv = ""
+    score = None
+    figures: dict[str, int | None] = {}
+    bound, pv = 0, ""
     at = 1
     while at < len(words) - 1:
         word, value = words[at], words[at + 1]
         at += 2
-        if word == "score":
+        if word in _FIGURES:
+            figures[word] = whole(value)
+        elif word == "score":
             number = whole(words[at]) if at < len(words) else None
             at += 1
             if number is not None and value == "cp":
                 score = number
             elif number is not None and value == "mate":
                 score = mate_score(number)
-        elif word == "depth":
-            depth = whole(value)
-        elif word == "nodes":
-            nodes = whole(value)
         elif word == "multipv" and value != "1":
             return None
         elif word == "pv":
             pv = " ".join(words[at - 1 : at - 1 + PV_PLIES])[:LONGEST_PV]
             break
-        elif word in ("lowerbound", "upperbound"):
+        elif word in _BOUNDS:
+            bound = _BOUNDS[word]
             at -= 1
-    return None if score is None else Thought(clamp(score), depth, nodes, pv)
+    return None if score is None else Thought(clamp(score), pv=pv, bound=bound, **figures)
 
 
 def go_words(ask: Ask, command: str = "go") -> str:

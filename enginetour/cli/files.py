@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from enginetour.cli.common import chosen, open_store, say, tournament_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from enginetour.interop.played import Played
     from enginetour.model import GameKey
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(["pgn", "csv", "json", "trf", "tde"]))
+@click.argument("kind", type=click.Choice(["pgn", "epd", "csv", "json", "trf", "tde"]))
 @tournament_options
 @click.option(
     "-o",
@@ -26,18 +27,26 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="File to replace, for tde a folder; default: standard output.",
 )
-def export(kind: str, db: Path | None, name: str | None, edition: int | None, output: Path | None) -> None:
+@click.option("--comments", metavar="NAMES", help="Of pgn: what a move tells more, as nodes,nps,pv; or all.")
+def export(
+    kind: str, db: Path | None, name: str | None, edition: int | None, output: Path | None, comments: str | None
+) -> None:
     """Games and results of a tournament as PGN, CSV or JSON.
 
-    Tournaments in rounds also as TRF (FIDE) or TDE files (AGA).
+    Their final positions as EPD; tournaments in rounds also as TRF (FIDE) or
+    TDE files (AGA). The SHA-256 of a PGN or EPD file is told.
+    --comments: timeleft, latency, nodes, seldepth, nps, hashfull, tbhits, pv,
+    lines (those that keep_lines of the configuration kept).
 
     Example: enginetour export pgn -t autumn-bubble -o games.pgn
     """
     from enginetour.cli.games import game_rows, games_sheet
     from enginetour.errors import UsageRefused
-    from enginetour.exports import games_text, replace_file
+    from enginetour.exports import final_positions, games_text, replace_file
     from enginetour.reports.sheet import dumps
 
+    if comments is not None and kind != "pgn":
+        raise click.UsageError("--comments goes with pgn")
     with open_store(db) as store:
         log = chosen(store, name, edition)
         if kind == "tde":
@@ -48,7 +57,9 @@ def export(kind: str, db: Path | None, name: str | None, edition: int | None, ou
 
             chunks: Iterable[str] = [report(_played(log)).text()]
         elif kind == "pgn":
-            chunks = games_text(log)
+            chunks = games_text(log, comments=_extras(comments))
+        elif kind == "epd":
+            chunks = final_positions(log)
         elif kind == "csv":
             chunks = [games_sheet(log.title, log.games()).csv()]
         else:
@@ -58,11 +69,35 @@ def export(kind: str, db: Path | None, name: str | None, edition: int | None, ou
         if output is not None:
             if output.is_dir() or not output.absolute().parent.is_dir():
                 raise UsageRefused("not a file in a folder that is there", place=str(output), step="choose another -o")
-            replace_file(output, chunks)
-            say(f"{output} written", err=True)
+            digest = sha256()
+            replace_file(output, _digested(chunks, digest))
+            told = f", SHA-256 {digest.hexdigest()}" if kind in ("pgn", "epd") else ""
+            say(f"{output} written{told}", err=True)
             return
         for chunk in chunks:
             click.echo(chunk, nl=False)
+
+
+def _extras(comments: str | None) -> tuple[str, ...]:
+    """The names of --comments; UsageRefused for one that is none."""
+    from enginetour.errors import UsageRefused
+    from enginetour.reports.pgn import EXTRAS
+    from enginetour.tomlplace import near
+
+    names = tuple(filter(None, (word.strip() for word in (comments or "").split(","))))
+    if names == ("all",):
+        return EXTRAS
+    for name in names:
+        if name not in EXTRAS:
+            what = f"no comment is called {name!r}{near(name, EXTRAS)}"
+            raise UsageRefused(what, place="--comments", step=f"choose of {', '.join(EXTRAS)}, or all")
+    return names
+
+
+def _digested(chunks: Iterable[str], digest: Any) -> Iterator[str]:
+    for chunk in chunks:
+        digest.update(chunk.encode("utf-8"))
+        yield chunk
 
 
 def _played(log: TournamentLog) -> Played:

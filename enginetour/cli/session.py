@@ -145,7 +145,7 @@ class Run:
             else:
                 next_one = f"{self.again} --new starts the next edition"
                 self.voice.say(f"{log.title} has ended after {picture.done} games; {next_one}")
-        pgn = PgnFile(session.plan.database.parent / f"{log.slug}.pgn", log, self._is_hard)
+        pgn = PgnFile(session.plan.database.parent / f"{log.slug}.pgn", log, self._is_hard, self.plan.config.play.pgn)
         screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
         self.voice.screen = screen
         exports = Exports(pgn, self.voice)

@@ -5,18 +5,27 @@ The referee puts raw plies in and takes one step at a time, only while no pipe h
 
 from __future__ import annotations
 
+import re
 from collections import deque
+from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import chess
 
 from enginetour.adapters.position import ROOM, Position
+from enginetour.adapters.said import printable
 from enginetour.model import Incident, MoveMade, SideRecord
+from enginetour.referee.claims import Claims
 from enginetour.referee.clock import RunQueue
+from enginetour.referee.effort import Effort
 from enginetour.referee.link import Link
 from enginetour.referee.seats import Seat, incident, question
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
 from enginetour.supervise.workload import Workload
+
+KEPT_LINES = 20  # of one search that match a pattern: a record is no log
+KEPT_LENGTH = 300  # bytes of such a line, and all the pattern is tried on: no engine can make a search for it long
 
 
 class RawPly(NamedTuple):
@@ -33,12 +42,17 @@ class RawPly(NamedTuple):
 class Books:
     """The record of one game as it grows, a shadow board behind the real one."""
 
-    def __init__(self, position: Position, link: Link, shelf: EngineShelf) -> None:
+    def __init__(self, position: Position, link: Link, shelf: EngineShelf, keep_lines: str = "") -> None:
         self._position = position
+        self._kept = re.compile(keep_lines) if keep_lines else None
         self._shadow = position.start_board()
         self._link = link
         self._shelf = shelf
-        self._raw: deque[RawPly] = deque()
+        self._raw: deque[tuple[RawPly, int | None]] = deque()  # with the relay gap before it, in ns
+        self._looks: deque[Iterator[None]] = deque()  # PVs that are still to be looked at
+        self._claims: dict[Seat, Claims] = {}
+        self._efforts: dict[Seat, Effort] = {}
+        self._gap: int | None = None  # in ns, before the search under way
         self._seats: tuple[Seat, ...] = ()
         self._used: dict[Seat, int | None] = {}  # processor time in ms at the beginning of the game
         self._spent: dict[Seat, int] = {}  # and in it
@@ -55,6 +69,8 @@ class Books:
         """Whose warnings to watch, and whose processor time."""
         self._seats = seats
         self._used = {seat: seat.cpu_ms() for seat in seats}
+        self._efforts = {seat: Effort() for seat in seats}
+        self._claims = {seat: Claims(reads_pv=seat.side.spec.protocol == "uci") for seat in seats}
 
     @property
     def final_fen(self) -> str:
@@ -63,11 +79,13 @@ class Books:
 
     def enter(self, ply: RawPly) -> None:
         """Take a ply, do nothing yet."""
-        self._raw.append(ply)
+        self._raw.append((ply, self._gap))
+        self._gap = None
 
     def relayed(self, gap_ns: int) -> None:
         """One answer became the opponent's `go` after `gap_ns`."""
         self._gaps.append(gap_ns)
+        self._gap = gap_ns
 
     def search_begun(self, seat: Seat, other: Seat) -> None:
         """There is something to note about the search under way, and `other` may ponder meanwhile."""
@@ -76,7 +94,7 @@ class Books:
     @property
     def pending(self) -> bool:
         """Whether a step would do anything."""
-        return self._asked is not None or bool(self._raw) or self._watched is not None
+        return self._asked is not None or bool(self._raw) or bool(self._looks) or self._watched is not None
 
     def step(self) -> None:
         """One ply of bookkeeping."""
@@ -90,7 +108,10 @@ class Books:
             self._warnings()
             return
         if self._raw:
-            self._write(self._raw.popleft())
+            self._write(*self._raw.popleft())
+        elif self._looks:
+            if next(self._looks[0], self) is self:
+                self._looks.popleft()
         elif self._watched is not None:
             self._watched.look()
             self._watched = None
@@ -118,19 +139,16 @@ class Books:
         """No more steps; the descriptor goes back."""
         self._queue.close()
 
-    def _write(self, raw: RawPly) -> None:
+    def _write(self, raw: RawPly, gap_ns: int | None) -> None:
         san = self._shadow.san(raw.move)
-        mover = self._shadow.turn
-        self._shadow.push(raw.move)
+        move = MoveMade(raw.move.uci(), san, 0, raw.clock_ms, book=True)
         if raw.seat is None:
-            self.moves.append(MoveMade(raw.move.uci(), san, book=True))
+            self._shadow.push(raw.move)
+            self.moves.append(move)
             return
-        if raw.book:
-            move = MoveMade(raw.move.uci(), san, 0, raw.clock_ms, book=True)
-        else:
-            thought = raw.seat.engine.thought(raw.search, white=mover == chess.WHITE)
-            said = thought.score, thought.depth, thought.nodes, thought.pv
-            move = MoveMade(raw.move.uci(), san, raw.elapsed_ms, raw.clock_ms, *said)
+        if not raw.book:
+            move = self._thought_move(raw, raw.seat, san, gap_ns)
+        self._shadow.push(raw.move)
         self.moves.append(move)
         clocks = [None if seat.clock.rest_ms is None else seat.clock.rest_ms for seat in self._seats]
         self._link.tell(
@@ -146,6 +164,24 @@ class Books:
                 "clocks": clocks,
             },
         )
+
+    def _thought_move(self, raw: RawPly, seat: Seat, san: str, gap_ns: int | None) -> MoveMade:
+        """With what the search was said to be; the shadow board stands before the move."""
+        thought = seat.engine.told(raw.search, white=self._shadow.turn == chess.WHITE)
+        move = MoveMade(
+            raw.move.uci(), san, raw.elapsed_ms, raw.clock_ms, thought.score, thought.depth, thought.nodes, thought.pv,
+            seldepth=thought.seldepth,
+            nps=thought.nps,
+            hashfull=thought.hashfull,
+            tbhits=thought.tbhits,
+            gap_us=None if gap_ns is None else gap_ns // 1000,
+            lines=() if self._kept is None else kept_lines(raw.search, self._kept),
+        )  # fmt: skip
+        self._efforts[seat].add(move)
+        look = self._claims[seat].heard(thought, raw.move, self._shadow, raw.elapsed_ms)
+        if look is not None:
+            self._looks.append(look)
+        return move
 
     def _warnings(self) -> None:
         for seat in self._seats:
@@ -172,6 +208,8 @@ class Books:
             warnings=tuple(seat.warnings),
             cpu_ms=self._spent.get(seat),
             speed=seat.side.speed,
+            effort=self._efforts[seat].told() if seat in self._efforts else (),
+            claims=self._claims[seat].broken() if seat in self._claims else (),
             ponders=seat.present.ponders if seat.present is not None else None,
             ponder_hits=seat.present.ponder_hits if seat.present is not None else None,
         )
@@ -184,3 +222,10 @@ class Books:
         ranks = (len(gaps) // 2, min(len(gaps) - 1, len(gaps) * 99 // 100), len(gaps) - 1)
         median, high, largest = (gaps[rank] // 1000 for rank in ranks)
         return median, high, largest
+
+
+def kept_lines(search: bytes, pattern: re.Pattern[str]) -> tuple[str, ...]:
+    """The last lines of a search's output in which the pattern is found, oldest first."""
+    lines = (line[:KEPT_LENGTH].decode("utf-8", "replace").strip() for line in reversed(search.split(b"\n")))
+    found = (printable(line, KEPT_LENGTH) for line in lines if line and pattern.search(line))
+    return tuple(reversed(list(islice(found, KEPT_LINES))))

@@ -63,7 +63,7 @@ class Contest:
         self._white, self._black = Seat(task.white, task.rules, white=True), Seat(task.black, task.rules, white=False)
         self.seats = (self._white, self._black)
         self._draws = Draws(self.seats, self._ends, by_agreement=task.rules.draw_offers)
-        self._books = Books(self._position, link, shelf)
+        self._books = Books(self._position, link, shelf, task.keep_lines)
         self._own_books = OwnBooks(self.seats, self._position)
         self._answered_ns = 0  # stamp of the answer that is to be relayed
         self._go_ns = 0

@@ -6,8 +6,9 @@ Sources: the PGN standard of 1994; move comments and extra tags as cutechess and
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from enginetour.model import Game, MoveMade, Opening, Outcome, Termination
 from enginetour.variants import STANDARD, VARIANTS
@@ -26,19 +27,59 @@ _TERMINATIONS = {
 }
 
 
-def text(game: Game, number: int, event: str, site: str = "?") -> str:
-    """One game with tags, comments and the blank line after it."""
-    return "\n".join((*_tags(game, number, event, site), "", *_movetext(game), "", ""))
+LONGEST_PV = 2048  # bytes kept of a PV (runner spec 6)
+NO_RATINGS: Mapping[str, float] = MappingProxyType({})
+
+# What a comment may tell beside score, depth and time: by fastchess's names for it, in the order of runner spec 12.
+_EXTRAS: Mapping[str, Callable[[MoveMade], str | None]] = MappingProxyType({
+    "timeleft": lambda move: None if move.clock_ms is None else f"tl={move.clock_ms / 1000:.3f}s",
+    "latency": lambda move: None if move.gap_us is None else f"lat={move.gap_us / 1_000_000:.6f}s",
+    "nodes": lambda move: _named("n", move.nodes),
+    "seldepth": lambda move: _named("sd", move.seldepth),
+    "nps": lambda move: _named("nps", move.nps),
+    "hashfull": lambda move: _named("hf", move.hashfull),
+    "tbhits": lambda move: _named("tb", move.tbhits),
+    "pv": lambda move: f'pv="{_inside(move.pv, LONGEST_PV)}"' if move.pv else None,
+    "lines": lambda move: ", ".join(f'line="{_inside(line, LONGEST_LINE)}"' for line in move.lines) or None,
+})  # fmt: skip
+LONGEST_LINE = 300  # as they are kept
+EXTRAS = tuple(_EXTRAS)
 
 
-def comment(move: MoveMade) -> str:
-    """``+0.31/18 0.104s``: score in pawns from the mover's side, depth, time; ``book`` for opening moves."""
+def text(
+    game: Game,
+    number: int,
+    event: str,
+    site: str = "?",
+    *,
+    comments: tuple[str, ...] = (),
+    ratings: Mapping[str, float] = NO_RATINGS,
+) -> str:
+    """One game with tags, comments and the blank line after it; `comments` are of `EXTRAS`, `ratings` by entrant."""
+    return "\n".join((*_tags(game, number, event, site, ratings), "", *_movetext(game, comments), "", ""))
+
+
+def comment(move: MoveMade, extras: tuple[str, ...] = ()) -> str:
+    """``+0.31/18 0.104s``: score in pawns from the mover's side, depth, time; ``book`` for opening moves.
+
+    Then the `extras` that are known of the move: ``+0.31/18 0.104s, n=7279, sd=20``.
+    """
     if move.book:
         return "book"
     seconds = f"{move.elapsed_ms / 1000:.3f}s"
-    if move.score is None:
-        return seconds
-    return f"{score_words(move.score)}/{move.depth or 0} {seconds}"
+    first = seconds if move.score is None else f"{score_words(move.score)}/{move.depth or 0} {seconds}"
+    if not extras:
+        return first
+    told = (write(move) for name, write in _EXTRAS.items() if name in extras)
+    return ", ".join([first, *filter(None, told)])
+
+
+def _inside(words: str, longest: int) -> str:
+    return clean(words, longest).replace('"', "'")
+
+
+def _named(name: str, figure: int | None) -> str | None:
+    return None if figure is None else f"{name}={figure}"
 
 
 def score_words(score: int) -> str:
@@ -53,13 +94,13 @@ def is_mate(score: int) -> bool:
     return abs(score) >= MATE_SCORE - MATE_RANGE
 
 
-def clean(words: str) -> str:
+def clean(words: str, longest: int = LONGEST_TAG) -> str:
     """Text from engines and people, safe inside a comment: printable, one line, no braces."""
-    return _printable(words.replace("{", "(").replace("}", ")"))
+    return _printable(words.replace("{", "(").replace("}", ")"), longest)
 
 
-def _printable(words: str) -> str:
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())[:LONGEST_TAG]
+def _printable(words: str, longest: int = LONGEST_TAG) -> str:
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())[:longest]
 
 
 def _quoted(words: str) -> str:
@@ -67,7 +108,7 @@ def _quoted(words: str) -> str:
     return _printable(words).replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _tags(game: Game, number: int, event: str, site: str) -> Iterator[str]:
+def _tags(game: Game, number: int, event: str, site: str, ratings: Mapping[str, float]) -> Iterator[str]:
     start = datetime.fromtimestamp(game.started, UTC)
     end = datetime.fromtimestamp(game.ended, UTC)
     pairing = game.pairing
@@ -80,6 +121,9 @@ def _tags(game: Game, number: int, event: str, site: str) -> Iterator[str]:
         "Black": pairing.black,
         "Result": str(game.outcome),
     }
+    for colour, name in (("White", pairing.white), ("Black", pairing.black)):
+        if name in ratings:
+            tags[f"{colour}Elo"] = str(round(ratings[name]))
     opening = game.opening
     if opening.variant != STANDARD:
         tags["Variant"] = VARIANTS[opening.variant].tag
@@ -106,6 +150,7 @@ def _tags(game: Game, number: int, event: str, site: str) -> Iterator[str]:
         "OpeningName": opening.name,
         "OpeningNumber": str(opening.index or ""),
         "OpeningPlies": str(len(opening.moves) or ""),
+        "Hardware": game.hardware,
     }
     for name, value in tags.items():
         if value:
@@ -124,23 +169,23 @@ def _duration(game: Game) -> str:
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
-def _movetext(game: Game) -> list[str]:
+def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
     number, white = _first_move(game.opening)
     words: list[str] = []
     for index, move in enumerate(game.moves):
         if white or index == 0:
             words.append(f"{number}." if white else f"{number}...")
         last = index == len(game.moves) - 1
-        said = comment(move) + (f", {game.cause}" if last and game.cause else "")
-        words += [move.san, *f"{{{clean(said)}}}".split(" ")]
+        said = comment(move, extras) + (f", {clean(game.cause)}" if last and game.cause else "")
+        words += [move.san, *f"{{{said}}}".split(" ")]
         number += not white
         white = not white
     if not game.moves and game.cause:
         words += f"{{{clean(game.cause)}}}".split(" ")
     words.append(str(game.outcome) if game.outcome is not Outcome.VOID else "*")
     lines = textwrap.wrap(" ".join(words), width=80, break_long_words=False, break_on_hyphens=False)
-    # A per cent sign in column 1 hides its line from every reader (PGN standard 6).
-    return [f"'{line}" if line.startswith("%") else line for line in lines]
+    # In column 1 a per cent sign hides its line from every reader (PGN standard 6); a bracket begins a tag for some.
+    return [f"'{line}" if line.startswith(("%", "[")) else line for line in lines]
 
 
 def _first_move(opening: Opening) -> tuple[int, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, field_validator
@@ -12,6 +13,7 @@ from enginetour.sections.spelling import STRICT, Control
 from enginetour.task import Sandbox
 from enginetour.variants import STANDARD, variant_named
 
+Extra = Literal["timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", "tbhits", "pv", "lines"]
 Divisor = Annotated[float, Field(gt=1, le=1000)]
 
 
@@ -23,6 +25,8 @@ class PlaySection(BaseModel):
     `speed` is this machine's against a reference (`supervise.pace`): 2 is twice as fast, and clocks are half as long.
     How `tc`, `white_tc` and `black_tc` go together with those of entrants is told by `controls`.
     With `draw_offers` two engines may agree on a draw: offers are passed on, where their protocols know them.
+    `pgn` is what comments of moves tell beside score, depth and time; `keep_lines` a pattern: the lines of an engine
+    in which it is found are kept with its moves, and `pgn` has them as "lines".
     `sandbox` is for engines whose own files and entries name none.
     `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
     """
@@ -50,6 +54,8 @@ class PlaySection(BaseModel):
     sandbox: Sandbox = "none"
     ponder: bool = False
     speed: Literal["measure"] | Annotated[float, Field(ge=0.05, le=20)] | None = None
+    pgn: tuple[Extra, ...] = ()
+    keep_lines: str = ""
     variant: str = STANDARD
     openings: OpeningSettings = OpeningSettings()
 
@@ -58,10 +64,19 @@ class PlaySection(BaseModel):
     def _known(cls, name: str) -> str:
         return variant_named(name).name
 
-    @field_validator("odds", mode="before")
+    @field_validator("odds", "pgn", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("keep_lines")
+    @classmethod
+    def _pattern(cls, text: str) -> str:
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise ValueError(f"a regular expression of Python, found {text!r} ({error})") from error
+        return text
 
     @field_validator("odds")
     @classmethod

@@ -57,6 +57,13 @@ class TournamentReader:
         return {row.name: records.spec_of(row.spec) for row in rows}
 
     @property
+    def known_ratings(self) -> dict[str, float]:
+        """The ratings that entrants were given, by name."""
+        known = (ENTRANTS.c.tournament == self.id, ENTRANTS.c.rating.is_not(None))
+        rows = self._rows(select(ENTRANTS.c.name, ENTRANTS.c.rating).where(*known), ENTRANTS.c.since)
+        return {row.name: row.rating for row in rows}
+
+    @property
     def last_position(self) -> int:
         """Position of the newest event, 0 before the first."""
         with self.database.reading() as connection:

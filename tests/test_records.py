@@ -1,0 +1,23 @@
+"""Nouns to columns and back."""
+
+from __future__ import annotations
+
+import zlib
+
+from enginetour.model import MoveMade
+from enginetour.store.records import moves_blob, moves_of
+
+MOVES = (MoveMade("e2e4", "e4", book=True), MoveMade("c7c5", "c5", 120, 59_980, -15, 14, 99, "g1f3"))
+
+
+def test_moves_by_rows_are_still_read() -> None:
+    """As they were kept in older databases: nine fields a move, one move after the other."""
+    rows = '[["e2e4","e4",0,null,null,null,null,"",true],["c7c5","c5",120,59980,-15,14,99,"g1f3",false]]'
+    assert moves_of(zlib.compress(rows.encode())) == MOVES
+
+
+def test_moves_come_back_as_they_were() -> None:
+    """None, zero and the empty string stay what they are; a game without moves is one."""
+    told = MoveMade("g1f3", "Nf3", 30, None, 0, 9, 0, "", False, 14, 900_000, None, 0, 26, ("info string ½", "x"))
+    for moves in ((), MOVES, (*MOVES, told), (told,)):
+        assert moves_of(moves_blob(moves)) == moves
