@@ -64,7 +64,9 @@ def test_a_list_of_files_is_of_one_variant(tmp_path: Path) -> None:
     path = tmp_path / "mixed.pgn"
     path.write_text(games("A", "B", "Standard") + games("C", "D", "Fischerandom") + games("E", "F", "Atomic"))
     assert names(json.loads(tour(tmp_path, "rate", str(path), "--json").stdout)) == {"A", "B"}
-    assert "games left out: 8 of other variants" in tour(tmp_path, "rate", str(path)).stdout
+    assert "games left out: 8 of other variants (chess960 4, atomic 4; --variant NAME takes one)" in " ".join(
+        tour(tmp_path, "rate", str(path)).stdout.split()
+    )
     shuffled = json.loads(tour(tmp_path, "rate", str(path), "--variant", "chess960", "--json").stdout)
     assert names(shuffled) == {"C", "D"}
     done = tour(tmp_path, "rate", str(path), "--variant", "atomics", expect=2)
@@ -75,16 +77,27 @@ def test_a_file_of_another_variant_is_told(tmp_path: Path) -> None:
     """No list without a game, and how to get one."""
     path = tmp_path / "frc.pgn"
     path.write_text(games("C", "D", "chess 960"))
-    assert "4 of other variants; rate --variant NAME" in " ".join(
+    assert "4 of other variants (chess960 4; --variant NAME" in " ".join(
         tour(tmp_path, "rate", str(path), expect=3).stderr.split()
     )
 
 
-def test_an_import_is_of_standard_chess(tmp_path: Path) -> None:
-    """Other games are left out of the store, and told; a file of nothing else is refused."""
+def test_an_import_is_of_one_variant(tmp_path: Path) -> None:
+    """Standard unless told; others are left out, told by name, and taken by an import for lists of theirs."""
     (tmp_path / "results").mkdir()
     (tmp_path / "mixed.pgn").write_text(games("A", "B") + games("C", "D", "Atomic"))
     (tmp_path / "atomic.pgn").write_text(games("C", "D", "Atomic"))
     assert "games left out: 4 of other variants" in tour(tmp_path, "import", "mixed.pgn").stdout
     assert names(json.loads(tour(tmp_path, "ratings", "--all", "--json").stdout)) == {"A", "B"}
     assert "4 of other variants" in tour(tmp_path, "import", "atomic.pgn", expect=3).stderr
+    told = " ".join(tour(tmp_path, "import", "mixed.pgn", "--variant", "atomic", "--name", "loud").stdout.split())
+    assert "4 games imported" in told and "games left out: 4 of other variants (standard 4;" in told
+    assert "nothing new" in tour(tmp_path, "import", "mixed.pgn").stdout
+    for more in ((), ("--as-of", "2100-01-01"), ("--tc", "*")):  # by kept counts, and by games
+        every = ("ratings", "--all", "--json", *more)
+        assert names(json.loads(tour(tmp_path, *every).stdout)) == {"A", "B"}
+        assert names(json.loads(tour(tmp_path, *every, "--variant", "atomic").stdout)) == {"C", "D"}
+    assert "have not met" in tour(tmp_path, "ratings", "--all", "--sprt", "C", "D", "0", "5", expect=2).stderr
+    assert names(json.loads(tour(tmp_path, "ratings", "--all", "--system", "elo", "--json").stdout)) == {"A", "B"}
+    assert tour(tmp_path, "db", "check").stdout.startswith("sound")
+    assert "did you mean 'atomic'" in tour(tmp_path, "import", "mixed.pgn", "--variant", "atomics", expect=2).stderr

@@ -66,6 +66,7 @@ def left_out_told(left: LeftOut) -> str:
         "of engines with too few": left.few,
     }
     words += [f"{count:,} {reason}" for reason, count in reasons.items() if count]
-    said = {"odds": "at odds", "variant": "of other variants"}
+    names = ", ".join(f"{name} {count:,}" for name, count in left.variants.items())
+    said = {"odds": "at odds", "variant": f"of other variants ({names}; --variant NAME takes one)"}
     words += [f"{count:,} {said.get(part, f'by {part}')}" for part, count in left.apart.items()]
     return ", ".join(words)

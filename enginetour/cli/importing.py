@@ -13,7 +13,7 @@ import click
 from enginetour.cli import imported
 from enginetour.cli.common import database_option, output_options, say, say_json
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
-from enginetour.errors import InputRefused
+from enginetour.errors import InputRefused, UsageRefused
 
 if TYPE_CHECKING:
     from enginetour.interop.gamecolumns import Games
@@ -32,6 +32,7 @@ _ENDINGS = {".gz", ".zst", ".pgn"}  # no part of an event's name
 @click.option("--aliases", type=click.Path(path_type=Path), help='Lines of "name","alias","alias".')
 @click.option("--include", multiple=True, metavar="GLOB", help="Only games between such engines; repeat.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="No games of such engines; repeat.")
+@click.option("--variant", default="standard", show_default=True, help="Which games: chess960, crazyhouse, ...")
 @click.option("--dry-run", is_flag=True, help="Tell what would come in, or go; write nothing.")
 @output_options
 @database_option
@@ -44,6 +45,7 @@ def import_(
     aliases: Path | None,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
+    variant: str,
     dry_run: bool,
     as_json: bool,
     as_csv: bool,
@@ -55,6 +57,9 @@ def import_(
     because it was played here, is not counted again: the same file, or one
     that has grown, brings only what is new.
 
+    An import is of one variant, by the Variant tags, and counts in the lists
+    of that variant (ratings --variant).
+
     An import that is struck out counts in no list any more, but in those of
     before (--as-of) and in the editions that were published with it; its files
     imported once more bring the games back.
@@ -64,6 +69,8 @@ def import_(
     Another: enginetour import --remove CCRL --why "wrong time control"
     """
     _refuse_mixture(files, listing=listing, remove=remove, why=why, others=(name, aliases, *include, *exclude))
+    if variant != "standard" and not files:
+        raise click.UsageError("--variant is for files")
     if as_csv and not listing:
         raise click.UsageError("--csv is for --list")
     if listing:
@@ -80,6 +87,7 @@ def import_(
 
     event = _event(files[0]) if name is None else " ".join(name.split())
     refuse_name(event)
+    _refuse_unknown(variant)
     naming = Naming(read_aliases(aliases) if aliases else {}, include, exclude)
     database = database_of(Path.cwd(), db)
     events = _titles(database)
@@ -88,11 +96,11 @@ def import_(
     tell_broken(games)
     from enginetour.interop.ratable import ratable
 
-    rated = ratable(games, naming)
+    rated = ratable(games, naming, variant)
     left = left_out_told(rated.left_out)
     if not len(rated.wanted):
         raise InputRefused(f"no game to import; left out: {left}", place=", ".join(map(str, files)))
-    found = _entered(database, event, games, rated, files, write=not dry_run)
+    found = _entered(database, event, games, rated, files, variant=variant, write=not dry_run)
     if as_json:
         broken = [{"place": place, "why": why} for place, why in games.broken]
         value = {
@@ -123,6 +131,15 @@ def _refuse_mixture(
         raise click.UsageError(f"--name, --aliases, --include and --exclude are for files, not for {asked[0]}")
 
 
+def _refuse_unknown(variant: str) -> None:
+    from enginetour.variants import variant_named
+
+    try:
+        variant_named(variant)
+    except ValueError as error:
+        raise UsageRefused(str(error), place="--variant") from None
+
+
 def _event(path: Path) -> str:
     """The file's name without what tells its kind; a path like ``.`` has none and is refused when it is read."""
     while path.suffix.lower() in _ENDINGS:
@@ -143,7 +160,7 @@ def _titles(database: Path) -> frozenset[str]:
 
 
 def _entered(
-    database: Path, event: str, games: Games, rated: Ratable, files: tuple[Path, ...], *, write: bool
+    database: Path, event: str, games: Games, rated: Ratable, files: tuple[Path, ...], *, variant: str, write: bool
 ) -> Imported:
     """Into the store, which is made if there is none; a dry run asks an empty one then."""
     from enginetour.store.database import is_made
@@ -154,7 +171,8 @@ def _entered(
         if not write and not is_made(database):
             database = Path(stack.enter_context(TemporaryDirectory())) / "empty.db"
         store = stack.enter_context(Store.open(database, create=True, readonly=not write and is_made(database)))
-        return import_games(store.database, event, games, rated, [str(path) for path in files], write=write)
+        paths = [str(path) for path in files]
+        return import_games(store.database, event, games, rated, paths, variant=variant, write=write)
 
 
 def _told(found: Imported, *, dry_run: bool) -> str:

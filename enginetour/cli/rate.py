@@ -87,10 +87,7 @@ def rate(
     names["exclude"] = fields.get("not_engines", ())
     pairs, left = select(tally, **names, min_games=fields.get("min_games", 0), taken=taken)
     if not len(pairs.games):
-        step = "rate --variant NAME makes a list of another variant" if "variant" in left.apart else ""
-        raise InputRefused(
-            f"no game to rate; left out: {left_out_told(left)}", place=", ".join(map(str, files)), step=step
-        )
+        raise InputRefused(f"no game to rate; left out: {left_out_told(left)}", place=", ".join(map(str, files)))
     _refuse_strangers({*fixed, *loose}, pairs.names)
     found = rating_list(
         pairs,

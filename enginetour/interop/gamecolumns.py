@@ -107,7 +107,7 @@ class Games(Tally):
             if not is_standard(tags[VARIANT]):
                 self.variants[game] = tags[VARIANT]
 
-    def set_aside(self, *, odds: bool, variant: bool) -> None:
+    def set_aside(self, *, odds: bool, variant: bytes) -> None:
         """Nothing: a game at odds or of a variant is kept as one."""
 
     def claim(self, game: int, tags: dict[bytes, bytes]) -> None:

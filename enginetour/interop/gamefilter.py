@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from enginetour.interop.gamecolumns import Games
 
-    Taken = tuple[NDArray[np.bool_], dict[str, int]]
+    Taken = tuple[NDArray[np.bool_], dict[str, int], dict[str, int]]
 
 PARTS = ("variant", "odds", "date", "time class", "control")  # in the order in which lists of the store ask them
 
@@ -59,10 +60,13 @@ class GameFilter:
         return bool(self.since or self.until or self.time_classes or self.tc or self.variant != "standard")
 
     def taken(self, games: Games) -> Taken:
-        """Which games are taken, and how many finished ones fall to each part, counted with the first that does."""
+        """Which games are taken, and how many finished ones fall to each part, counted with the first that does.
+
+        Last those of other variants, by name.
+        """
         import numpy as np
 
-        wanted = {"variant": self._of_variant(games), "odds": np.ones(len(games.results), dtype=np.bool_)}
+        wanted = {"variant": of_variant(games, self.variant), "odds": np.ones(len(games.results), dtype=np.bool_)}
         if games.odds and not self.odds:
             wanted["odds"][list(games.odds)] = False
         days = np.array(games.days)
@@ -80,20 +84,34 @@ class GameFilter:
         fits = [not self.tc or all(any_fits(control, self.tc) for control in both) for both in ends]
         wanted["control"] = np.array(fits, dtype=np.bool_)[which.reshape(-1)]
         left, apart = np.array(games.results) < UNFINISHED, dict[str, int]()
+        others = variants_of(games, left & ~wanted["variant"])
         taken = np.ones(len(left), dtype=np.bool_)
         for part in PARTS:
             apart[part] = int((left & ~wanted[part]).sum())
             left &= wanted[part]
             taken &= wanted[part]
-        return taken, {part: count for part, count in apart.items() if count}
+        return taken, {part: count for part, count in apart.items() if count}, others
 
-    def _of_variant(self, games: Games) -> NDArray[np.bool_]:
-        import numpy as np
 
-        fits = np.full(len(games.results), self.variant == "standard")
-        if games.variants:
-            from enginetour.interop import varianttags
+def of_variant(games: Games, variant: str) -> NDArray[np.bool_]:
+    """Which games are of a variant; those that do not say are of standard chess."""
+    import numpy as np
 
-            for game, raw in games.variants.items():
-                fits[game] = varianttags.fits(raw, self.variant)
-        return fits
+    fits = np.full(len(games.results), variant == "standard")
+    if games.variants:
+        from enginetour.interop import varianttags
+
+        for game, raw in games.variants.items():
+            fits[game] = varianttags.fits(raw, variant)
+    return fits
+
+
+def variants_of(games: Games, which: NDArray[np.bool_]) -> dict[str, int]:
+    """How many of these games are of which variant, the most first."""
+    if not which.any():
+        return {}
+    from enginetour.interop import varianttags
+
+    tags = Counter(raw for game, raw in games.variants.items() if which[game])
+    plain = int(which.sum()) - tags.total()
+    return varianttags.by_name(tags + Counter({b"": plain}))

@@ -44,7 +44,7 @@ class TagReader:
         self._tags: dict[bytes, bytes] = {}
         self._named = False  # is it a game: did White or Result show, readable or not
         self._header = False
-        self._odds = self._variant = False
+        self._odds, self._variant = False, b""  # the raw tag of another variant
         self._blanks = 1  # blank lines since the last tag or move
         self._begun = (0, 0)
         self._comment = False
@@ -122,7 +122,7 @@ class TagReader:
             elif name == VARIANT:
                 from enginetour.interop.varianttags import is_standard  # it knows chess: most files have no such tag
 
-                self._variant = not is_standard(value)
+                self._variant = b"" if is_standard(value) else value
         self._blanks = 0
         if line.startswith(b'[White "') or b"[Result" in line:
             self._named = True
@@ -169,4 +169,4 @@ class TagReader:
 
     def _forget(self) -> None:
         """No tags were read, no game is open."""
-        self._tags, self._named, self._header, self._odds, self._variant = {}, False, False, False, False
+        self._tags, self._named, self._header, self._odds, self._variant = {}, False, False, False, b""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enginetour.interop.gamecolumns import Games
+from enginetour.interop.gamefilter import of_variant, variants_of
 from enginetour.interop.naming import Naming
 from enginetour.interop.selection import LeftOut
 from enginetour.interop.tally import UNFINISHED, text
@@ -26,8 +27,11 @@ class Ratable:
     left_out: LeftOut
 
 
-def ratable(games: Games, naming: Naming) -> Ratable:
-    """Of two engines that are wanted, with a result. UsageRefused for a pattern that no engine answers to."""
+def ratable(games: Games, naming: Naming, variant: str = "standard") -> Ratable:
+    """Of the variant, between two engines that are wanted, with a result.
+
+    UsageRefused for a pattern that no engine answers to.
+    """
     called = [naming(text(raw)) for raw in games.names]
     naming.refuse_unanswered()
     names = tuple(sorted({name for name in called if name is not None}))
@@ -37,10 +41,9 @@ def ratable(games: Games, naming: Naming) -> Ratable:
     black = places[np.array(games.black, dtype=np.intp)]
     results = np.array(games.results, dtype=np.int64)
     finished, ours = results != UNFINISHED, (white >= 0) & (black >= 0)
-    others = np.zeros(len(results), dtype=np.bool_)
-    others[list(games.variants)] = True
-    variants = int((finished & others).sum())  # the store's imports are of standard chess
-    finished &= ~others
+    inside = of_variant(games, variant)
+    others = variants_of(games, finished & ~inside)
+    finished &= inside
     alone = finished & ours & (white == black)
     left_out = LeftOut(
         others=dict(games.others.most_common()),
@@ -49,6 +52,7 @@ def ratable(games: Games, naming: Naming) -> Ratable:
         unwanted=int((finished & ~ours).sum()),
         few=0,
         engines=(),
-        apart={"variant": variants} if variants else {},
+        apart={"variant": sum(others.values())} if others else {},
+        variants=others,
     )
     return Ratable(naming, names, white, black, results, np.flatnonzero(finished & ours & ~alone), left_out)

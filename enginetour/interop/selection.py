@@ -11,8 +11,7 @@ from enginetour.interop.tally import AT_ODDS, OF_VARIANT, Tally
 from enginetour.ratings.pairs import Pairs
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from enginetour.interop.gamefilter import Taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +25,7 @@ class LeftOut:
     few: int  # of engines with too few
     engines: tuple[str, ...]  # those with too few
     apart: Mapping[str, int]  # by the part of a `GameFilter`
+    variants: Mapping[str, int]  # those that are apart by variant, by its name
 
     @property
     def games(self) -> int:
@@ -42,7 +42,7 @@ def select(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
     min_games: int = 0,
-    taken: tuple[NDArray[np.bool_], Mapping[str, int]] | None = None,
+    taken: Taken | None = None,
 ) -> tuple[Pairs, LeftOut]:
     """The games to rate, of those `taken` by a filter. UsageRefused for a pattern that nobody answers to: a slip.
 
@@ -54,6 +54,7 @@ def select(
     enough = at_least(pairs, min_games)
     aside = {part: tally.results.tobytes().count(code) for part, code in (("variant", OF_VARIANT), ("odds", AT_ODDS))}
     few = tuple(sorted(set(pairs.names) - set(enough.names)))
+    variants = taken[2] if taken else _named(tally)
     return enough, LeftOut(
         others=dict(tally.others.most_common()),
         broken=tally.broken_games,
@@ -62,7 +63,16 @@ def select(
         few=int(pairs.games.sum() - enough.games.sum()),
         engines=few,
         apart=dict(taken[1]) if taken else {part: games for part, games in aside.items() if games},
+        variants=variants,
     )
+
+
+def _named(tally: Tally) -> Mapping[str, int]:
+    if not tally.variants_aside:
+        return {}
+    from enginetour.interop.varianttags import by_name  # it knows chess: most files have no such tag
+
+    return by_name(tally.variants_aside)
 
 
 def at_least(pairs: Pairs, games: int) -> Pairs:

@@ -87,6 +87,7 @@ class Tally:
     black: array[int] = field(default_factory=lambda: array("i"))
     results: array[int] = field(default_factory=lambda: array("b"))
     others: Counter[str] = field(default_factory=Counter)
+    variants_aside: Counter[bytes] = field(default_factory=Counter)  # raw tags of the games that are `OF_VARIANT`
     broken: list[tuple[str, str]] = field(default_factory=list)
     broken_games: int = 0
 
@@ -119,10 +120,11 @@ class Tally:
         self.results.extend(codes)
         return True
 
-    def set_aside(self, *, odds: bool, variant: bool) -> None:
-        """The last game is at odds, or of another variant."""
+    def set_aside(self, *, odds: bool, variant: bytes) -> None:
+        """The last game is at odds, or of another variant by this tag."""
         if self.results[-1] < UNFINISHED and (variant or (odds and not self.take_odds)):
             self.results[-1] = OF_VARIANT if variant else AT_ODDS
+            self.variants_aside.update([variant] if variant else [])
 
     def break_at(self, place: str, why: str, *, games: int = 1) -> None:
         """Something that cannot be read, and how many games it costs for certain."""
@@ -139,6 +141,7 @@ class Tally:
             mine.frombytes(numbers[np.array(theirs, dtype=np.intc)].tobytes())
         self.results.extend(other.results)
         self.others.update(other.others)
+        self.variants_aside.update(other.variants_aside)
         self.broken += other.broken[: BROKEN_KEPT - len(self.broken)]
         self.broken_games += other.broken_games
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 
 from enginetour.interop.tally import text
-from enginetour.variants import STANDARD, tag_fits
+from enginetour.variants import STANDARD, VARIANTS, tag_fits
 
 _VALUE = re.compile(rb'\n\[Variant "([^"\r\n]*)"')
 
@@ -25,3 +27,11 @@ def is_standard(raw: bytes) -> bool:
 def names_another(header: bytes) -> bool:
     """One of these lines is a Variant tag of something else than standard chess."""
     return not all(map(is_standard, set(_VALUE.findall(header))))
+
+
+def by_name(tags: Mapping[bytes, int]) -> dict[str, int]:
+    """Games by raw tags as games by variants, the most first: by our names, or by the tag where that means none."""
+    found = Counter[str]()
+    for raw, games in tags.items():
+        found[next((name for name in VARIANTS if fits(raw, name)), text(raw))] += games
+    return dict(found.most_common())

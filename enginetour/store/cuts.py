@@ -89,7 +89,7 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
     for tournament, even, in_time, tc, black_tc, count in connection.execute(read):
         why = _why_not(
             definition,
-            variant=STANDARD,
+            variant=odd.get(tournament, STANDARD),
             tournament=tournament in tournaments,
             even=bool(even),
             in_time=bool(in_time),

@@ -32,6 +32,7 @@ from enginetour.store.removals import removals
 from enginetour.store.slugs import LONGEST_NAME, slug_of
 from enginetour.store.sqlite_errors import told
 from enginetour.store.tables import IMPORTS, TOURNAMENTS
+from enginetour.variants import STANDARD
 
 if TYPE_CHECKING:
     from enginetour.store.paircounts import Sums
@@ -73,9 +74,18 @@ class ImportLine:
 
 
 def import_games(
-    database: Database, name: str, games: Games, rated: Ratable, files: Sequence[str], *, write: bool = True
+    database: Database,
+    name: str,
+    games: Games,
+    rated: Ratable,
+    files: Sequence[str],
+    *,
+    variant: str = STANDARD,
+    write: bool = True,
 ) -> Imported:
     """Write the games that are new as the next edition of an event; nothing where none is, or not asked to `write`.
+
+    All that are `rated` are of the `variant`, as the games of a tournament are.
 
     UsageRefused for the name of a tournament that was played here.
     """
@@ -96,7 +106,7 @@ def import_games(
             _add_engines(connection, new)
             there = _engines(connection)
             keys = np.array([there.get(one, 0) for one in rated.names], dtype=np.int64)
-            event, edition = _add_event(connection, name, rated.naming)
+            event, edition = _add_event(connection, name, rated.naming, variant)
             after = connection.execute("SELECT coalesce(max(id), 0) FROM games").fetchone()[0]
             digests = identities[fresh].astype("<u8").tobytes()
             counts = packed(_counted(keys[white][even], keys[black][even], rated.results[fresh][even]))
@@ -168,7 +178,7 @@ def _add_engines(connection: sqlite3.Connection, names: Sequence[str]) -> None:
     connection.executemany(f"INSERT INTO engines ({columns}) {row}", ((name,) for name in names))
 
 
-def _add_event(connection: sqlite3.Connection, name: str, naming: Naming) -> tuple[int, int]:
+def _add_event(connection: sqlite3.Connection, name: str, naming: Naming, variant: str) -> tuple[int, int]:
     """Key and edition of the event, which keeps by what names and patterns it was made."""
     newest = connection.execute("SELECT coalesce(max(edition), 0) FROM tournaments WHERE name = ?", (name,))
     edition = newest.fetchone()[0] + 1
@@ -177,6 +187,7 @@ def _add_event(connection: sqlite3.Connection, name: str, naming: Naming) -> tup
         "include": naming.include,
         "exclude": naming.exclude,
         "ratings": {"systems": ["ml"], "anchor": {}},
+        **({} if variant == STANDARD else {"play": {"variant": variant}}),  # where tournaments have theirs
     }
     columns = "name, edition, slug, system, format_version, config, seed, created, version"
     row = (name, edition, slug_of(name, edition), IMPORT, _FORMAT_VERSION, records.packed(config), 0, time.time())

@@ -78,6 +78,8 @@ def _imported(connection: Connection, first: set[int], second: set[int], tournam
     rows = rows.where(_met(games.white, games.black, first, second), stands(), EVEN_READ)
     if tournament is not None:
         rows = rows.where(games.tournament == tournament)
+    elif odd := odd_ones(connection):
+        rows = rows.where(games.tournament.not_in(odd))
     for edition, white, black, number, points in connection.execute(rows.order_by(games.id)):
         yield edition, white, black, number, 0, points
 

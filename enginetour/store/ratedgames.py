@@ -111,8 +111,10 @@ def for_events(connection: Connection, settings: BaseModel) -> BaseModel:
 
 
 def _imports(connection: Connection) -> list[tuple[int, int]]:
-    """Events that were imported and stand, oldest first, each with the newest game it follows."""
+    """Imports of standard chess that stand, oldest first, each with the newest game it follows."""
     rows = select(IMPORTS.c.tournament, IMPORTS.c.after_game).where(IMPORTS.c.tournament.not_in(removed()))
+    if odd := odd_ones(connection):
+        rows = rows.where(IMPORTS.c.tournament.not_in(odd))
     return [(event, after_game) for event, after_game in connection.execute(rows.order_by(IMPORTS.c.tournament))]
 
 

@@ -1,4 +1,4 @@
-"""Which variant each tournament was played in, as its frozen configuration says; lists never mix them."""
+"""Which variant each tournament and import is of, as its configuration says; lists never mix them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ _VARIANT = func.coalesce(func.json_extract(TOURNAMENTS.c.config, "$.play.variant
 
 
 def odd_ones(connection: Connection) -> dict[int, str]:
-    """The tournaments that were not of standard chess, with their variants; imports are standard."""
+    """The tournaments that were not of standard chess, with their variants; imports too."""
     rows = select(TOURNAMENTS.c.id, _VARIANT).where(_VARIANT != STANDARD)
     return {event: str(variant) for event, variant in connection.execute(rows)}
