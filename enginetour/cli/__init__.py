@@ -110,6 +110,7 @@ def main() -> None:
     # One thread for linear algebra: a fit must not take the processors of the engines that play, and beside them two
     # threads wait for each other: 112 ms for 200 unknowns, alone 0.2 (measured).
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _open_the_closed()
     try:
         code = cli(standalone_mode=False)
     except click.ClickException as error:
@@ -141,6 +142,17 @@ def main() -> None:
         code = 1
     gc.freeze()  # the process ends: to look for cycles once more takes 14 ms after a list (measured)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _open_the_closed() -> None:
+    """Streams closed before we were started (`>&-`) go nowhere; else the database would take their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _cleaned(error: click.ClickException) -> click.ClickException:

@@ -286,3 +286,15 @@ def test_a_first_file_of_nothing_is_filled(tmp_path: Path) -> None:
     database(tmp_path).touch()
     tour(tmp_path, "run", str(path))
     assert audit(tmp_path) == 6
+
+
+@pytest.mark.parametrize("streams", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_harm_nothing(tmp_path: Path, streams: str) -> None:
+    """As cron jobs and daemons leave them: a run ended in our own failure, and its files took their numbers."""
+    path = robin(tmp_path)
+    command = f'exec "$0" -m enginetour run "$1" --max-games 1 {streams}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable, str(path)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 8, done.stderr
+    assert audit(tmp_path) == 1
