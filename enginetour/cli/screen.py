@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from enginetour.model import Game, Note, Outcome
+from enginetour.reports import matchlines
 from enginetour.reports.progress import Progress, headline, now_line, table, test_lines
 from enginetour.reports.sheet import render, safe
 from enginetour.scheduler import Scheduler, Watcher
@@ -20,14 +22,8 @@ if TYPE_CHECKING:
 
 # Between two redraws; a clock that ticks faster than this only costs CPU the engines could have.
 REDRAW_S = 0.5
-# A progress line after so many games, so that a log of thousands stays readable.
+# A progress line after so many games, or a hundredth of those so far: a log of thousands stays readable.
 PROGRESS_GAMES = 10
-
-
-def finished_line(number: int, game: Game) -> str:
-    """The line cutechess and fastchess print, so that existing scripts keep working."""
-    names = f"{game.pairing.white} vs {game.pairing.black}"
-    return safe(f"Finished game {number} ({names}): {game.outcome} {{{game.cause}}}")
 
 
 def _about(engine: str, cause: str) -> str:
@@ -35,19 +31,61 @@ def _about(engine: str, cause: str) -> str:
     return cause if not engine or cause.startswith(engine) else f"{engine}: {cause}"
 
 
+class Claimed:
+    """What engines said of their searches that was not so: each kind of each engine once."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, str]] = set()
+
+    def new(self, game: Game) -> Iterator[str]:
+        """Sentences about the game that just ended."""
+        for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black)):
+            for kind, number, words in record.claims:
+                if (name, kind) not in self._told:
+                    self._told.add((name, kind))
+                    more = f", {number} times" if number > 1 else ""
+                    yield f"warning: {name}: {words} ({kind}{more}; told once)"
+
+
 class Lines(Watcher):
-    """One line a game, the decisions of the format, and now and then how far it is."""
+    """A line as a game starts and ends, the decisions of the format, and now and then how far it is."""
 
     def __init__(self, progress: Progress) -> None:
         self.picture = progress
         self.due = PROGRESS_GAMES
+        self._claimed = Claimed()
+        self._lock = threading.Lock()  # games start in another thread
+        self._open: dict[int, tuple[str, str]] = {}  # slot -> who plays there
+        self._number = progress.numbered
+        self._fresh = False  # there was a game since the strength was told
+
+    def event(self, slot: int, name: str, payload: Mapping[str, Any]) -> None:
+        """A game has started on a slot: it is numbered as it will be when all end in the order of their starts."""
+        if name != "start":
+            return
+        white, black = str(payload["white"]), str(payload["black"])
+        with self._lock:
+            self._open[slot] = white, black
+            number = self._number + len(self._open)
+        click.echo(matchlines.started(number, self.picture.done + self.picture.remaining[1], white, black))
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Print the game, then what it decided."""
-        click.echo(finished_line(number, game))
+        with self._lock:
+            self._number = max(number, self._number)
+            names = game.pairing.white, game.pairing.black
+            slot = next((slot for slot, playing in self._open.items() if playing == names), None)
+            if slot is not None:
+                del self._open[slot]
+        self._fresh = True
+        click.echo(matchlines.finished(number, game))
+        if (score := self.picture.score()) is not None:
+            click.echo(matchlines.score(*score))
         for incident in game.incidents:
             kind = "warning" if incident.is_warning else "incident"
             click.echo(safe(f"  {kind}: {_about(incident.engine, incident.cause)}   enginetour games {number}"))
+        for words in self._claimed.new(game):
+            click.echo(safe(f"  {words}   enginetour games {number}"))
         for note in notes:
             click.echo(safe(f"  {note.text}"))
         self.due -= 1
@@ -60,9 +98,18 @@ class Lines(Watcher):
         """A progress line every ten games."""
         self.picture.take(scheduler)
         if self.due <= 0:
-            self.due = PROGRESS_GAMES
+            self.due = max(PROGRESS_GAMES, self.picture.done // 100)
             click.echo(headline(self.picture))
+            self.strength()
             for line in test_lines(self.picture):
+                click.echo(line)
+
+    def strength(self) -> None:
+        """How far two engines are apart, as far as that can be told, unless it was told since the last game."""
+        score = self.picture.score() if self._fresh else None
+        self._fresh = False
+        if score is not None:
+            for line in matchlines.strength(*score[2:], self.picture.pairs()):
                 click.echo(line)
 
 
@@ -73,6 +120,7 @@ class LiveTable(Watcher):
         from rich.console import Console
 
         self.picture = progress
+        self._claimed = Claimed()
         self.words: list[str] = []
         self.incident: list[str] = []
         self.size = shutil.get_terminal_size((80, 24))
@@ -85,6 +133,8 @@ class LiveTable(Watcher):
         if game.outcome is Outcome.VOID or any(not incident.is_warning for incident in game.incidents):
             words = f"last incident: {number}  {_about(game.culprit, game.cause)}   enginetour games {number}"
             self.incident = [safe(words)]  # stays while decisions come and go
+        for words in self._claimed.new(game):
+            self._say(f"{words}   enginetour games {number}")
         for note in notes:
             self._say(note.text)
         self.drawn = 0.0

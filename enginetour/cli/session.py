@@ -181,6 +181,8 @@ class Run:
             exports.look()
             with suppress(_Dropped):
                 tournament.rate(session.store, session.plan.config.ratings)
+                if isinstance(screen, Lines):
+                    self.voice.try_to(screen.strength)
                 self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
         return self._code(end, session, sorted(told.suspended))
 

@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
@@ -27,6 +28,12 @@ class Voice(Watcher):
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Pass it on."""
         self.try_to(lambda: self.screen.game(number, game, notes))
+
+    def event(self, slot: int, name: str, payload: Any) -> None:
+        """Pass it on to a screen that tells of games under way; called from the thread of the slots."""
+        tell = getattr(self.screen, "event", None)
+        if tell is not None:
+            self.try_to(lambda: tell(slot, name, payload))
 
     def trouble(self, text: str) -> None:
         """Pass it on."""

@@ -19,6 +19,7 @@ from enginetour.reports.progress import Progress
 from enginetour.scheduler import Scheduler, Watcher
 from enginetour.steering import Helm
 from enginetour.store import queries
+from enginetour.store.pairscores import openings_of_pair
 
 
 class Picture(Progress):
@@ -28,6 +29,9 @@ class Picture(Progress):
         super().__init__(system=system, name=log.title)
         self.log = log
         self.stale = True
+        self.numbered = log.last_number
+        names = [entrant.name for entrant in log.entrants]
+        self.two = (names[0], names[1]) if len(names) == 2 else None
 
     def look(self, format_: Format[Any], state: Any) -> None:
         """Everything from the log, whose state is known, at start."""
@@ -53,6 +57,23 @@ class Picture(Progress):
         self.stale = False
         rows = rating_list(self.log.pair_counts(), names=[line.name for line in self.placed]).rows
         self.elo = {row.name: (row.rating, row.plus, row.minus) for row in rows}
+
+    def score(self) -> tuple[str, str, int, int, int] | None:
+        """From the log, games that were struck out left away."""
+        if self.two is None:
+            return None
+        first, second = self.two
+        counts = self.log.pair_counts()
+        with_white, with_black = counts.get((first, second), (0, 0, 0)), counts.get((second, first), (0, 0, 0))
+        wins, losses = with_white[0] + with_black[2], with_white[2] + with_black[0]
+        draws = with_white[1] + with_black[1]
+        return (first, second, wins, losses, draws) if wins + losses + draws else None
+
+    def pairs(self) -> tuple[int, ...] | None:
+        """From the log as well."""
+        if self.two is None:
+            return None
+        return openings_of_pair(self.log, *self.two)
 
 
 class Exports(Watcher):
@@ -100,6 +121,7 @@ class Watching(Both):
 
     def __init__(self, picture: Picture, exports: Exports, screen: Voice, *others: Watcher) -> None:
         super().__init__(exports, screen, *others)
+        self.screen = screen
         self.picture = picture
         self.exports = exports
 
@@ -112,6 +134,7 @@ class Watching(Both):
     def event(self, slot: int, name: str, payload: object) -> None:
         """A live event of a slot."""
         self.picture.event(slot, name, payload)
+        self.screen.event(slot, name, payload)
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Count, rate, tell the others."""

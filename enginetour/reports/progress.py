@@ -60,6 +60,7 @@ class Progress:
     live: dict[int, dict[str, Any]] = field(default_factory=dict)  # slot -> the game on it
     test: tuple[tuple[str, str], MatchTest] | None = None  # of a match under one
     stage: tuple[int, int] | None = None  # the round now and how many there are, of a tournament in rounds
+    numbered: int = 0  # the highest number of a game in the log
     stop_at: float | None = None  # UTC seconds from which no game begins, where that was asked for
 
     def stand(self, format_: Any, state: Any) -> None:
@@ -83,6 +84,12 @@ class Progress:
 
     def rate(self) -> None:
         """Bring `elo` up to date; a picture without a log has nothing to rate by."""
+
+    def score(self) -> tuple[str, str, int, int, int] | None:
+        """Of a tournament of two: the first, the second, wins, losses, draws of the first; None without a game."""
+
+    def pairs(self) -> tuple[int, ...] | None:
+        """Of a tournament of two: pairs of games on one opening by the points they brought the first."""
 
     def event(self, slot: int, name: str, payload: Any) -> None:
         """A live event of a slot: start, move, end."""

@@ -37,6 +37,15 @@ def openings_of(
         return _added_up(connection, (standing, *wanted), shown)
 
 
+def openings_of_pair(log: TournamentReader, one: str, other: str) -> PairCounts | None:
+    """The pairs of two engines of a tournament by the points of the first; None where they have none."""
+    found = openings_of_tournament(log)
+    if (one, other) in found:
+        return found[one, other]
+    turned = found.get((other, one))
+    return None if turned is None else (turned[4], turned[3], turned[2], turned[1], turned[0])
+
+
 def openings_of_tournament(log: TournamentReader) -> dict[tuple[str, str], PairCounts]:
     """Those of one tournament by the plain names of its engines."""
     with log.database.reading() as connection:

@@ -69,6 +69,13 @@ class TournamentReader:
         with self.database.reading() as connection:
             return int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one()) - 1
 
+    @property
+    def last_number(self) -> int:
+        """Number of the newest game, 0 before the first."""
+        newest = select(func.coalesce(func.max(GAMES.c.number), 0)).where(GAMES.c.tournament == self.id)
+        with self.database.reading() as connection:
+            return int(connection.execute(newest).scalar_one())
+
     def events(self) -> Iterator[Event]:
         """Every event in order, without loading a move."""
         return queries.events(self.database, self.id)
