@@ -32,7 +32,7 @@ def test_words(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["", "2784", "2784+-", "2784+-0", "x+-5", "2784+-1e3", "9999999+-5", "1.2.3+-4", "5+-nan"]
+    "words", ["", "2784", "2784+-", "2784+-0.5", "x+-5", "2784+-1e3", "9999999+-5", "1.2.3+-4", "5+-nan"]
 )
 def test_words_that_are_none(words: str) -> None:
     """What cannot be read, or holds nothing, is told with what can be written."""
@@ -64,6 +64,18 @@ def test_loose_anchors_on_both_sides_link_groups() -> None:
     made = rating_list({("A", "B"): (9, 0, 0)}, loose={"A": Near(2700, 50), "B": Near(2600, 50)})
     assert row(made, "A").remarks[0] == "unbeaten: rests on the prior (2700 ± 50)"
     assert not any("no finite maximum" in each for each in made.caption)
+
+
+@pytest.mark.parametrize("level", [3000, 10_000, 100_000])
+@pytest.mark.parametrize("sd", [1, 10, 1000])
+def test_a_high_level_is_found_by_those_between(level: float, sd: float) -> None:
+    """Engines of which nothing is believed were begun at 0, so far off that their games told no direction."""
+    chain = {("A", "B"): (30, 40, 15), ("B", "C"): (20, 40, 25), ("C", "D"): (30, 20, 35)}
+    high, low = (rating_list(chain, loose={"A": Near(at, sd), "D": Near(at + 100, sd)}) for at in (level, 0))
+    assert high.residual < 1e-8
+    assert [row(high, name).rating - level for name in "ABCD"] == pytest.approx(
+        [row(low, name).rating for name in "ABCD"], abs=1e-6
+    )
 
 
 def test_who_is_unbeaten_beside_a_loose_anchor_is_told() -> None:

@@ -129,6 +129,8 @@ def fit(
     at = np.append(belief.about, (given / unit, chosen.guess(rate) if draw == "fit" else chosen.taken(draw, unit)))
     if held:
         at[:count] = np.mean(list(held.values())) / unit
+    elif (believed := belief.weights > 0).any():  # who nothing is believed of begins among the others, not at 0
+        at[:count][~believed] = np.average(belief.about[believed], weights=belief.weights[believed])
     if start is not None:
         at = _begun(at, pairs.names, start, free, model)
     at[fixed] = [value / unit for value in held.values()]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from enginetour.ratings.base import LARGEST
 from enginetour.ratings.priors import GaussianPrior
 
-SMALLEST_SD = 0.01  # points; a rating is shown to whole ones, and a hundredth is held like a fixed anchor (tried)
+SMALLEST_SD = 1.0  # points, as ratings are shown; below it residuals pass 1e-8 at levels of 10,000 (tried)
 _WORDS = re.compile(r"\s*([-+]?[\d.]+)\s*(?:±|\+-|\+/-)\s*([\d.]+)\s*")
 
 
