@@ -68,7 +68,7 @@ def unshared(task: GameTask, slots: int) -> GameTask:
     def kept(side: Side) -> Side:
         if not 0 < side.spec.max_copies < slots:
             return side
-        return replace(side, spec=replace(side.spec, quirks=replace(side.spec.quirks, restart=True)))
+        return replace(side, spec=replace(side.spec, restart="on"))
 
     white, black = kept(task.white), kept(task.black)
     return task if (white, black) == (task.white, task.black) else replace(task, white=white, black=black)

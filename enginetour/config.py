@@ -18,7 +18,18 @@ from enginetour.sections.tournament import TournamentSection
 from enginetour.tomlplace import near, read_toml, refusal, toml_place
 
 # What of [play] may change on resume: how the run is kept, not what is measured.
-CHANGEABLE = {"slots", "affinity", "grace", "on_suspend", "suspend_patience", "sandbox", "speed", "pgn", "keep_lines"}
+CHANGEABLE = {
+    "slots",
+    "affinity",
+    "start_parallel",
+    "grace",
+    "on_suspend",
+    "suspend_patience",
+    "sandbox",
+    "speed",
+    "pgn",
+    "keep_lines",
+}
 
 
 class Config(BaseModel):

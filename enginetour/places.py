@@ -17,13 +17,14 @@ from enginetour.model import Game
 from enginetour.referee.link import frame
 from enginetour.slotprocess import SLOT, SlotProcess, Work
 from enginetour.supervise import strays
-from enginetour.supervise.cores import Cores, bind
+from enginetour.supervise.cores import Cores
 from enginetour.supervise.scratch import wipe_leftovers
 from enginetour.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask
 
 if TYPE_CHECKING:
     from enginetour.compliance.verdicts import Compliance, ComplianceTask
 
+START_PARALLEL = 4  # runner spec 14
 STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
 
 Listener = Callable[[int, str, object], None]
@@ -34,7 +35,8 @@ class LocalPlace:
 
     `on_event(slot, name, payload)` is called from that thread. `tag` marks every process started here, slots and
     engines (`end_leftovers` finds them after a crash); `command` is how a slot is started. With `cores` the engines
-    of each slot have some of their own, and slots keep off them where there is room.
+    of each slot have some of their own, and slots keep off them where there is room. `start_parallel` engines are
+    started at once at most, but always the two of one game.
     """
 
     def __init__(
@@ -45,12 +47,14 @@ class LocalPlace:
         tag: str = "",
         command: Sequence[str] = SLOT,
         cores: Cores | None = None,
+        start_parallel: int = START_PARALLEL,
     ) -> None:
         self.tag = tag or f"place-{os.urandom(8).hex()}"
         self._size = slots
         self._on_event = on_event
         self._command = command
         self._cores = cores
+        self._starters = start_parallel
         self._serial = itertools.count(1)
         self._slots: dict[int, SlotProcess] = {}
         self._queue: deque[Work] = deque()
@@ -73,7 +77,7 @@ class LocalPlace:
 
         The future raises MachineFailure when the slot died, failed, or was stopped. RuntimeError after `stop`, `close`.
         """
-        work = Work(frame(task), prefer)
+        work = Work(frame(task), prefer, 2 if isinstance(task, GameTask) else 1)
         if not self._ask(lambda: self._queue.append(work), task=True):
             raise RuntimeError(f"no new games: {self._refusing}")
         return work.future
@@ -171,7 +175,7 @@ class LocalPlace:
     def _resize(self, slots: int) -> None:
         self._size = slots
         for slot in self._slots.values():
-            self._settle(slot)
+            slot.settle(self._cores, slots)
             if slot.index >= slots and not slot.leaving:
                 self._leave(slot, now=False)
 
@@ -193,7 +197,8 @@ class LocalPlace:
     def _assign(self) -> None:
         while self._queue:
             index = self._free(self._queue[0].prefer)
-            if index is None:
+            starting = sum(slot.starting for slot in self._slots.values())
+            if index is None or (starting and starting + self._queue[0].engines > self._starters):
                 return
             work = self._queue.popleft()
             if not work.future.set_running_or_notify_cancel():
@@ -217,18 +222,12 @@ class LocalPlace:
     def _start(self, index: int) -> SlotProcess:
         engines = self._cores.engines(index) if self._cores else ()
         slot = SlotProcess(index, f"{self.tag}/{os.getpid()}-{next(self._serial)}", self._command, engines)
+        slot.settle(self._cores, self._size)
         self._slots[index] = slot
-        self._settle(slot)
         self._selector.register(slot.stdout, selectors.EVENT_READ, lambda _: self._hear(slot))
         self._selector.register(slot.stderr, selectors.EVENT_READ, lambda _: self._hear_complaints(slot))
         self._selector.register(slot.pidfd, selectors.EVENT_READ, lambda _: self._ended(slot))
         return slot
-
-    def _settle(self, slot: SlotProcess) -> None:
-        """Its own process off the engines' cores, and ours; some are others' after a resize."""
-        if self._cores:
-            bind(slot.process.pid, self._cores.others(slot.index, self._size))
-            bind(os.getpid(), self._cores.rest(self._size))
 
     def _leave(self, slot: SlotProcess, *, now: bool) -> None:
         slot.leave(now=now)
@@ -256,10 +255,11 @@ class LocalPlace:
 
     def _take(self, slot: SlotProcess, kind: str, *values: Any) -> None:
         if kind == "event":
+            slot.starting *= values[0] != "start"
             if self._on_event is not None:
                 self._on_event(slot.index, *values)
             return
-        work, slot.work = slot.work, None
+        work, slot.work, slot.starting = slot.work, None, 0
         if slot.leaving and not slot.deadlines:
             slot.leave(now=False)  # from now on it is only saying goodbye
         if work is None:

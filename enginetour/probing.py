@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import cast
 
 from enginetour.errors import EngineRefused, InputRefused, MachineFailure, TourError
-from enginetour.places import LocalPlace
+from enginetour.places import START_PARALLEL, LocalPlace
 from enginetour.registry import candidates
 from enginetour.task import EngineSpec, Probe, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
 
-# Engines started at once (runner spec 14).
-START_PARALLEL = 4
 HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
 MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
 

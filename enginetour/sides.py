@@ -45,6 +45,7 @@ def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = N
     ponder = config.play.ponder if own.ponder is None else own.ponder
     spec = replace(spec, offered=offered_to(config, spec))
     spec = _pondering(spec, own) if ponder else spec
+    spec = replace(spec, restart=own.restart or config.play.restart)
     book = _own_book(config, own)
     return Side(spec, white.tc, white.margin_ms, config.play.variant, book, black=black if black != white else None)
 

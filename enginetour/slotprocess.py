@@ -18,7 +18,7 @@ import enginetour
 from enginetour.errors import MachineFailure
 from enginetour.referee.link import Frames, Stop, frame
 from enginetour.supervise import strays
-from enginetour.supervise.cores import CPUS
+from enginetour.supervise.cores import CPUS, Cores, bind
 from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, last_lines
 from enginetour.supervise.process import status_words
 from enginetour.supervise.scratch import SCRATCH_ROOT, make_scratch, wipe
@@ -37,6 +37,7 @@ class Work:
 
     message: bytes
     prefer: int | None
+    engines: int = 1  # that may have to be started for it
     future: Future[Any] = field(default_factory=Future)
 
     def fail(self, why: str) -> None:
@@ -55,6 +56,7 @@ class SlotProcess:
         self.index = index
         self.tag = tag
         self.work: Work | None = None
+        self.starting = 0  # engines that may be starting in it now
         self.leaving = False
         self.deadlines: list[tuple[float, int]] = []  # (CLOCK_MONOTONIC s, signal) still to come
         self.scratch = make_scratch(tag)
@@ -94,6 +96,12 @@ class SlotProcess:
                 pipe.close()
         wipe(self.scratch)
 
+    def settle(self, cores: Cores | None, slots: int) -> None:
+        """Its own process and ours off the cores of the engines of so many slots."""
+        if cores is not None:
+            cores.keep_off(slots)
+            bind(self.process.pid, cores.others(self.index, slots))
+
     @property
     def idle(self) -> bool:
         """Ready for a task."""
@@ -101,7 +109,7 @@ class SlotProcess:
 
     def give(self, work: Work) -> None:
         """Hand it a task; one at a time."""
-        self.work = work
+        self.work, self.starting = work, work.engines
         self.out.send(work.message)
 
     def leave(self, *, now: bool) -> None:

@@ -45,6 +45,11 @@ class Resources:
     nice: int = 0  # 0 to 19; more gives way to others
 
 
+# A new process for each game, or one for many; "auto" makes a new one after an abnormal end and for `reuse=0`, "off"
+# only where the old one is dead or silent.
+Restart = Literal["auto", "on", "off"]
+
+
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
     """How to start one engine and what it may be asked; `name` is the entrant's and the key everywhere.
@@ -69,6 +74,7 @@ class EngineSpec:
     keep_scratch: bool = False
     offered: tuple[tuple[str, str], ...] = ()  # options it is given where it declares them
     ponder: bool = False  # thinks in its opponent's time
+    restart: Restart = "auto"
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
     settings = session.plan.config.play
     named = session.plan.config.at("play", "affinity")
     cores = own_cores(session.sides.values(), slots, named) if settings.affinity else None
-    place = LocalPlace(slots, on_event=picture, tag=tag, cores=cores)
+    place = LocalPlace(slots, on_event=picture, tag=tag, cores=cores, start_parallel=settings.start_parallel)
     (format_, state), session.folded = session.folded or fold(session.log), None  # a state of long ago is not kept
     copies = {name: side.spec.max_copies for name, side in session.sides.items()}
     scheduler = Scheduler(

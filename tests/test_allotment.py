@@ -73,7 +73,7 @@ def capped(copies: int) -> GameTask:
 
 def test_an_engine_of_which_there_may_be_one_waits_in_no_slot() -> None:
     """With more slots than copies its process ends with the game; otherwise it may wait for the next."""
-    assert unshared(capped(1), 2).white.spec.quirks.restart
-    assert not unshared(capped(1), 2).black.spec.quirks.restart
+    assert unshared(capped(1), 2).white.spec.restart == "on"
+    assert unshared(capped(1), 2).black.spec.restart == "auto"
     assert unshared(capped(2), 2) == capped(2)
     assert unshared(capped(0), 8) == capped(0)

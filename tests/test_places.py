@@ -49,8 +49,8 @@ def heard() -> Heard:
 
 @pytest.fixture
 def place(heard: Heard) -> Iterator[LocalPlace]:
-    """Two slots with the scripted referee."""
-    with LocalPlace(2, heard, command=COMMAND) as place:
+    """Two slots with the scripted referee, whose games do not tell when their engines have started."""
+    with LocalPlace(2, heard, command=COMMAND, start_parallel=16) as place:
         yield place
 
 
@@ -87,6 +87,19 @@ def test_games_wait_for_a_slot_and_all_are_played(place: LocalPlace, heard: Hear
     games = [future.result(LONG) for future in futures]
     assert [game.pairing.white for game in games if isinstance(game, Game)] == [f"game-{n}" for n in range(20)]
     assert len(processes(place)) <= 2
+
+
+def test_engines_start_a_few_at_once(heard: Heard) -> None:
+    """Two are a game: the next one waits until those of the first have been started, or it has ended."""
+    with LocalPlace(3, heard, command=COMMAND, start_parallel=1) as place:
+        futures = [place.submit(task(what)) for what in ("one", "two", "three")]
+        assert len({str(game.result(LONG)) for game in futures}) == 3
+        assert len(processes(place)) == 1
+        place.submit(task("begins"))
+        assert heard.events.get(timeout=LONG)[:2] == (0, "start")
+        place.submit(task("begins"))
+        assert heard.events.get(timeout=LONG)[:2] == (1, "start")
+        place.stop(now=True)
 
 
 def test_the_preferred_slot_is_taken_if_it_is_free(place: LocalPlace, heard: Heard) -> None:

@@ -36,7 +36,8 @@ def part(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], link: 
     if absent:
         return
     if verdict.fatal:
-        for seat in seats if verdict.culprit is None else (verdict.culprit,):
+        kept = verdict.culprit is not None and verdict.culprit.side.spec.restart == "off"
+        for seat in () if kept else seats if verdict.culprit is None else (verdict.culprit,):
             seat.engine.spoiled = seat.engine.spoiled or verdict.cause
     owing = [seat.engine for seat in seats if seat.engine.thinking and not seat.engine.spoiled]
     converse({engine: engine.settle() for engine in owing}, link)

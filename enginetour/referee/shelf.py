@@ -91,9 +91,11 @@ def usable(engine: Engine) -> bool:
     """Whether it may be asked for another game: alive, fenced, nothing owed, and willing (`reuse`)."""
     if engine.spoiled or engine.dead or engine.process.eof or engine.process.broken or not engine.ready:
         return False
-    if engine.spec.quirks.restart or engine.thinking:
+    if engine.spec.quirks.restart or engine.spec.restart == "on" or engine.thinking:
         return False
-    return not isinstance(engine, CecpEngine) or engine.features.on("reuse", default=True)
+    return (
+        engine.spec.restart == "off" or not isinstance(engine, CecpEngine) or engine.features.on("reuse", default=True)
+    )
 
 
 def end(engines: list[Engine]) -> None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from enginetour.enginefile import VariableName
 from enginetour.sections.spelling import STRICT, Control, Name, Rating, printable
-from enginetour.task import Sandbox
+from enginetour.task import Restart, Sandbox
 
 
 class OwnBookSection(BaseModel):
@@ -44,6 +44,7 @@ class EntrantSection(BaseModel):
     tc_factor: Annotated[float, Field(ge=0.001, le=1000)] | None = None
     margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
     ponder: bool | None = None
+    restart: Restart | None = None
     own_book: OwnBookSection | None = None
     new: bool = False
     rating: Rating | None = None

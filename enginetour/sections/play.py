@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, field_validator
 from enginetour.openings import OpeningSettings
 from enginetour.sections.adjudication import DrawSettings, ResignSettings, TableSettings
 from enginetour.sections.spelling import STRICT, Control
-from enginetour.task import Sandbox
+from enginetour.task import Restart, Sandbox
 from enginetour.variants import STANDARD, variant_named
 
 Extra = Literal["timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", "tbhits", "pv", "lines"]
@@ -20,6 +20,7 @@ Divisor = Annotated[float, Field(gt=1, le=1000)]
 class PlaySection(BaseModel):
     """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
 
+    At most `start_parallel` engines start at once, but always the two of a game. `restart` is told by `Restart`.
     With `affinity` the engines of each slot have cores of their own, and we keep off them where there is room.
     An engine that does not start, and without which nothing goes on, is waited for `suspend_patience` seconds.
     `speed` is this machine's against a reference (`supervise.pace`): 2 is twice as fast, and clocks are half as long.
@@ -37,6 +38,8 @@ class PlaySection(BaseModel):
     black_tc: Control | None = None
     slots: Annotated[int, Field(ge=1, le=1024)] = 1
     affinity: bool = False
+    start_parallel: Annotated[int, Field(ge=1, le=1024)] = 4  # runner spec 14
+    restart: Restart = "auto"
     margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
     hang_limit: Annotated[float, Field(gt=0, le=86_400)] = 60.0
     doubtful_flag: Literal["void", "loss"] = "void"

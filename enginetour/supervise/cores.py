@@ -23,6 +23,7 @@ class Cores:
 
     cores: tuple[tuple[int, ...], ...]
     each: int
+    processors: tuple[int, ...] = ()  # all that we may use
 
     def lacking(self, slots: int) -> str:
         """Why they do not do for so many slots, "" where they do."""
@@ -42,8 +43,12 @@ class Cores:
         """Processors of a slot's own process: what no slot's engines have, or theirs where nothing is left."""
         return self.rest(slots) or self.engines(slot)
 
+    def keep_off(self, slots: int) -> None:
+        """This process, all its threads, on what the engines leave; where nothing is left it may run anywhere."""
+        bind(os.getpid(), self.rest(slots) or self.processors)
+
     def rest(self, slots: int) -> tuple[int, ...]:
-        """What the engines of so many slots leave us."""
+        """What the engines of so many slots leave."""
         return tuple(number for core in self.cores[slots * self.each :] for number in core)
 
 
@@ -57,7 +62,7 @@ def find(each: int, topology: Path = TOPOLOGY) -> Cores:
         package = _listed(place / "physical_package_id") or (0,)
         found[(*package, *siblings)] = tuple(sibling for sibling in siblings if sibling in ours)
     cores = tuple(found[key] for key in sorted(found))
-    return Cores(cores[: allowed().count], each)
+    return Cores(cores[: allowed().count], each, tuple(sorted(ours)))
 
 
 def _listed(path: Path) -> tuple[int, ...]:
@@ -83,7 +88,7 @@ def elsewhere(cores: Cores | None, slots: int) -> Iterator[None]:
     """This process on what the engines leave, for a while."""
     before = os.sched_getaffinity(0)
     if cores is not None:
-        bind(os.getpid(), cores.rest(slots))
+        cores.keep_off(slots)
     try:
         yield
     finally:

@@ -53,6 +53,9 @@ def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
     if what == "events":
         for number in range(20_000):
             link.tell("move", ("x" * 1000, number))
+    if what == "begins":
+        link.tell("start", os.getpid())
+        until_stopped(link, [])
     if what == "sleeps":
         link.tell("playing", os.getpid())
         while True:
