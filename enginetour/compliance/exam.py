@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import chess
 
-from enginetour.adapters.base import MS, Ask, Engine, Setup
+from enginetour.adapters.base import MS, POKE_NS, Ask, Engine, Setup
 from enginetour.adapters.cecp import CecpEngine
 from enginetour.adapters.moves import read_move
 from enginetour.adapters.position import Position
@@ -181,6 +181,7 @@ class Exam:
         assert engine is not None
         self.heard = []
         deadline = time.monotonic_ns() + int(seconds * 1e9)
+        poke = time.monotonic_ns() + POKE_NS if self.spec.quirks.line_delay_ms else deadline  # as in a game
         while True:
             while (raw := engine.intake.line()) is not None:
                 line = plain(raw)
@@ -192,7 +193,10 @@ class Exam:
                 raise EngineCrashed(ended(engine))
             if time.monotonic_ns() >= deadline:
                 return None
-            wake = wait((engine.process,), self.link.control_fd, deadline)
+            if time.monotonic_ns() >= poke:
+                poke = deadline
+                self.write("\n")
+            wake = wait((engine.process,), self.link.control_fd, min(poke, deadline))
             if wake.control:
                 heed(self.link)
             engine.pull()

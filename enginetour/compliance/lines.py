@@ -36,8 +36,10 @@ def pinged(exam: Exam, seconds: float | None = None) -> bool:
 
 
 def _pong(exam: Exam, pong: str, what: str, seconds: float = ANSWER_S) -> str:
+    if exam.spec.quirks.line_delay_ms:  # what it was told before may still wait in front of it
+        seconds = exam.spec.quirks.ready_timeout
     if exam.until(lambda line: line == pong, seconds) is None:
-        raise Complaint(f"no answer to a ping {what}")
+        raise Complaint(f"no answer to a ping {what}".rstrip())
     return ""
 
 

@@ -10,7 +10,7 @@ from enginetour.adapters.moves import read_move
 from enginetour.compliance.exam import PATIENCE_S, SHORT_PATIENCE_S, Exam, Found, Step
 from enginetour.compliance.positions import PLACES, RARE, WINNING_BLACK, long_game, position
 from enginetour.compliance.verdicts import Complaint, NotOffered
-from enginetour.errors import EngineFault, Unsupported
+from enginetour.errors import EngineCrashed, EngineFault, Unsupported
 from enginetour.referee.converse import converse
 from enginetour.timecontrol import TimeControl
 
@@ -43,8 +43,17 @@ def _place(exam: Exam, fen: str, moves: str) -> str:
 
 
 def _long(exam: Exam) -> str:
+    if exam.spec.protocol == "cecp" and exam.spec.quirks.line_delay_ms:
+        raise NotOffered("a move is a line, and each has its pause")
     told = long_game()
-    found = exam.move(told, QUICK)
+    try:
+        found = exam.move(told, QUICK)
+    except EngineCrashed as crash:
+        if exam.spec.protocol == "uci":
+            raise
+        raise Complaint(
+            f"it ended after {len(told.moves)} plies: {crash.detail}; few games are as long", "warn"
+        ) from None
     return f"{found.move.uci()} after {len(told.moves)} plies, {len(told.line)} bytes"
 
 
