@@ -68,18 +68,33 @@ def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str,
 @tournament_options
 @output_options
 @click.option("--pairing-report", is_flag=True, help="How the rounds were paired instead of the table.")
+@click.option(
+    "--engines", is_flag=True, help="How each engine worked instead of the table: depth, nps, time, warnings."
+)
 def standings(
-    db: Path | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool, pairing_report: bool
+    db: Path | None,
+    name: str | None,
+    edition: int | None,
+    as_json: bool,
+    as_csv: bool,
+    pairing_report: bool,
+    engines: bool,
 ) -> None:
     """The table, with tie-breaks where the format has them.
 
     Example: enginetour standings -t autumn-bubble --csv
+    Example: enginetour standings --engines
     """
     from enginetour import tournament
     from enginetour.reports import text
 
+    if engines and pairing_report:
+        raise click.UsageError("--engines and --pairing-report are two tables: ask for one")
     with open_store(db) as store:
         log = chosen(store, name, edition)
+        if engines:
+            _show_engines(log, as_json=as_json, as_csv=as_csv)
+            return
         format_, state = tournament.fold(log)
         if pairing_report:
             sheet = _pairing_report(log, format_, state)
@@ -88,6 +103,19 @@ def standings(
         sheet = text.standings(f"standings · {log.title}", format_.standings(state), log.odds_by_entrant())
         value = {"table": [dict(row) for row in sheet.rows], "finished": not format_.offers(state)}
         show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+
+
+def _names(log: TournamentLog) -> list[str]:
+    """In the order of the starting list, then who joined later."""
+    return list(dict.fromkeys([*(entrant.name for entrant in log.entrants), *log.specs]))
+
+
+def _show_engines(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
+    from enginetour.reports.averages import averages
+    from enginetour.store.efforts import sides
+
+    sheet = averages(f"engines · {log.title}", _names(log), sides(log))
+    show(sheet, as_json=as_json, as_csv=as_csv, value={"engines": [dict(row) for row in sheet.rows]})
 
 
 def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> Sheet:
@@ -108,16 +136,31 @@ def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> She
 @click.command()
 @tournament_options
 @output_options
-def crosstable(db: Path | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool) -> None:
+@click.option("--pairs", is_flag=True, help="Every two that met: W, D, L and Ptnml(0-2), pairs of games by points.")
+def crosstable(
+    db: Path | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool, pairs: bool
+) -> None:
     """Who did what against whom: 1 won, = drawn, 0 lost, from the row's view.
 
     Example: enginetour crosstable
+    Example: enginetour crosstable --pairs --csv
     """
     from enginetour.cli import tell
 
     with open_store(db) as store:
+        if pairs:
+            _show_pairs(chosen(store, name, edition), as_json=as_json, as_csv=as_csv)
+            return
         sheet, value = tell.crosstable(chosen(store, name, edition))
         show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+
+
+def _show_pairs(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
+    from enginetour.reports.pairings import pairings
+    from enginetour.store.pairscores import openings_of_tournament
+
+    sheet = pairings(f"pairings · {log.title}", _names(log), log.pair_counts(), openings_of_tournament(log))
+    show(sheet, as_json=as_json, as_csv=as_csv, value={"pairings": [dict(row) for row in sheet.rows]})
 
 
 @click.command()

@@ -125,7 +125,8 @@ def _opening_of(text: str) -> Opening:
     return Opening(name, index, fen, tuple(moves), *later)
 
 
-def _side_of(text: str) -> SideRecord:
+def side_of(text: str) -> SideRecord:
+    """Back from a row; what it does not have yet has its default."""
     named = dict(zip(_SIDE, json.loads(text), strict=False))
     nested = {name: tuple(tuple(each) for each in named.get(name, ())) for name in ("effort", "claims")}
     return SideRecord(**{**named, **nested, "warnings": tuple(named["warnings"])})
@@ -143,8 +144,8 @@ def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
         category=row.category,
         opening=_opening_of(row.opening),
         moves=moves_of(blob),
-        white=_side_of(row.white_side),
-        black=_side_of(row.black_side),
+        white=side_of(row.white_side),
+        black=side_of(row.black_side),
         white_tc=row.white_tc,
         black_tc=row.black_tc,
         final_fen=row.final_fen,
