@@ -1,0 +1,34 @@
+"""Hundreds of requests and kills against runs of eight slots.
+
+Sizes by environment: ENGINETOUR_NIGHT_TURMOILS (default 20 tournaments), ENGINETOUR_NIGHT_SEED (default 2007).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.turmoil import ACTS, Turmoil
+
+pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
+
+TURMOILS = int(os.environ.get("ENGINETOUR_NIGHT_TURMOILS", "20"))
+SEED = int(os.environ.get("ENGINETOUR_NIGHT_SEED", "2007"))
+
+
+@pytest.mark.parametrize("number", range(TURMOILS))
+def test_turmoil(tmp_path: Path, number: int) -> None:
+    """Random acts at random moments: nothing lost, doubled or left behind, and the end is reached."""
+    dice = random.Random(SEED + number)
+    turmoil = Turmoil(tmp_path, dice, cycles=dice.choice([10, 40]))
+    for _ in range(dice.randint(20, 80)):
+        turmoil.steer(dice.choice(ACTS))
+        time.sleep(dice.expovariate(10))
+        if not turmoil.listener.is_alive():
+            break
+    games = turmoil.settle()
+    print(f"seed {SEED + number}: {games} games, {dict(turmoil.done)}")
