@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,9 +86,9 @@ def test_what_cannot_be_written_can_be_read(folder: Path, monkeypatch: pytest.Mo
     opened: list[bool] = []
     real = Database.open.__func__  # type: ignore[attr-defined]
 
-    def noted(cls: type[Database], path: Path, *, create: bool = True, readonly: bool = False) -> Database:
+    def noted(cls: type[Database], path: Path, *, readonly: bool = False, **more: Any) -> Database:
         opened.append(readonly)
-        return real(cls, path, create=create, readonly=readonly)  # type: ignore[no-any-return]
+        return real(cls, path, readonly=readonly, **more)  # type: ignore[no-any-return]
 
     monkeypatch.setattr(Database, "open", classmethod(noted))
     for words in (("status",), ("standings",), ("crosstable",), ("games", "1"), ("ratings",), ("export", "pgn")):
