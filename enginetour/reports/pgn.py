@@ -15,6 +15,7 @@ from enginetour.variants import STANDARD, VARIANTS
 
 MATE_SCORE = 32000  # mate in n is +-(32000 - n)
 MATE_RANGE = 1000
+_ROSTER = {"Event", "Site", "Date", "Round", "White", "Black", "Result"}  # always there, PGN standard 8.1.1
 LONGEST_TAG = 255  # PGN standard 4: lines and tokens up to 255 characters
 # PGN standard 9.8.1 and the words in use for it.
 _TERMINATIONS = {
@@ -153,8 +154,8 @@ def _tags(game: Game, number: int, event: str, site: str, ratings: Mapping[str, 
         "Hardware": game.hardware,
     }
     for name, value in tags.items():
-        if value:
-            yield f'[{name} "{_quoted(value)}"]'
+        if value or name in _ROSTER:
+            yield f'[{name} "{_quoted(value) or "?"}"]'
 
 
 def termination_words(termination: Termination) -> str:
