@@ -102,3 +102,11 @@ def test_a_run_is_steered(tmp_path: Path) -> None:
     kinds = [event["event"] for event in journal if event["event"] not in ("game", "trouble")]
     assert kinds[0] == "started" and kinds[-1] == "stopped"
     assert {"paused", "resumed", "slots"} <= set(kinds)
+
+
+def test_too_much_at_once_is_told_and_played(tmp_path: Path) -> None:
+    """More slots than processors are refused without --force; with it a warning says how many are wanted."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    assert "lower slots, or say --force" in tour(tmp_path, "run", str(path), "--slots", "999", expect=2).stderr
+    done = tour(tmp_path, "run", str(path), "--slots", "200", "--force", "--max-games", "1")
+    assert "warning: games want 200 processors at once by slots, threads; this machine has" in done.stderr

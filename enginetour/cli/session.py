@@ -22,7 +22,7 @@ from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.control import ControlServer, socket_path
-from enginetour.demand import own_cores, refuse_crowd
+from enginetour.demand import own_cores, refuse_crowd, shortage
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
 from enginetour.happenings import Happenings, Sink
@@ -36,6 +36,7 @@ from enginetour.store.slugs import slug_of
 from enginetour.store.sqlite_errors import StoreBusy
 from enginetour.supervise import inforce
 from enginetour.supervise.cores import Cores
+from enginetour.supervise.processors import allowed
 
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
@@ -109,7 +110,8 @@ class Run:
             self.plan, new=new, accept_change=self.accept_change, tell=self._tell, heed=self._heed
         ) as session:
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
-            for warning in filter(None, (inforce.root_warning(), inforce.unguarded())):
+            crowded = shortage(session.sides.values(), slots, allowed().count)
+            for warning in filter(None, (inforce.root_warning(), inforce.unguarded(), *crowded)):
                 self.voice.say(f"warning: {warning}")
             code = self._play(session, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())
