@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginetour.model import Incident
-from enginetour.reports.incident import incident_lines
+from enginetour.model import Game, Incident, Outcome, Pairing, SideRecord, Termination
+from enginetour.reports.incident import claim_lines, incident_lines
 
 CRASH = Incident(
     "Fruit",
@@ -62,3 +62,11 @@ def test_what_was_not_measured_is_not_told() -> None:
         "  traffic, > to and < from the engine, ms since its start:",
         "       500.000 > uci",
     ]
+
+
+def test_what_was_not_so_is_told_with_the_game() -> None:
+    """Who, what kind, how often, and the first."""
+    side = SideRecord(claims=(("pv-other", 3, "move 7: played e2e4, and its last PV begins with d2d4"),))
+    game = Game(Pairing("A", "B"), Outcome.DRAW, Termination.FIFTY, black=side)
+    words = "claim: B, pv-other, 3 times, first at move 7: played e2e4, and its last PV begins with d2d4"
+    assert list(claim_lines(game, 120)) == [words]

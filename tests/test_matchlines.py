@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from enginetour.cli.screen import Claimed, Lines
 from enginetour.model import Game, Outcome, Pairing, SideRecord, Termination
 from enginetour.reports import matchlines
 from enginetour.reports.progress import Progress
+from tests.touring import config, tour
 
 
 def game(white: str = "A", black: str = "B") -> Game:
@@ -62,3 +64,18 @@ def test_a_false_claim_is_told_once_for_each_engine_and_kind() -> None:
     assert words == "warning: A: move 1: played e2e4 without any scored line (no-score, 2 times; told once)"
     (other,) = claimed.new(replace(game(), white=false, black=false))
     assert other.startswith("warning: B: ")
+
+
+def test_a_match_speaks_as_scripts_expect(tmp_path: Path) -> None:
+    """Every game is started, finished and scored, in this order; the strength and the pairs come at the end."""
+    (tmp_path / "results").mkdir()
+    path = config(tmp_path, ("wren1", "wren4"), "match", "games = 4")
+    out = tour(tmp_path, "run", str(path)).stdout.splitlines()
+    known = [line.split()[0] for line in out if re.match(r"(Started|Finished|Score) ", line)]
+    assert known == ["Started", "Finished", "Score"] * 4
+    assert "Started game 4 of 4 (Wren 4 vs Wren 1)" in out
+    last = [line for line in out if line.startswith("Score")][-1]
+    score = re.fullmatch(r"Score of Wren 1 vs Wren 4: (\d) - (\d) - (\d)  \[([01]\.\d{3})\] 4", last)
+    assert score is not None
+    assert sum(int(score[n]) for n in (1, 2, 3)) == 4
+    assert sum(bool(re.fullmatch(r"Ptnml\(0-2\): \[\d, \d, \d, \d, \d\]", line)) for line in out) == 1

@@ -173,13 +173,14 @@ def _how(line: GameLine) -> str:
 def _told(stored: Stored, title: str) -> str:
     from enginetour.reports import pgn
     from enginetour.reports.fairness import machine_lines
-    from enginetour.reports.incident import incident_lines, wrapped
+    from enginetour.reports.incident import claim_lines, incident_lines, wrapped
 
     parts = [pgn.text(stored.game, stored.number, title)]
     if stored.voided:
         parts.append("struck out afterwards\n")
     for words in machine_lines(stored.game):
         parts += [f"{line}\n" for line in wrapped("", words, width())]
+    parts += [f"{line}\n" for line in claim_lines(stored.game, width())]
     for incident in stored.game.incidents:
         parts += [f"{line}\n" for line in incident_lines(incident, width())]
     return "".join(parts)

@@ -114,6 +114,7 @@ def _starter(
         f'tc = "{tc}"',
         '# black_tc = "8+0.1"  # with Black another clock, as in Armageddon; white_tc is the same for White',
         "# ponder = true  # engines think in their opponents' time too",
+        '# pgn = ["nodes", "nps", "pv"]  # comments of moves tell these too: enginetour export --help names all',
         '# speed = "measure"  # clocks by the speed of this machine',
         "# slots = 1  # games at once",
         "# draw = { after_move = 40, moves = 8, score = 10 }  # both within 10 centipawns for 8 moves each",

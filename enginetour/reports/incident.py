@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from enginetour.model import Incident
+from enginetour.model import Game, Incident
 from enginetour.reports.sheet import safe
 
 NARROWEST = 64  # columns; below this a terminal is no place to read traffic
@@ -28,6 +28,14 @@ def incident_lines(incident: Incident, width: int) -> Iterator[str]:
             yield from _traffic(line, incident.asked_us or 0, width)
     for line in incident.stderr:
         yield from wrapped("  stderr: ", line, width)
+
+
+def claim_lines(game: Game, width: int) -> Iterator[str]:
+    """What the engines of a game said of their searches that was not so; `referee.claims` has the kinds."""
+    for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black)):
+        for kind, number, words in record.claims:
+            more = f", {number} times, first at" if number > 1 else ","
+            yield from wrapped("claim: ", f"{name}, {kind}{more} {words}", max(width, NARROWEST))
 
 
 def _facts(incident: Incident) -> Iterator[str]:
