@@ -66,8 +66,10 @@ class Books:
         self._watched: Seat | None = None  # whose memory is to be looked at
 
     def begin(self, *seats: Seat) -> None:
-        """Whose warnings to watch, and whose processor time."""
+        """Whose warnings to watch, and whose processor time and memory; no clock runs yet."""
         self._seats = seats
+        for seat in seats:
+            seat.look()
         self._used = {seat: seat.cpu_ms() for seat in seats}
         self._efforts = {seat: Effort() for seat in seats}
         self._claims = {seat: Claims(reads_pv=seat.side.spec.protocol == "uci") for seat in seats}
