@@ -50,7 +50,7 @@ class Claims:
         pv = thought.pv.split()
         if not pv:
             return None
-        first = self._first(pv, board)
+        first = move if pv[0] == move.uci() else self._first(pv, board)
         if first is not None and first != move:
             self._tell("pv-other", f"played {move.uci()}, and its last PV begins with {first.uci()}")
         if not self._reads_pv or elapsed_ms < 1:
