@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
-import chess
+if TYPE_CHECKING:
+    import chess  # rating lists know variants by name and never see a board
 
 STANDARD = "standard"
 CHESS960 = "chess960"
@@ -73,6 +75,8 @@ def variant_named(name: str) -> Variant:
 
 def board_of(name: str, fen: str | None = None) -> chess.Board:
     """A board with the variant's rules, from its usual start or a position; ValueError for what is none."""
+    import chess
+
     variant = VARIANTS[name]
     if variant.is_usual:
         return chess.Board(fen or chess.STARTING_FEN, chess960=variant.any_rank)
@@ -110,6 +114,8 @@ def shuffled_fen(white: int, black: int) -> str:
 
     Castling rights are written as X-FEN has them.
     """
+    import chess
+
     first, second = (chess.Board.from_chess960_pos(number) for number in (white, black))
     board = chess.Board(None, chess960=True)
     for square in chess.SQUARES:
