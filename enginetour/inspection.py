@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from enginetour.errors import StoreRefused, TourError
 from enginetour.store import soundness
+from enginetour.store.cells import odd_cells
 from enginetour.store.editions import Edition, Line, edition, edition_of, editions_of
+from enginetour.store.imports import imports_of
 from enginetour.store.listed import list_of
+from enginetour.store.lists import settings_of
 from enginetour.store.log import TournamentLog
-from enginetour.store.revisions import revisions_of
+from enginetour.store.revisions import lists_of, revisions_of
 from enginetour.store.selected import selected
 from enginetour.store.snapshot import snapshot
 from enginetour.store.tables import SCHEMA_VERSION
@@ -26,7 +30,10 @@ from enginetour.tournament import audit, format_of
 T = TypeVar("T")
 SAME = 1e-6  # Elo; what ratings may differ by and share a rank, far below the last digit that is shown
 # What reading rows that somebody has changed can raise. An inspection tells it and goes on with the next place.
-UNREADABLE = (TourError, SQLAlchemyError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+UNREADABLE = (
+    *(TourError, SQLAlchemyError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(RecursionError, MemoryError),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,13 @@ def inspect(store: Store) -> Inspection:
         return _Round(Store(still)).all()
 
 
+def oddity(path: Path) -> str:
+    """The first thing that is found, "" in a sound database: whose fault it is that its rows could not be read."""
+    with Store.open(path, create=False, readonly=True) as store:
+        found = inspect(store).findings
+    return f"{found[0].place}: {found[0].what}" if found else ""
+
+
 class _Round:
     """One inspection under way."""
 
@@ -71,15 +85,21 @@ class _Round:
         """Pages first: where they are damaged, whatever else is found may come from that."""
         database = self.store.database
         self._note("pages", soundness.pages(database))
+        self._note("rows", odd_cells(database))
         tournaments = self._listed("tournaments", lambda: self.store.tournaments())
         for line in tournaments:
-            log = self.store.tournament(line.name, line.edition)
-            self._tournament(log)
+            for log in self._log("tournament", line.name, line.edition):
+                self._tournament(log)
         imports = self._listed("imports", lambda: soundness.imports(database))
         for name, number in imports:
-            log = self.store.tournament(name, number)
-            self._note(f"import {log.title}", soundness.imported(database, log.id))
+            for log in self._log("import", name, number):
+                self._note(f"import {log.title}", soundness.imported(database, log.id))
         self._note("imports", soundness.doubled(database))
+        self._note("imports", self._shapes(lambda: imports_of(database)))
+        self._note("ratings", soundness.streams(database))
+        self._listed("ratings", lambda: settings_of(self.store))
+        for summary in self._listed("lists", lambda: lists_of(self.store)):
+            self._list(summary.revision.name)
         editions = self._listed("editions", lambda: editions_of(self.store))
         for head in editions:
             self._note(f"edition {head.number} of {head.name}", self._edition(head))
@@ -87,12 +107,17 @@ class _Round:
         counts = (len(tournaments), games, len(imports), len(editions))
         return Inspection(*counts, tuple(self.findings), tuple(self.unreplayed))
 
+    def _log(self, kind: str, name: str, number: int) -> list[TournamentLog]:
+        """That one, or none where it cannot be read."""
+        return self._listed(f"{kind} {name} #{number}", lambda: [self.store.tournament(name, number)])
+
     def _tournament(self, log: TournamentLog) -> None:
         place = f"tournament {log.title}"
         self._note(place, soundness.order(log))
         self._note(place, soundness.unreadable(log))
         self._note(place, soundness.miscounted(log.database, log.id))
         self._note(place, self._replay(log))
+        self._note(place, self._shapes(lambda: [*log.specs.values(), *(one for _, one in log.incidents())]))
 
     def _replay(self, log: TournamentLog) -> Iterator[str]:
         try:
@@ -105,9 +130,19 @@ class _Round:
         except StoreRefused as refused:
             yield refused.what
 
+    def _list(self, name: str) -> None:
+        self._listed(f"list {name}", lambda: revisions_of(self.store, name))
+
+    def _shapes(self, read: Callable[[], Iterable[object]]) -> Iterator[str]:
+        """Nouns with a field of another type, once they are read."""
+        yield from filter(None, map(soundness.misshapen, read()))
+
     def _edition(self, head: Edition) -> Iterator[str]:
         definitions = {revision.number: revision.definition for revision in revisions_of(self.store, head.name)}
         stored = edition(self.store, head.name, head.number)
+        if odd := soundness.misshapen(stored):
+            yield odd
+            return
         selection = selected(self.store, definitions[head.revision], head.moment)
         again = edition_of(head.name, head.revision, selection, list_of(self.store, selection))
         if stored.games != again.games:

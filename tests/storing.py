@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from enginetour.formats.base import make_format, options_model
 from enginetour.model import (
     Entrant,
     Game,
@@ -96,6 +97,13 @@ def full_game() -> Game:
         ),
         replay=1,
     )
+
+
+def sound_log(path: Path) -> tuple[Store, TournamentLog]:
+    """As `open_log`, with the decisions that a replay comes to."""
+    store, plan = Store.open(path), draft()
+    format_ = make_format(plan.system, options_model(plan.system)(**plan.config["format"]), plan.seed)
+    return store, store.create_tournament(plan, format_.notes(format_.start(plan.entrants)))
 
 
 def open_log(path: Path) -> tuple[Store, TournamentLog]:

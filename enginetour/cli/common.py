@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from enginetour.errors import StoreRefused, TourError
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps, render, safe
 
 if TYPE_CHECKING:
@@ -67,12 +68,38 @@ def show(sheet: Sheet, *, as_json: bool, as_csv: bool, value: object | None = No
         click.echo(render(sheet, width()), nl=False)
 
 
-def open_store(db: Path | None, *, change: bool = False) -> AbstractContextManager[Store]:
-    """The store, to be read by whoever may read it unless there is something to `change`; StoreRefused for none."""
+@contextmanager
+def open_store(db: Path | None, *, change: bool = False) -> Iterator[Store]:
+    """The store, to be read by whoever may read it unless there is something to `change`; StoreRefused for none.
+
+    Also where rows that nobody of ours wrote cannot be read.
+    """
     from enginetour.store.tournaments import Store
     from enginetour.workspace import database_of
 
-    return Store.open(database_of(Path.cwd(), db), create=False, readonly=not change)
+    path = database_of(Path.cwd(), db)
+    with rows_of_others(path), Store.open(path, create=False, readonly=not change) as store:
+        yield store
+
+
+@contextmanager
+def rows_of_others(path: Path) -> Iterator[None]:
+    """A failure while a database is read is the database's fault where an inspection finds something in it.
+
+    Then it is StoreRefused; in a sound one it stays our own failure.
+    """
+    try:
+        yield
+    except (TourError, click.ClickException, click.exceptions.Exit, click.exceptions.Abort, OSError):
+        raise
+    except Exception as error:  # whatever values that were never ours can raise
+        from enginetour.inspection import oddity
+
+        found = oddity(path) if path.exists() else ""
+        if not found:
+            raise
+        step = "enginetour db check tells all that is wrong; put a backup in its place"
+        raise StoreRefused(f"cannot be read, {found}", place=str(path), step=step) from error
 
 
 def chosen(store: Store, name: str | None, edition: int | None, *, quiet: bool = False) -> TournamentLog:

@@ -41,7 +41,7 @@ def lists(ctx: click.Context, db: Path | None, as_json: bool, as_csv: bool) -> N
             }
             for one in lists_of(store)
         ]
-    show(sheets.lists(rows), as_json=as_json, as_csv=as_csv, value=rows)
+        show(sheets.lists(rows), as_json=as_json, as_csv=as_csv, value=rows)
 
 
 @lists.command()
@@ -87,15 +87,16 @@ def show_list(name: str, db: Path | None, as_json: bool, as_csv: bool) -> None:
 
     with open_store(db) as store:
         found = revisions_of(store, name)
-    rows = [{"revision": one.number, "made": moment(one.made), "why": one.why} for one in found]
-    value = {
-        "name": name,
-        "revisions": [
-            {**row, "definition": one.definition.model_dump(mode="json")} for row, one in zip(rows, found, strict=True)
-        ],
-    }
-    sheet = sheets.revisions(name, described(found[-1].definition), rows)
-    show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+        rows = [{"revision": one.number, "made": moment(one.made), "why": one.why} for one in found]
+        value = {
+            "name": name,
+            "revisions": [
+                {**row, "definition": one.definition.model_dump(mode="json")}
+                for row, one in zip(rows, found, strict=True)
+            ],
+        }
+        sheet = sheets.revisions(name, described(found[-1].definition), rows)
+        show(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
 @click.command()
@@ -114,8 +115,8 @@ def publish(name: str, db: Path | None, as_json: bool, as_csv: bool, note: str, 
 
     with open_store(db, change=True) as store:
         made = freeze(store, name, note=note, again=again)
-    value = made.to_json() | {"made": _time(made.made)}
-    show(sheets.edition(value), as_json=as_json, as_csv=as_csv, value=value)
+        value = made.to_json() | {"made": _time(made.made)}
+        show(sheets.edition(value), as_json=as_json, as_csv=as_csv, value=value)
 
 
 @click.command()
@@ -150,7 +151,7 @@ def editions(name: str | None, number: int | None, db: Path | None, as_json: boo
             }
             for one in editions_of(store, name)
         ]
-    show(sheets.editions(rows), as_json=as_json, as_csv=as_csv, value=rows)
+        show(sheets.editions(rows), as_json=as_json, as_csv=as_csv, value=rows)
 
 
 @click.command()
@@ -172,7 +173,7 @@ def diff(
 
     with open_store(db) as store:
         value = difference(store, name, one, other, movers=most).to_json()
-    show(sheets.difference(value, None if as_csv else most), as_json=as_json, as_csv=as_csv, value=value)
+        show(sheets.difference(value, None if as_csv else most), as_json=as_json, as_csv=as_csv, value=value)
 
 
 def _time(seconds: float) -> str:

@@ -36,25 +36,27 @@ def history(engine: str, db: Path | None, list_name: str | None, as_json: bool, 
 
     with open_store(db) as store:
         found = career(store, engine, list_name=list_name)
-    value = {
-        "name": found.name,
-        "rating": found.rating,
-        "games": found.games,
-        "first": None if found.first is None else found.first.isoformat(),
-        "last": None if found.last is None else found.last.isoformat(),
-        "published": [{**asdict(line), "made": moment(line.made)} for line in found.published],
-        "events": [event._asdict() for event in found.events],
-        "opponents": [asdict(opponent) for opponent in found.opponents],
-    }
-    if as_json:
-        say_json(value)
-        return
-    if table:
-        sheet = {"opponents": sheets.opponents, "editions": sheets.published, "events": sheets.all_events}[table](value)
-        show(sheet, as_json=False, as_csv=True)
-        return
-    show(sheets.opponents(value), as_json=False, as_csv=False)
-    for more in (sheets.published(value), sheets.events(value, EVENTS_SHOWN)):
-        if more.rows:
-            click.echo("")
-            show(more, as_json=False, as_csv=False)
+        value = {
+            "name": found.name,
+            "rating": found.rating,
+            "games": found.games,
+            "first": None if found.first is None else found.first.isoformat(),
+            "last": None if found.last is None else found.last.isoformat(),
+            "published": [{**asdict(line), "made": moment(line.made)} for line in found.published],
+            "events": [event._asdict() for event in found.events],
+            "opponents": [asdict(opponent) for opponent in found.opponents],
+        }
+        if as_json:
+            say_json(value)
+            return
+        if table:
+            sheet = {"opponents": sheets.opponents, "editions": sheets.published, "events": sheets.all_events}[table](
+                value
+            )
+            show(sheet, as_json=False, as_csv=True)
+            return
+        show(sheets.opponents(value), as_json=False, as_csv=False)
+        for more in (sheets.published(value), sheets.events(value, EVENTS_SHOWN)):
+            if more.rows:
+                click.echo("")
+                show(more, as_json=False, as_csv=False)

@@ -29,31 +29,31 @@ def tell(db: Path | None, *, as_json: bool, as_csv: bool) -> None:
 
     with open_store(db) as store:
         lines = imports_of(store.database)
-    rows = tuple(
-        {
-            **asdict(line),
-            "made": moment(line.made),
-            "files": list(line.files),
-            "removed": None if line.removed is None else moment(line.removed),
-        }
-        for line in lines
-    )
-    shown = tuple({"files": ", ".join(line.files)} for line in lines)
-    struck, odds = any(line.removed is not None for line in lines), any(line.odds for line in lines)
-    columns = (
-        Column("name", "import", left=True, flexible=True),
-        Column("edition", "#"),
-        Column("made", "made", left=True),
-        Column("games", "games"),
-        *((Column("odds", "at odds"),) if odds or as_csv else ()),
-        Column("duplicates", "there"),
-        Column("engines", "engines"),
-        *((Column("removed", "struck out", left=True),) if struck or as_csv else ()),
-        Column("files", "files", left=True, flexible=True),
-    )
-    notes = ["there: games of the files that the store had already"] if lines else ["nothing was imported yet"]
-    notes += [f"{line.name} #{line.edition} was struck out: {line.why}" for line in lines if line.why]
-    show(Sheet("imports", columns, rows, shown, tuple(notes)), as_json=as_json, as_csv=as_csv)
+        rows = tuple(
+            {
+                **asdict(line),
+                "made": moment(line.made),
+                "files": list(line.files),
+                "removed": None if line.removed is None else moment(line.removed),
+            }
+            for line in lines
+        )
+        shown = tuple({"files": ", ".join(line.files)} for line in lines)
+        struck, odds = any(line.removed is not None for line in lines), any(line.odds for line in lines)
+        columns = (
+            Column("name", "import", left=True, flexible=True),
+            Column("edition", "#"),
+            Column("made", "made", left=True),
+            Column("games", "games"),
+            *((Column("odds", "at odds"),) if odds or as_csv else ()),
+            Column("duplicates", "there"),
+            Column("engines", "engines"),
+            *((Column("removed", "struck out", left=True),) if struck or as_csv else ()),
+            Column("files", "files", left=True, flexible=True),
+        )
+        notes = ["there: games of the files that the store had already"] if lines else ["nothing was imported yet"]
+        notes += [f"{line.name} #{line.edition} was struck out: {line.why}" for line in lines if line.why]
+        show(Sheet("imports", columns, rows, shown, tuple(notes)), as_json=as_json, as_csv=as_csv)
 
 
 def remove(db: Path | None, words: tuple[str, ...], why: str, *, dry_run: bool, as_json: bool) -> None:

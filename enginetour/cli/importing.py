@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli import imported
-from enginetour.cli.common import database_option, output_options, say, say_json
+from enginetour.cli.common import database_option, output_options, rows_of_others, say, say_json
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
 from enginetour.errors import InputRefused, UsageRefused
 
@@ -155,7 +155,7 @@ def _titles(database: Path) -> frozenset[str]:
 
     if not is_made(database):
         return frozenset()
-    with Store.open(database, create=False, readonly=True) as store:
+    with rows_of_others(database), Store.open(database, create=False, readonly=True) as store:
         return titles(store.database)
 
 
@@ -170,6 +170,7 @@ def _entered(
     with ExitStack() as stack:
         if not write and not is_made(database):
             database = Path(stack.enter_context(TemporaryDirectory())) / "empty.db"
+        stack.enter_context(rows_of_others(database))
         store = stack.enter_context(Store.open(database, create=True, readonly=not write and is_made(database)))
         paths = [str(path) for path in files]
         return import_games(store.database, event, games, rated, paths, variant=variant, write=write)

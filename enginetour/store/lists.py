@@ -98,6 +98,14 @@ def refresh(store: Store, system: str, settings: BaseModel | None = None) -> int
     return len(fresh)
 
 
+def settings_of(store: Store) -> list[BaseModel]:
+    """Settings of all revisions of all streams; ValueError for what are none."""
+    rows = select(RATING_REVISIONS.c.system, RATING_REVISIONS.c.settings)
+    with store.database.reading() as connection:
+        found = connection.execute(rows).fetchall()
+    return [type(system_named(row.system).settings).model_validate_json(row.settings) for row in found]
+
+
 def ratings_of(store: Store, system: str) -> dict[str, tuple[float, int]]:
     """Rating and rated games of every engine version, best first, as `refresh` left them."""
     with store.database.reading() as connection:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, select
 
+from enginetour.errors import StoreRefused
 from enginetour.store.removals import removed
 from enginetour.store.tables import IMPORTS, PAIR_COUNTS
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 LINES = ("white", "black", "wins", "draws", "losses")
 PACKED = "<i4"  # of a number in the file: little-endian, four bytes
+MOST_VERSIONS = 10_000_000  # an array by version takes 80 MB then; numpy's bincount of 2**63 - 1 overwrites memory
 
 
 def kept_counts(connection: Connection, tournaments: Collection[int] | None = None) -> dict[int, Sums]:
@@ -40,7 +42,7 @@ def kept_counts(connection: Connection, tournaments: Collection[int] | None = No
     cursor: Any = connection.execute(rows.order_by(PAIR_COUNTS.c.tournament)).cursor  # the driver's: no object a row
     table = np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, 1 + len(LINES)).T
     events, starts = np.unique(table[0], return_index=True)
-    parts = np.split(table[1:], starts[1:], axis=1)
+    parts = np.split(with_keys(table[1:]), starts[1:], axis=1)
     found: dict[int, Sums] = dict(zip(events.tolist(), parts, strict=False))  # of no rows there is one empty part
     for event, pack in connection.execute(packs):
         found[event] = unpacked(pack)
@@ -56,7 +58,16 @@ def unpacked(pack: bytes) -> Sums:
     """What an import kept, whether it stands or was struck out."""
     import numpy as np
 
-    return np.frombuffer(pack, PACKED).reshape(len(LINES), -1)
+    return with_keys(np.frombuffer(pack, PACKED).reshape(len(LINES), -1))
+
+
+def with_keys(sums: Sums) -> Sums:
+    """The same; StoreRefused for engine versions by numbers that none has: what counts by them would break down."""
+    for key in (sums[:2].min(initial=1), sums[:2].max(initial=1)):
+        if not 0 < key <= MOST_VERSIONS:
+            what = f"pair counts are of an engine version {key}, which no store has"
+            raise StoreRefused(what, step="enginetour db check tells more; put a backup in its place")
+    return sums
 
 
 def joined(parts: Iterable[Sums]) -> Sums:

@@ -20,7 +20,7 @@ from enginetour.ratings.pairs import Pairs
 from enginetour.store.cuts import cut_of, is_whole, tournaments_of
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import Moment, moment_of
-from enginetour.store.paircounts import LINES, engines_in, joined, kept_counts
+from enginetour.store.paircounts import LINES, engines_in, joined, kept_counts, with_keys
 from enginetour.store.queries import EVEN, EVEN_READ, ODDS, STRUCK
 from enginetour.store.ratednames import rated_names
 from enginetour.store.removals import removed
@@ -196,7 +196,7 @@ def _counted_sums(connection: Connection, definition: ListDefinition, moment: Mo
 def _columns(found: CursorResult[Any]) -> Sums:
     """Straight from the driver: a mesh of a thousand engines has half a million rows."""
     cursor: Any = found.cursor
-    return np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, len(LINES)).T
+    return with_keys(np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, len(LINES)).T)
 
 
 def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:

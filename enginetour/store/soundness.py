@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from enginetour.store import records
 from enginetour.store.database import Database
@@ -20,7 +21,20 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.paircounts import by_pair, unpacked
 from enginetour.store.queries import EVEN_READ, recounted, versions_counts
 from enginetour.store.removals import KIND, removed
-from enginetour.store.tables import ENGINES, EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, MOVES, TOURNAMENTS
+from enginetour.store.tables import (
+    ENGINES,
+    EVENTS,
+    GAMES,
+    IMPORTED_GAMES,
+    IMPORTS,
+    MOVES,
+    RATING_EVENTS,
+    RATING_REVISIONS,
+    TOURNAMENTS,
+)
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 MOST_TOLD = 20  # findings of one kind in one place: a screenful; the rest is counted
 DIGEST_BYTES = 8  # of one imported game, as the table of imports keeps it
@@ -37,6 +51,15 @@ def pages(database: Database) -> Iterator[str]:
         lost = Counter((row[0], row[2]) for row in connection.exec_driver_sql("PRAGMA foreign_key_check"))
     for (table, parent), rows in lost.items():
         yield f"{rows} of {table} refer to {parent} that are not there"
+
+
+def streams(database: Database) -> Iterator[str]:
+    """Rating events of revisions that are not there."""
+    own = RATING_REVISIONS.c.system == RATING_EVENTS.c.system, RATING_REVISIONS.c.revision == RATING_EVENTS.c.revision
+    rows = select(RATING_EVENTS.c.system, func.count()).where(~exists().where(*own)).group_by(RATING_EVENTS.c.system)
+    with database.reading() as connection:
+        for system, count in connection.execute(rows):
+            yield f"{count} rating events of {system} are of no revision"
 
 
 def order(log: TournamentLog) -> Iterator[str]:
@@ -136,7 +159,30 @@ def _unreadable(row: Any) -> str:
         game = records.game_of(row, row.moves)
     except (ValueError, TypeError, LookupError, AttributeError) as error:  # whatever a changed row can hold
         return f"game {row.number} cannot be read: {error}"
+    if odd := misshapen(game):
+        return f"game {row.number} cannot be read: {odd}"
     return "" if game.plies == row.plies else f"game {row.number} has {game.plies} plies, its record says {row.plies}"
+
+
+def misshapen(noun: object) -> str:
+    """The first field of a dataclass, or of what is in it, that holds another type than is declared; "" for none."""
+    from pydantic import ValidationError
+
+    kind: Any = type(noun)
+    try:
+        _shape(kind).validate_python((noun,))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}"
+    return ""
+
+
+@lru_cache
+def _shape(kind: Any) -> TypeAdapter[tuple[Any]]:
+    from pydantic import ConfigDict, TypeAdapter
+
+    # In a tuple: a dataclass alone takes no settings from outside (pydantic, "TypeAdapter").
+    return TypeAdapter(tuple[kind], config=ConfigDict(revalidate_instances="always", strict=True))
 
 
 def _differences(database: Database, kept: Counts, counted: Counts) -> Iterator[str]:
