@@ -163,7 +163,7 @@ def test_frozen_settings_and_changed_engines_stop_a_resume(workspace: Path) -> N
     before = (workspace / "results" / "enginetour.db").read_bytes()
     text = path.read_text()
     path.write_text(text.replace("depth=1", "depth=2"))
-    frozen = tour(workspace, "run", str(path), expect=3)
+    frozen = tour(workspace, "run", str(path), expect=5)
     assert "trial.toml:" in frozen.stderr
     assert "frozen" in frozen.stderr
     path.write_text(text.replace('engine = "wren1"', 'engine = "wren1"\noptions = { Seed = 5 }'))
