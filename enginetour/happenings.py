@@ -1,7 +1,7 @@
 """A run as a row of events for whoever is not at the screen: the journal, notifications.
 
 event      fields beside `at` (UTC), `event`, `tournament` and `text`
-started    games_done, remaining, resumed, pid, version
+started    games_done, remaining, resumed, pid, version; paths: options that may make engines open files
 game       number, white, black, result, termination, cause, plies, seconds, decisions
 incident   game, engine, category, cause; a warning instead where it cost nobody a point
 suspended  engine, cause; engines, cause: they are waited for, nothing else can be played

@@ -10,11 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from enginetour.errors import StoreRefused, TourError
 from enginetour.store import soundness
-from enginetour.store.cells import odd_cells
+from enginetour.store.cells import UNREADABLE, odd_cells
 from enginetour.store.editions import Edition, Line, edition, edition_of, editions_of
 from enginetour.store.imports import imports_of
 from enginetour.store.listed import list_of
@@ -29,11 +27,6 @@ from enginetour.tournament import audit, format_of
 
 T = TypeVar("T")
 SAME = 1e-6  # Elo; what ratings may differ by and share a rank, far below the last digit that is shown
-# What reading rows that somebody has changed can raise. An inspection tells it and goes on with the next place.
-UNREADABLE = (
-    *(TourError, SQLAlchemyError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
-    *(RecursionError, MemoryError),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,11 +88,13 @@ def rows_of_others(path: Path) -> Iterator[None]:
 
     Then it is StoreRefused; in a sound one it stays our own failure.
     """
+    from enginetour.store.cells import UNREADABLE
+
     try:
         yield
-    except (TourError, click.ClickException, click.exceptions.Exit, click.exceptions.Abort, OSError):
+    except TourError:
         raise
-    except Exception as error:  # whatever values that were never ours can raise
+    except UNREADABLE as error:
         from enginetour.inspection import oddity
 
         found = oddity(path) if path.exists() else ""

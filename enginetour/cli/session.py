@@ -15,7 +15,7 @@ from typing import Any
 from enginetour import __version__, tournament
 from enginetour.changes import Desk
 from enginetour.cli import tell
-from enginetour.cli.common import say
+from enginetour.cli.common import rows_of_others, say
 from enginetour.cli.outlet import unhurried
 from enginetour.cli.screen import Lines, LiveTable
 from enginetour.cli.stopat import StopAt
@@ -28,6 +28,7 @@ from enginetour.exports import PgnFile
 from enginetour.happenings import Happenings, Sink
 from enginetour.journal import Journal
 from enginetour.notify import Notifier
+from enginetour.pathoptions import path_options
 from enginetour.plan import prepare
 from enginetour.reports.progress import clock_words, of_games
 from enginetour.scheduler import End, Scheduler, Watcher
@@ -106,9 +107,12 @@ class Run:
     def _run(self, slots: int, most_games: int | None) -> tuple[int, bool]:
         """The exit code, and whether there were incidents."""
         new = self.new and not (self.resume_new and self._unfinished())
-        with tournament.opened(
-            self.plan, new=new, accept_change=self.accept_change, tell=self._tell, heed=self._heed
-        ) as session:
+        with (
+            rows_of_others(self.plan.database),
+            tournament.opened(
+                self.plan, new=new, accept_change=self.accept_change, tell=self._tell, heed=self._heed
+            ) as session,
+        ):
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
             crowded = shortage(session.sides.values(), slots, allowed().count)
             for warning in filter(None, (inforce.root_warning(), inforce.unguarded(), *crowded)):
@@ -165,7 +169,8 @@ class Run:
             return [ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)]
 
         start = {"games_done": picture.done, "remaining": picture.remaining, "resumed": session.resumed}
-        told.tell("started", self._far(picture), **start, pid=os.getpid(), version=__version__)
+        paths = list(path_options(session.sides.values()))
+        told.tell("started", self._far(picture), **start, paths=paths, pid=os.getpid(), version=__version__)
         try:
             self._playing = True
             try:

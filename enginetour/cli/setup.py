@@ -216,6 +216,7 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
     from enginetour import plan as plans
     from enginetour.demand import own_cores, silent_ponderers
     from enginetour.machinespeed import here
+    from enginetour.pathoptions import path_options
     from enginetour.reports import text
     from enginetour.supervise.inforce import in_force
 
@@ -227,8 +228,9 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
     sheet = text.probes(found)
     if plan.config.play.affinity:
         own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
-    told = _foretold(plan)
-    show(sheet, as_json=as_json, as_csv=False, value={"engines": [dict(row) for row in sheet.rows], **told})
+    told, paths = _foretold(plan), path_options(plan.sides.values())
+    rows = [dict(row) for row in sheet.rows]
+    show(sheet, as_json=as_json, as_csv=False, value={"engines": rows, "paths": list(paths), **told})
     probing.refuse_unfit(found, plan.sides)
     if not as_json and not told:
         say(f"games: told by run, which takes the ratings of order = {plan.config.tournament.order}")
@@ -256,6 +258,8 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
         for warning in (*told["warnings"], *chain.from_iterable(unwilling)):
             say(f"warning: {warning}")
     if not as_json:
+        for line in paths:
+            say(f"may open files: {line}")
         say(in_force())
         say(f"fit to run: enginetour run {config}")
     return 0

@@ -9,10 +9,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, String
+from sqlalchemy.exc import SQLAlchemyError
 
+from enginetour.errors import TourError
 from enginetour.store.database import Database
 from enginetour.store.tables import METADATA
 
+# What reading rows that somebody has changed can raise, beside what is told already.
+UNREADABLE = (
+    *(TourError, SQLAlchemyError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(RecursionError, MemoryError),
+)
 LARGEST_REAL = 1e12  # moments are seconds of UTC, and 1e12 of them are the year 33658; all others are far smaller
 LARGEST_WHOLE = 1 << 53  # what JSON and every float hold exactly (RFC 8259, 6); counts and keys are far smaller
 FREE = frozenset({"seed"})  # people choose it, up to what a column holds
