@@ -15,6 +15,7 @@ from enginetour.model import Game, Outcome
 from enginetour.reports import epd, pgn
 from enginetour.store.log import TournamentLog
 from enginetour.store.queries import Stored
+from enginetour.wholefile import is_special
 
 # A game whose end is seen; after its tags a line of moves, which may hold anything. PGN standard 8.1.
 _VALUE = rb'"(?:[^"\\\n]|\\.)*"\]\n'
@@ -25,7 +26,14 @@ LONGEST = 16 << 20  # bytes of one game that is still believed: 600 moves with f
 
 
 def replace_file(path: Path, chunks: Iterable[str]) -> None:
-    """Write beside, sync, rename, sync the folder: readers see the old text or the new one, never a part."""
+    """Write beside, sync, rename, sync the folder: readers see the old text or the new one, never a part.
+
+    What is no plain file (/dev/null, a named pipe) is written into.
+    """
+    if is_special(path):
+        with path.open("w", encoding="utf-8") as device:
+            device.writelines(chunks)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     with _beside(path) as sink:
         sink.writelines(chunks)
@@ -107,6 +115,8 @@ class PgnFile:
     def mend(self) -> None:
         """Make it anew unless it holds every game that counts and each of them whole; OSError if that fails."""
         self._missing = None
+        if is_special(self.path):  # a named pipe would wait for its reader
+            raise OSError(errno.EINVAL, "it is no plain file")
         if self._size is None or self._size != self._size_there():
             self._size = None
             wanted = [line.number for line in self.log.games(counting=True)]

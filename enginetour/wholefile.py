@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import stat
 from pathlib import Path
 
 from enginetour.errors import InputRefused
@@ -36,3 +37,12 @@ def file_digest(path: Path) -> str:
     """128 bits of the bytes as they are on the disk; 200 MB take a quarter of a second of processor (measured)."""
     with path.open("rb") as source:
         return hashlib.file_digest(source, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def is_special(path: Path) -> bool:
+    """A device, pipe or socket lies there, or is linked to: to be written into, never to be replaced by a file."""
+    try:
+        kind = path.stat().st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(kind) and not stat.S_ISDIR(kind)

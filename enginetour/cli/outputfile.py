@@ -13,6 +13,7 @@ import click
 from enginetour.cli.common import say, width
 from enginetour.errors import UsageRefused
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps, render
+from enginetour.wholefile import is_special
 
 if TYPE_CHECKING:
     from enginetour.ratings.listing import RatingList
@@ -49,6 +50,10 @@ class Target:
         """All of it, or the file as it was; a written file is told on stderr."""
         if self.path is None:
             click.echo(text, nl=False)
+            return
+        if is_special(self.path):
+            with self.path.open("w", encoding="utf-8") as device:
+                device.write(text)
             return
         beside = self.path.with_name(f".{self.path.name}.new")
         try:

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
+
+import pytest
 
 from enginetour.interop import trf
 from tests.touring import config, read, tour
@@ -35,3 +39,27 @@ def test_a_report_has_the_points_of_the_table(tmp_path: Path) -> None:
     assert sorted(struck) in (["D", "D"], ["L", "W"])
     tour(tmp_path, "withdraw", read(tmp_path, "games")[4]["white"])
     assert points(tmp_path) == table(tmp_path)
+
+
+@pytest.mark.parametrize("command", ["export pgn", "export csv", "ratings"])
+def test_what_is_no_plain_file_is_written_into(tmp_path: Path, command: str) -> None:
+    """-o /dev/null made a file of the machine's device, for whoever had the right to: a named pipe stays one too."""
+    path = config(tmp_path, FOUR[:2], "roundrobin", "")
+    tour(tmp_path, "run", str(path))
+    os.mkfifo(tmp_path / "pipe")
+    heard: list[str] = []
+    reader = threading.Thread(target=lambda: heard.append((tmp_path / "pipe").read_text()), daemon=True)
+    reader.start()
+    tour(tmp_path, *command.split(), "-o", "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+    reader.join(20.0)
+    assert "Wren 1" in heard[0]
+
+
+def test_a_pipe_in_the_place_of_the_pgn_holds_up_no_run(tmp_path: Path) -> None:
+    """Nobody reads it: told once, all games are played."""
+    path = config(tmp_path, FOUR[:2], "roundrobin", "games_per_pairing = 2")
+    (tmp_path / "results").mkdir()
+    os.mkfifo(tmp_path / "results" / "trial.pgn")
+    assert tour(tmp_path, "run", str(path)).stderr.count("trial.pgn not written") == 1
+    assert len(read(tmp_path, "games")) == 2
