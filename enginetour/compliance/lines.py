@@ -13,11 +13,10 @@ PIECE_S = 0.05  # between two pieces of a line: a reader takes the first before 
 
 
 def ping_of(exam: Exam) -> tuple[str, str]:
-    """A ping and its pong. NotOffered for a CECP engine without."""
+    """A ping and its pong, for an engine that is there already. NotOffered for a CECP engine without."""
     if exam.spec.protocol == "uci":
         return "isready", "readyok"
-    features = getattr(exam.loose(), "features", None)
-    if features is None or not features.on("ping"):
+    if not exam.declares("ping"):
         raise NotOffered("it does not declare ping")
     number = next(_numbers)
     return f"ping {number}", f"pong {number}"

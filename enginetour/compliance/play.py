@@ -10,7 +10,7 @@ from enginetour.adapters.moves import read_move
 from enginetour.compliance.exam import PATIENCE_S, SHORT_PATIENCE_S, Exam, Found, Step
 from enginetour.compliance.positions import PLACES, RARE, WINNING_BLACK, long_game, position
 from enginetour.compliance.verdicts import Complaint, NotOffered
-from enginetour.errors import EngineCrashed, EngineFault, Unsupported
+from enginetour.errors import EngineFault, Unsupported
 from enginetour.referee.converse import converse
 from enginetour.timecontrol import TimeControl
 
@@ -48,11 +48,12 @@ def _long(exam: Exam) -> str:
     told = long_game()
     try:
         found = exam.move(told, QUICK)
-    except EngineCrashed as crash:
+    except EngineFault as fault:
         if exam.spec.protocol == "uci":
             raise
+        exam.drop()
         raise Complaint(
-            f"it ended after {len(told.moves)} plies: {crash.detail}; few games are as long", "warn"
+            f"{len(told.moves)} plies told at once: {fault.detail}; no game begins so late", "warn"
         ) from None
     return f"{found.move.uci()} after {len(told.moves)} plies, {len(told.line)} bytes"
 
