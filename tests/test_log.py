@@ -208,7 +208,7 @@ def test_lines_of_games(log: TournamentLog) -> None:
     assert numbers(first=3) == [3, 4]
     assert numbers(limit=2) == [3, 4]
     line = log.games()[0]
-    assert (line.plies, line.incidents, line.culprit, line.voided, line.counts) == (3, 2, "Fruit", False, True)
+    assert (line.plies, line.incidents, line.culprit, line.voided, line.counts) == (4, 2, "Fruit", False, True)
     assert log.games()[3].voided
     assert [(number, incident.category) for number, incident in log.incidents()] == [
         (1, "crash"),
