@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 import chess
@@ -17,6 +18,7 @@ from enginetour.compliance.verdicts import Complaint, NotOffered
 OWED_S = 1.0  # s for the answer to `?` (runner spec 5.2)
 THOUGHT_S = 0.1  # s until it is surely thinking
 LONG = "level 0 60 0"  # an hour: what it ends by itself it ends at once
+FRACTION_S = 0.5  # s a move by st; a quarter of it is a thought
 MEMORY_MB = 32  # what the smallest of the surveyed takes at its default (engines spec 7)
 LEVELS = {
     "moves": ("40 moves in 5 minutes", "level 40 5 0"),
@@ -227,19 +229,20 @@ def _fraction(exam: Exam) -> str:
     """Fractions of a second a move, which most engines do not know."""
     if exam.spec.quirks.movetime == "level":
         raise NotOffered("a fixed time is told by level, as its file says")
-    _begin(exam, "e2e4", "e7e5", level="st 0.5")
+    _begin(exam, "e2e4", "e7e5", level=f"st {FRACTION_S}")
     exam.send("go")
-    moved = exam.until(_is_move, ANSWER_S)
+    begun = time.monotonic()
+    moved = exam.until(_is_move, FRACTION_S * 4)
+    elapsed = time.monotonic() - begun
     if moved is None or exam.spec.quirks.st_fraction:
         exam.drop()
     if moved is None:
         raise NotOffered("no move within 2 s of st 0.5: whole seconds only")
-    deep = [thought for line in exam.heard if (thought := cecp_lines.read_thinking(line)) is not None]
-    if not deep or (deep[-1].depth or 0) <= 1:
-        raise NotOffered("does not search with st 0.5: whole seconds only")
+    if elapsed < FRACTION_S / 4:
+        raise NotOffered(f"moves after {elapsed * 1000:.0f} ms with st 0.5: whole seconds only")
     if not exam.spec.quirks.st_fraction:
         exam.hints["quirks.st_fraction"] = True
-    return f"depth {deep[-1].depth}"
+    return f"{elapsed * 1000:.0f} ms"
 
 
 DECLARED: tuple[Step, ...] = (

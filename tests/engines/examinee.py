@@ -257,6 +257,8 @@ class Examinee:
         self.searches += 1
         endless = self.level_minutes >= 60
         pause = 1.5 if self.has("late") and self.seconds == 1 else 0.0
+        if self.seconds is not None and self.seconds < 1:
+            pause = self.seconds
         self.searching = time.monotonic() + (3600 if endless else pause)
         if not endless and not pause:
             self.answer()
