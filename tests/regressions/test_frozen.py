@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from enginetour.errors import InputRefused
+from enginetour.errors import TourError
 from enginetour.frozen import grown_settings
 from enginetour.plan import Plan, prepare
 from enginetour.store.log import TournamentLog
@@ -32,5 +32,5 @@ def test_settings_that_an_older_enginetour_did_not_have(tmp_path: Path) -> None:
 def test_a_suite_that_changed_is_another(tmp_path: Path) -> None:
     """The same name with other bytes would give other openings to the games still to come."""
     plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
-    with pytest.raises(InputRefused, match="the openings of trial have changed since it began"):
+    with pytest.raises(TourError, match="the openings of trial have changed since it began"):
         grown_settings(plan, _log(plan, suite="0"))
