@@ -105,7 +105,15 @@ class _Stamped(Watcher):
         if name in ("start", "end"):
             self.stamps.append((time.monotonic(), name))
             me = Path("/proc/self").resolve().name
-            self.slot_kb += [_most_kb(seen.pid) for seen in strays.table() if str(seen.parent) == me]
+            ours = [seen.pid for seen in strays.table() if str(seen.parent) == me and _is_slot(seen.pid)]
+            self.slot_kb += [_most_kb(pid) for pid in ours]
+
+
+def _is_slot(pid: int) -> bool:
+    try:
+        return b"enginetour.slot" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _most_kb(pid: int | str = "self") -> int:

@@ -42,7 +42,7 @@ def test_a_game_the_machine_slept_through_is_void(monkeypatch: pytest.MonkeyPatc
 
     class Sleeping(Link):
         def tell(self, name: str, payload: object) -> None:
-            slept[0] += 3_000_000_000 * (name == "move")
+            slept[0] += 3_000_000_000 * (name == "start")
 
     monkeypatch.setattr(clock, "slept_ns", lambda: slept[0])
     played = game(sound(), sound(), link=Sleeping())

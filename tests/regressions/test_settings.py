@@ -22,7 +22,7 @@ def test_a_tournament_begun_before_a_setting_existed(tmp_path: Path) -> None:
         text = "json_remove(config, '$.format.absent', '$.format.initial_colour', '$.play.repetition')"
         assert db.execute(f"UPDATE tournaments SET config = {text}").rowcount == 1
     changed = config(tmp_path, FOUR, "dutch", 'rounds = 2\ninitial_colour = "black"')
-    assert "frozen" in tour(tmp_path, "run", str(changed), expect=3).stderr
+    assert "frozen" in tour(tmp_path, "run", str(changed), expect=5).stderr
     tour(tmp_path, "run", str(config(tmp_path, FOUR, "dutch", "rounds = 2")))
 
 
