@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from enginetour.errors import InputRefused, StoreRefused
+from enginetour.errors import StoreRefused
 from enginetour.plan import Plan
 from enginetour.probing import probe_all, refuse_unfit
+from enginetour.rebuilt import new_fingerprint, refusal
 from enginetour.sections.play import PlaySection
 from enginetour.store.log import TournamentLog
 from enginetour.task import EngineSpec, OwnBook, Side, Terms
@@ -104,6 +105,9 @@ def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: C
         if side is None:  # joined while running, or left out of the file since: as the log knows it
             known = replace(_known(spec, control), variant=plan.config.play.variant) if control else None
             sides[name] = known or plan.side(spec)
+            if now := new_fingerprint(spec):
+                changed[name] = replace(spec, fingerprint=now)
+                sides[name] = replace(sides[name], spec=changed[name])
             continue
         if control:
             _refuse_control(log, name, _known(spec, control), side, str(plan.config.path))
@@ -114,10 +118,7 @@ def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: C
         if (side.spec.fingerprint, side.spec.options) != (spec.fingerprint, spec.options):
             changed[name] = side.spec
     if changed and not accept_change:
-        names = ", ".join(changed)
-        what = f"changed since the last game: {names} (binary, net or options)"
-        step = "put it back, go on with run --accept-change, or enginetour replace OLD NEW"
-        raise InputRefused(what, place=log.title, step=step)
+        raise refusal(changed, log.title)
     if changed:
         refuse_unfit(probe_all({name: sides[name] for name in changed}, heed=heed), sides)
         log.accept_change(changed)

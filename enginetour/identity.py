@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,45 +22,68 @@ _IDLE = re.compile(r"\b(log|debug|show\w*|uci_opponent|uci_showcurrline|uci_show
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
 
 
+# What tells a file's versions apart without reading it: device, inode, size, ns of the last write and of the last
+# change of anything; the last one also sees a file put in place with the times of the old one.
+State = tuple[int, int, int, int, int]
+_Content = Callable[[str], str]
+
+
 def fingerprint(spec: EngineSpec) -> str:
     """Hex text of 16 digits; EngineRefused when a file of the engine cannot be read."""
+    return taken(spec)[0]
+
+
+def taken(spec: EngineSpec) -> tuple[str, dict[str, State]]:
+    """The fingerprint, and the files it covers with their states before they were read; EngineRefused as above."""
     whole = hashlib.sha256()
+    covered: dict[str, State] = {}
+
+    def content(path: str) -> str:
+        covered[path] = now = state(path)
+        return _digest(path, now)
+
     try:
-        for part in _parts(spec):
+        for part in _parts(spec, content):
             whole.update(len(part).to_bytes(4, "big") + part.encode("utf-8", "surrogateescape"))
     except OSError as error:
         reason = error.strerror or str(error)
         raise EngineRefused(f"{spec.name}: cannot read {error.filename}: {reason}") from None
-    return whole.hexdigest()[:LENGTH]
+    return whole.hexdigest()[:LENGTH], covered
 
 
-def _parts(spec: EngineSpec) -> Iterator[str]:
+def state(path: str) -> State:
+    """As the file is now; OSError where there is none."""
+    found = os.stat(path)  # noqa: PTH116 - a text, and looked at before every game
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
     """Every text that counts, each kind marked, in an order that does not depend on how the spec was written."""
     yield f"protocol {spec.protocol}"
-    yield f"program {_content(spec.command[0])}"
+    yield f"program {content(spec.command[0])}"
     for argument in spec.command[1:]:
         file = _file(argument, spec)
         if file is None:
             yield f"argument {argument}"
         else:
-            yield f"argument {_content(file)}"
-            yield from (f"module {module.name} {_content(str(module))}" for module in _modules(Path(file)))
+            yield f"argument {content(file)}"
+            yield from (f"module {module.name} {content(str(module))}" for module in _modules(Path(file)))
     for name, value in sorted((name.casefold(), value) for name, value in spec.options):
         if not _IDLE.search(name):
             file = _file(value, spec)
-            yield f"option {name} {value if file is None else _content(file)}"
+            yield f"option {name} {value if file is None else content(file)}"
     for name, text in sorted(spec.files):
         yield f"file {name}"
-        yield from (_line(line, spec) for line in text.splitlines())
+        yield from (_line(line, spec, content) for line in text.splitlines())
     yield from (f"env {name} {value}" for name, value in sorted(spec.env))
     yield from (f"init {line}" for line in spec.quirks.init)
 
 
-def _line(line: str, spec: EngineSpec) -> str:
+def _line(line: str, spec: EngineSpec, content: _Content) -> str:
     """A line of a generated file; ``key = /path/of/a/file`` stands for the file's content."""
     key, equals, value = line.partition("=")
     file = _file(value.strip(), spec) if equals and "/" in value else None
-    return line if file is None else f"{key}={_content(file)}"
+    return line if file is None else f"{key}={content(file)}"
 
 
 def _file(word: str, spec: EngineSpec) -> str | None:
@@ -88,13 +111,8 @@ def _modules(script: Path) -> list[Path]:
     return sorted(found)
 
 
-def _content(path: str) -> str:
-    """SHA-256 of a file; read once in this process while path, size, time and inode stay."""
-    found = os.stat(path)  # noqa: PTH116 - as above
-    return _digest(path, found.st_size, found.st_mtime_ns, found.st_ino)
-
-
 @lru_cache(maxsize=1024)
-def _digest(path: str, size: int, mtime_ns: int, inode: int) -> str:  # noqa: ARG001 - they are the cache's key
+def _digest(path: str, now: State) -> str:  # noqa: ARG001 - the state is the cache's key
+    """SHA-256 of a file; read once in this process while its state stays."""
     with open(path, "rb") as file:  # noqa: PTH123 - as above
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,54 +9,26 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 from enginetour.allotment import Allotment, unshared
-from enginetour.errors import MachineFailure
+from enginetour.errors import MachineFailure, TourError
 from enginetour.formats.base import Format, replay
-from enginetour.model import Event, Game, GameFinished, GameKey, Note, Outcome, Pairing, Withdrawn
+from enginetour.model import Event, Game, GameFinished, Note, Outcome, Pairing, Withdrawn
 from enginetour.setbacks import Setbacks
 from enginetour.standstill import Standstill, would_go_on
+from enginetour.surroundings import Log, Place
 from enginetour.task import GameTask
 
 # Reliability spec 3: 1 MiB, and for each game in the air what it may need; 600 moves with full lines take 200 KiB.
 MIN_FREE = 1 << 20
 GAME_BYTES = 200 << 10
 LOOK_S = 5.0  # between two looks at a disk that is nearly full
-
-
-class Log(Protocol):
-    """What the loop needs of a tournament's log; the store's `TournamentLog` is one."""
-
-    def events(self) -> Iterable[Event]:
-        """Every event so far, in order."""
-
-    def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
-        """Write a game with the notes it caused; its number, or None when it was there already."""
-
-    def record_event(self, event: Event, notes: Sequence[Note], *, why: str) -> int:
-        """Write an event that is no game, with the notes it caused; its position."""
-
-    def replays(self, key: GameKey) -> int:
-        """How many void games that key has."""
-
-
-class Place(Protocol):
-    """Where games are played: local slots, a cluster."""
-
-    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
-        """A game to play; its future raises `MachineFailure` when the host failed."""
-
-    def resize(self, slots: int) -> None:
-        """More or fewer slots; surplus ones go when their game has ended."""
-
-    def stop(self, *, now: bool) -> None:
-        """No new games; `now` drops the running ones."""
 
 
 class End(Enum):
@@ -86,7 +58,10 @@ class Watcher:
 
 @dataclass
 class Scheduler:
-    """Plays a tournament to its end, or until it is told to stop. One use, one thread."""
+    """Plays a tournament to its end, or until it is told to stop. One use, one thread.
+
+    `task_for` may raise TourError: no game can begin any more. `refusal` is that error when `run` has come back.
+    """
 
     log: Log
     format: Format[Any]
@@ -113,6 +88,7 @@ class Scheduler:
         self.played = 0
         self.spent = 0.0  # seconds of finished games of this run, for the estimate
         self.stopping: str = ""  # "" | finish | now
+        self.refusal: TourError | None = None  # why no game can begin any more, where nobody asked for a stop
         self.paused = False  # as somebody asked: no game begins until somebody asks for it
         self._allotment = Allotment(self.slots)
         self.setbacks = Setbacks(self.clock, self.watcher.trouble)
@@ -191,13 +167,25 @@ class Scheduler:
                 continue
             if self._is_cramped():
                 return
-            task = unshared(self.task_for(pairing, self.log.replays(pairing.key)), self.slots)
+            try:
+                task = unshared(self.task_for(pairing, self.log.replays(pairing.key)), self.slots)
+            except TourError as refusal:
+                self._refuse(refusal)
+                return
             future = self.place.submit(task, prefer=slot)
             self._allotment.begin(slot, pairing)
             future.add_done_callback(lambda _: self.inbox.put(_nothing))
             self.flying[future] = (pairing, self.clock())
             running.update(names)
             room -= 1
+
+    def _refuse(self, refusal: TourError) -> None:
+        """No new games; running ones end, for they began before it."""
+        if self.refusal is None:
+            self.refusal = refusal
+            if self.flying:
+                self.watcher.trouble(f"no new games, running ones end: {refusal}")
+        self.stop(now=False)
 
     def _verdict(self) -> End | None:
         """What it means that nothing is in the air; None while a pause lasts."""
@@ -273,9 +261,11 @@ class Scheduler:
     def _settle(self, future: Future[Any], pairing: Pairing, since: float) -> None:
         try:
             game: Game = future.result()
-        except MachineFailure as failure:
+        except (MachineFailure, TourError) as failure:
             self._allotment.end(pairing, failed=True)
-            if not self.stopping:
+            if isinstance(failure, TourError):
+                self._refuse(failure)
+            elif not self.stopping:
                 self.setbacks.host_failed(pairing, f"{pairing.white} - {pairing.black} is played again: {failure}")
             return
         self._allotment.end(pairing, failed=False)

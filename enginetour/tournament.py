@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 from enginetour import machinespeed
 from enginetour.changes import Desk, desk_of
 from enginetour.demand import own_cores
-from enginetour.errors import InputRefused, StorageFailed, StoreRefused, UsageRefused
+from enginetour.errors import InputRefused, StoreRefused, TourError, UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
 from enginetour.model import Entrant, Extended, Note, Pairing
 from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, refuse_few, refuse_field
 from enginetour.probing import probe_all, refuse_unfit
+from enginetour.rebuilt import Files
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.sections.ratings import RatingsSection
 from enginetour.sections.tournament import listed_order
 from enginetour.standstill import Standstill
 from enginetour.startlist import ordered
 from enginetour.store.database import is_made
-from enginetour.store.filesystem import free_bytes
+from enginetour.store.filesystem import free_bytes, refuse_unwritable
 from enginetour.store.lists import refresh
 from enginetour.store.lock import TournamentLock
 from enginetour.store.log import TournamentLog
@@ -49,14 +48,16 @@ class Session:
     sides: dict[str, Side]
     resumed: bool
     folded: tuple[Format[Any], Any] | None  # the format, and the state after the log; taken by `play`
-    said: list[str] = field(default_factory=list)  # what the user should read before the first game
+    refusal: TourError | None = None  # why the run could not go on; known when `play` has come back
 
     def __post_init__(self) -> None:
         """The plan is that of the edition."""
         self.plan = self.plan.of_edition(self.log.edition)
+        self._files = Files(self.log.title)
 
     def task(self, pairing: Pairing, again: int) -> GameTask:
-        """The game of a pairing."""
+        """The game of a pairing; InputRefused when an engine is not what it was at its last game."""
+        self._files.refuse_changed(*(self.sides[name].spec for name in pairing.pair))
         return replace(self.plan.task(self.sides, pairing, again), aborts=self.log.aborts(pairing.key))
 
 
@@ -121,7 +122,7 @@ def opened(
 
     with ExitStack() as stack:
         made = is_made(plan.database)  # `mktemp`, or a kill in the first moment, leaves an empty file
-        _refuse_unwritable(plan.database)
+        refuse_unwritable(plan.database)
         if made:
             # An existing database is looked at, and its tournament locked, before any engine starts: in this order,
             # or a database from elsewhere would get a lock of ours beside it.
@@ -192,7 +193,9 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
             stack.enter_context(elsewhere(cores, slots))
             for context in ready(scheduler, desk):
                 stack.enter_context(context)
-            return scheduler.run()
+            end = scheduler.run()
+            session.refusal = scheduler.refusal
+            return end
     finally:
         place.close()
 
@@ -285,13 +288,6 @@ def _refuse_unfinished(store: Store, name: str) -> None:
     if format_.offers(state):
         step = "run without --new goes on with it; withdraw what cannot be played"
         raise UsageRefused(f"{log.title} has not ended", place="--new", step=step)
-
-
-def _refuse_unwritable(database: Path) -> None:
-    """StorageFailed before the first engine starts, when the store could not be written anyway."""
-    place = database if database.exists() else next(folder for folder in database.parents if folder.exists())
-    if not os.access(place, os.W_OK):
-        raise StorageFailed("cannot be written", place=str(place), step="check its rights, or choose another --db")
 
 
 def _last_table(store: Store, name: str) -> list[str]:

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
-from enginetour.errors import MachineFailure
+from enginetour.errors import InputRefused, MachineFailure, TourError
 from enginetour.formats.base import make_format, options_model
 from enginetour.model import Entrant, Event, Game, GameFinished, GameKey, Note, Outcome, Pairing, Termination
 from enginetour.scheduler import End, Scheduler, Watcher
@@ -310,3 +310,33 @@ def test_fewer_and_more_slots_while_games_run() -> None:
     assert len(loop.flying) == 2
     assert place.sizes == [1, 2]
     assert place.wishes[2:] == [0, 1]
+
+
+def test_a_game_that_may_not_begin_ends_the_run_after_those_in_the_air() -> None:
+    """An engine that is another now: the other game ends and counts, nothing begins, and the reason is kept."""
+    loop, place = airborne()
+
+    def refused(pairing: Pairing, replay: int) -> GameTask:
+        raise InputRefused("Ada has changed")
+
+    loop.task_for = refused
+    place.end(0)
+    settle(loop)
+    assert loop.stopping == place.stopped == "finish"
+    assert heard(loop).words == ["no new games, running ones end: Ada has changed"]
+    place.end(1)
+    assert loop.run() is End.STOPPED
+    assert len(loop.log.games) == 2  # type: ignore[attr-defined]
+    assert loop.refusal is not None
+    assert len(place.tasks) == 2
+
+
+def test_our_own_failure_in_a_place_is_no_failure_of_the_machine() -> None:
+    """It is not tried again; the game in the air ends and counts."""
+    loop, place = airborne()
+    place.futures[0].set_exception(TourError("not ours any more"))
+    settle(loop)
+    place.end(1)
+    assert loop.run() is End.STOPPED
+    assert str(loop.refusal) == "not ours any more"
+    assert (len(place.tasks), len(loop.log.games)) == (2, 1)  # type: ignore[attr-defined]

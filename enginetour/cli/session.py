@@ -177,7 +177,7 @@ class Run:
                 end = tournament.play(session, watcher, slots=slots, most_games=most_games, ready=ready)
             except _Dropped:
                 end = End.STOPPED
-            self._tell_end(told, picture, "" if end is End.FINISHED else self._why(end))
+            self._tell_end(told, picture, "" if end is End.FINISHED else str(session.refusal or self._why(end)))
         except BaseException as error:
             self._tell_end(told, picture, f"{type(error).__name__}: {error}")
             raise
@@ -244,6 +244,8 @@ class Run:
     def _code(self, end: End, session: tournament.Session, suspended: Sequence[str]) -> int:
         if end is End.FINISHED:
             return 0
+        if session.refusal is not None:
+            raise session.refusal
         if end is End.BLOCKED:
             self.voice.say(f"only pairings that cannot be played are left; mend the engine and {self.again}")
             for name in suspended or ("ENGINE",):

@@ -1,4 +1,7 @@
-"""Where a database may lie: on a disk of this machine. Locks and shared memory fail quietly on network file systems."""
+"""Where a database may lie: on a disk of this machine that can be written.
+
+Locks and shared memory fail quietly on network file systems.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from enginetour.errors import StoreRefused
+from enginetour.errors import StorageFailed, StoreRefused
 
 # Locks or mmap differ between machines there: SQLite "How To Corrupt", section 2.1; WAL, "same host".
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "ncpfs", "lustre", "gpfs", "fuse.sshfs"})
@@ -52,3 +55,10 @@ def check_folder(folder: Path, mounts: str | None = None) -> tuple[str, ...]:
     if kind.startswith(DOUBTFUL):
         return (f"{folder} is on a {kind} file system: if it leads to another machine, put the database elsewhere",)
     return ()
+
+
+def refuse_unwritable(database: Path) -> None:
+    """StorageFailed before the first engine starts, when the store could not be written anyway."""
+    place = database if database.exists() else next(folder for folder in database.parents if folder.exists())
+    if not os.access(place, os.W_OK):
+        raise StorageFailed("cannot be written", place=str(place), step="check its rights, or choose another --db")

@@ -1,0 +1,39 @@
+"""What the scheduler's loop needs around it: a log to write into and a place where games are played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from enginetour.model import Event, Game, GameKey, Note
+from enginetour.task import GameTask
+
+
+class Log(Protocol):
+    """What the loop needs of a tournament's log; the store's `TournamentLog` is one."""
+
+    def events(self) -> Iterable[Event]:
+        """Every event so far, in order."""
+
+    def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
+        """Write a game with the notes it caused; its number, or None when it was there already."""
+
+    def record_event(self, event: Event, notes: Sequence[Note], *, why: str) -> int:
+        """Write an event that is no game, with the notes it caused; its position."""
+
+    def replays(self, key: GameKey) -> int:
+        """How many void games that key has."""
+
+
+class Place(Protocol):
+    """Where games are played: local slots, a cluster."""
+
+    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+        """A game to play; its future raises `MachineFailure` when the host failed, `TourError` when we did."""
+
+    def resize(self, slots: int) -> None:
+        """More or fewer slots; surplus ones go when their game has ended."""
+
+    def stop(self, *, now: bool) -> None:
+        """No new games; `now` drops the running ones."""
