@@ -75,7 +75,8 @@ class LocalPlace:
     ) -> Future[Game | Probe | Reenacted | Compliance]:
         """A game to play, queued when all slots are busy; `prefer` is the index of a slot, taken if it is free.
 
-        The future raises MachineFailure when the slot died, failed, or was stopped. RuntimeError after `stop`, `close`.
+        The future raises MachineFailure when the slot died, failed, or was stopped, TourError when it is of another
+        version of enginetour. RuntimeError after `stop`, `close`.
         """
         work = Work(frame(task), prefer, 2 if isinstance(task, GameTask) else 1)
         if not self._ask(lambda: self._queue.append(work), task=True):
@@ -259,15 +260,15 @@ class LocalPlace:
             if self._on_event is not None:
                 self._on_event(slot.index, *values)
             return
+        if kind == "hello":
+            slot.greet(*values)
+            self._watch_input(slot)
+            return
         work, slot.work, slot.starting = slot.work, None, 0
         if slot.leaving and not slot.deadlines:
             slot.leave(now=False)  # from now on it is only saying goodbye
-        if work is None:
-            return
-        if kind == "result":
-            work.future.set_result(values[0])
-        else:
-            work.fail(values[0])
+        if work is not None:
+            work.settle(kind, values[0])
 
     def _hear_complaints(self, slot: SlotProcess) -> None:
         if not slot.hear_complaints():

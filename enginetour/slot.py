@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginetour.errors import MachineFailure
-from enginetour.referee.link import Frames, Link, Stop, Stopping, frame
+from enginetour.referee.link import VERSION, Frames, Link, Stop, Stopping, frame
 from enginetour.supervise import strays
 from enginetour.supervise.ending import kill_living
 from enginetour.supervise.pipes import Outbox
@@ -156,6 +156,7 @@ def main() -> None:
     strays.adopt_orphans()
     strays.hear_parent_death(signal.SIGTERM)
     try:
+        link.report("hello", VERSION)
         serve(link)
     finally:
         kill_living()

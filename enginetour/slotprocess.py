@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import enginetour
-from enginetour.errors import MachineFailure
-from enginetour.referee.link import Frames, Stop, frame
+from enginetour.errors import MachineFailure, TourError
+from enginetour.referee.link import VERSION, Frames, Stop, frame
 from enginetour.supervise import strays
 from enginetour.supervise.cores import CPUS, Cores, bind
 from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, last_lines
@@ -39,6 +39,13 @@ class Work:
     prefer: int | None
     engines: int = 1  # that may have to be started for it
     future: Future[Any] = field(default_factory=Future)
+
+    def settle(self, kind: str, value: Any) -> None:
+        """What its slot said of it."""
+        if kind == "result":
+            self.future.set_result(value)
+        else:
+            self.fail(value)
 
     def fail(self, why: str) -> None:
         """The host failed it."""
@@ -85,6 +92,7 @@ class SlotProcess:
         for end in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(end, False)
         self.out = Outbox(self.stdin, cap=None)
+        self._held: list[bytes] | None = []  # what waits until it has said its version
         self._frames = Frames()
         self._complaints = ByteRing(STDERR_CAP)
 
@@ -110,12 +118,32 @@ class SlotProcess:
     def give(self, work: Work) -> None:
         """Hand it a task; one at a time."""
         self.work, self.starting = work, work.engines
-        self.out.send(work.message)
+        self._send(work.message)
+
+    def greet(self, version: str) -> None:
+        """It is there. One of another version is told nothing but to go, and its task is our own failure."""
+        held, self._held = self._held or [], None
+        if version == VERSION:
+            for message in held:
+                self.out.send(message)
+            return
+        work, self.work = self.work, None
+        self.leave(now=True)
+        if work is not None:
+            what = f"enginetour was updated while this run goes on: {VERSION} then, {version} now"
+            work.future.set_exception(TourError(what, step="start it again by the same command"))
+
+    def _send(self, message: bytes) -> None:
+        if self._held is None:
+            self.out.send(message)
+        else:
+            self._held.append(message)
 
     def leave(self, *, now: bool) -> None:
         """Tell it to go: after its game, or now, with signals to follow if it does not listen."""
         if not self.leaving or now:
-            self.out.send(frame(Stop(now)))
+            self._held = None if now else self._held
+            self._send(frame(Stop(now)))
         self.leaving = True
         begun = time.monotonic()
         if now:

@@ -15,6 +15,7 @@ import pytest
 from enginetour.errors import MachineFailure
 from enginetour.model import Game
 from enginetour.places import LocalPlace, end_leftovers
+from enginetour.referee.link import VERSION, frame
 from enginetour.slotprocess import SLOT
 from enginetour.supervise import strays
 from enginetour.task import Probe, ProbeTask
@@ -229,7 +230,7 @@ def test_a_slot_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
     for name in ("pickle.py", "chess.py", "enginetour.py"):
         (tmp_path / name).write_text("raise SystemExit('the wrong file was loaded')")
     ended = subprocess.run(SLOT, input=b"", capture_output=True, cwd=tmp_path, check=False)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, frame(("hello", VERSION)), b"")
 
 
 def test_a_slot_that_cannot_be_started_fails_its_game_only(heard: Heard) -> None:

@@ -14,7 +14,7 @@ from typing import IO, Any
 import pytest
 
 from enginetour.model import Pairing
-from enginetour.referee.link import HEAD, Frames, Link, Stop, frame
+from enginetour.referee.link import HEAD, VERSION, Frames, Link, Stop, frame
 from enginetour.task import EngineSpec, GameTask, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.test_process import alive, odd, until
@@ -45,6 +45,7 @@ def child(tmp_path: Path) -> Iterator[Child]:
         bufsize=0,
     ) as process:
         try:
+            assert hear(process) == ("hello", VERSION)
             yield process
         finally:
             process.kill()

@@ -1,20 +1,38 @@
 """What a slot and its place say to each other, and what a game sees of it.
 
 Frames are a 4-byte big-endian length and a pickle; both ends are ours. To the slot: `GameTask`, `ProbeTask`, `Stop`;
-end of file means that the scheduler is gone. From it: ``("event", name, payload)``, then one of
-``("result", Game | Probe)`` and ``("failed", text)`` for every task.
+end of file means that the scheduler is gone. From it: ``("hello", VERSION)`` before anything else, as the package may
+have been updated since the scheduler began; ``("event", name, payload)``, then one of ``("result", Game | Probe)`` and
+``("failed", text)`` for every task.
 """
 
 from __future__ import annotations
 
 import pickle
 import struct
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
+
+from enginetour import __version__, model, task, timecontrol
 
 HEAD = struct.Struct(">I")
 
 Stopping = Literal["", "finish", "now"]
+
+
+def _version() -> str:
+    """Ours, and a digest of the fields of all that goes over the pipes: a pickle of others is read without an error."""
+    kinds = (kind for module in (timecontrol, model, task) for kind in vars(module).values())
+    told = [
+        (kind.__name__, [(one.name, str(one.type)) for one in fields(kind)])
+        for kind in kinds
+        if isinstance(kind, type) and is_dataclass(kind)
+    ]
+    return f"{__version__} ({zlib.crc32(repr(told).encode()):08x})"
+
+
+VERSION = _version()  # taken when this process began, whatever is installed since
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
-from enginetour import probing
+from enginetour import probing, tournament
 from enginetour.errors import MachineFailure, TourError
 from enginetour.places import LocalPlace
-from enginetour.task import EngineSpec, Side
+from enginetour.task import EngineSpec, Probe, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import scripted
 from tests.test_places import COMMAND, LONG, cause, processes
 from tests.test_slot import task
+from tests.touring import audit, config, tour
 
 
 def test_a_slot_that_takes_the_last_descriptor_is_a_failure_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,3 +80,43 @@ def test_a_slot_that_dies_while_engines_are_probed_is_a_retry(tmp_path: Path, mo
     assert (tmp_path / "died").exists()
     assert list(found) == ["Ada", "Bea", "Cid"]
     assert [probe.problems for probe in found.values()] == [(), (), ()]
+
+
+ANOTHER = """\
+import os, sys
+from enginetour import slot
+if os.path.exists({mark!r}):
+    slot.VERSION = "9.9.9 (another)"
+slot.main()
+"""
+
+
+def test_a_slot_of_another_version_is_told_nothing(tmp_path: Path) -> None:
+    """The package was updated: its pickles would be read as something else. The slot that was there plays on."""
+    mark = tmp_path / "updated"
+    command = (sys.executable, "-P", "-c", ANOTHER.format(mark=str(mark)))
+    with LocalPlace(2, command=command) as place:
+        there = ProbeTask(scripted(name="Ada"))
+        assert isinstance(place.submit(there, prefer=0).result(LONG), Probe)
+        mark.touch()
+        with pytest.raises(TourError, match=r"was updated while this run goes on: .* then, 9\.9\.9") as told:
+            place.submit(there, prefer=1).result(LONG)
+        assert (told.value.exit_code, told.value.step) == (1, "start it again by the same command")
+        assert isinstance(place.submit(there, prefer=0).result(LONG), Probe)
+
+
+def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit 1 instead of trying for ever; the same command goes on."""
+    mark = tmp_path / "updated"
+    mark.touch()
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 1")
+    command = (sys.executable, "-P", "-c", ANOTHER.format(mark=str(mark)))
+    monkeypatch.setattr(tournament, "LocalPlace", partial(LocalPlace, command=command))
+    told = tour(tmp_path, "run", str(path), expect=1)
+    complaints = [line for line in told.stderr.splitlines() if line.startswith("enginetour: ")]
+    assert len(complaints) == 1
+    assert complaints[0].endswith("9.9.9 (another) now; start it again by the same command")
+    assert audit(tmp_path) == 0
+    mark.unlink()
+    tour(tmp_path, "run", str(path))
+    assert audit(tmp_path) == 1
