@@ -10,6 +10,7 @@ import pytest
 from enginetour import config, tournament
 from enginetour.errors import InputRefused
 from enginetour.model import Entrant
+from enginetour.sections.ratings import RatingsSection
 from enginetour.store.lists import history, ratings_of
 from enginetour.store.tournaments import Store
 from tests.storing import draft, game, spec
@@ -29,7 +30,7 @@ engine = "wren2"
 """
 
 
-def section(folder: Path, words: str) -> config.RatingsSection:
+def section(folder: Path, words: str) -> RatingsSection:
     path = folder / "trial.toml"
     path.write_text(TOML.format(words), "utf-8")
     return config.load(path).ratings
@@ -76,7 +77,7 @@ def test_settings_reach_the_ratings(tmp_path: Path) -> None:
         assert ratings_of(store, "elo") == {"Fruit": (1520.0, 1), "Toga": (1480.0, 1)}
         assert ratings_of(store, "egf")["Fruit"] == (2013.5, 1)
         assert ratings_of(store, "gor")["Toga"] == (100.0, 1)
-        tournament.rate(store, config.RatingsSection(systems=("elo",)))
+        tournament.rate(store, RatingsSection(systems=("elo",)))
         assert ratings_of(store, "elo")["Fruit"] == (1520.0, 1)
 
 

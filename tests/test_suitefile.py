@@ -9,7 +9,8 @@ import pytest
 
 from enginetour.errors import InputRefused
 from enginetour.model import Opening
-from enginetour.suitefile import Bad, read_suite
+from enginetour.openingcheck import Bad
+from enginetour.suitefile import read_suite
 
 MATED = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3"
 

@@ -153,9 +153,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
 
 
 # What a list of files has no use for: one system, and names without versions, families, machines and tournaments.
-_STORE_ONLY = (
-    *("system", "settings", "tournaments", "not_tournaments", "hardware", "best_of_family", "by"),
-)
+_STORE_ONLY = (*("system", "settings", "tournaments", "not_tournaments", "hardware", "best_of_family", "by"),)
 
 
 def list_options(command: F) -> F:

@@ -86,7 +86,7 @@ def test_what_cannot_be_written_can_be_read(folder: Path, monkeypatch: pytest.Mo
     opened: list[bool] = []
     real = Database.open.__func__  # type: ignore[attr-defined]
 
-    def noted(cls: type[Database], path: Path, *, readonly: bool = False, **more: Any) -> Database:
+    def noted(cls: type[Database], /, path: Path, *, readonly: bool = False, **more: Any) -> Database:
         opened.append(readonly)
         return real(cls, path, readonly=readonly, **more)  # type: ignore[no-any-return]
 
