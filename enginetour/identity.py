@@ -19,6 +19,8 @@ from enginetour.task import EngineSpec
 LENGTH = 16
 # Options that change what is written down, never what is played.
 _IDLE = re.compile(r"\b(log|debug|show\w*|uci_opponent|uci_showcurrline|uci_showwdl)\b", re.IGNORECASE)
+# Options that name a file in which an engine keeps what it learns: it writes there itself, and stays the same engine.
+_LEARNT = re.compile(r"experience|learn|hash ?file|persist", re.IGNORECASE)
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
 
 
@@ -70,7 +72,7 @@ def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
             yield from (f"module {module.name} {content(str(module))}" for module in _modules(Path(file)))
     for name, value in sorted((name.casefold(), value) for name, value in spec.options):
         if not _IDLE.search(name):
-            file = _file(value, spec)
+            file = None if _LEARNT.search(name) else _file(value, spec)
             yield f"option {name} {value if file is None else content(file)}"
     for name, text in sorted(spec.files):
         yield f"file {name}"

@@ -105,3 +105,13 @@ def test_own_levels_differ() -> None:
     """The levels of our own engine are engines of their own."""
     registry = load([shipped("engines")])
     assert len({fingerprint(to_spec(registry.get(f"wren{level}"))) for level in range(1, 9)}) == 8
+
+
+@pytest.mark.parametrize("option", ["Experience File", "LearnFile", "Hash File", "Persistent Learning"])
+def test_an_engine_that_learns_stays_itself(tmp_path: Path, option: str) -> None:
+    """It writes into that file after every game: the night would end at the second one."""
+    spec = replace(_engine(tmp_path), options=((option, "engine.exp"),))
+    (tmp_path / "engine.exp").write_bytes(b"little")
+    before = fingerprint(spec)
+    (tmp_path / "engine.exp").write_bytes(b"more by now")
+    assert fingerprint(spec) == before
