@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.bench import free
 from tests.bench.beside import beside
+from tests.bench.clocks import clocks
 from tests.bench.dutch import dutch
 from tests.bench.folding import folding
 from tests.bench.gotha import gotha
@@ -22,11 +23,15 @@ from tests.bench.matches import matches
 from tests.bench.matching import matching
 from tests.bench.measure import Settings
 from tests.bench.rating import rating
+from tests.bench.realgames import real_games
 from tests.bench.scanning import scanning
 from tests.bench.starting import starting
 from tests.bench.storing import storing
 
-PARTS = ("fold", "store", "rate", "step", "scan", "import", "pair", "dutch", "gotha", "start", "peers", "match")
+LISTS = ("fold", "store", "rate", "step", "scan", "import", "peers")
+PAIRINGS = ("pair", "dutch", "gotha")
+RUNNERS = ("start", "match", "clock", "real")
+PARTS = (*LISTS, *PAIRINGS, *RUNNERS)
 
 
 def main() -> None:
@@ -41,12 +46,16 @@ def main() -> None:
     words.add_argument("--simulations", type=int, default=5, help="of Ordo, to tell 100 from (default %(default)s)")
     words.add_argument("--commits", type=int, default=100, help="commits a round (default %(default)s)")
     words.add_argument("--match", type=int, default=20, help="games of the free engines, even (default %(default)s)")
+    words.add_argument("--real", type=int, default=120, help="games at nodes=1, even (default %(default)s)")
+    words.add_argument("--at-once", type=int, nargs="+", default=(1, 2, 8), help="games of the clocks (default 1 2 8)")
+    words.add_argument("--forfeits", type=int, default=200, help="games at a short clock, even (default %(default)s)")
     words.add_argument("--folder", type=Path, help="where databases are measured (default: the temporary folder)")
     given = words.parse_args()
     if unknown := sorted(set(given.parts) - set(PARTS)):
         words.error(f"unknown part {unknown[0]}; there are {', '.join(PARTS)}")
-    if given.match % 2 or given.match <= 2:
-        words.error("--match is an even number above 2")
+    for name, least in (("match", 6), ("real", 6), ("forfeits", 2)):
+        if (count := getattr(given, name)) % 2 or count < least:
+            words.error(f"--{name} is an even number from {least}")
     with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
         settings = Settings(
             given.rounds,
@@ -57,6 +66,9 @@ def main() -> None:
             given.simulations,
             given.commits,
             given.match,
+            given.real,
+            tuple(given.at_once),
+            given.forfeits,
             Path(folder),
         )
         program = free.build(settings.folder)
@@ -73,6 +85,8 @@ def main() -> None:
             "start": lambda: starting(settings, program),
             "peers": lambda: beside(settings),
             "match": lambda: matches(settings, program),
+            "clock": lambda: clocks(settings, program),
+            "real": lambda: real_games(settings),
         }
         for name in given.parts or PARTS:
             for said in parts[name]():

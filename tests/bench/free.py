@@ -7,26 +7,28 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise, product, takewhile
 from pathlib import Path
 
 from enginetour.task import EngineSpec
 
 HERE = Path(__file__).parent
 GAME = HERE / "free_game.txt"
-RECORD = struct.Struct("=4q")
+RECORD = struct.Struct("=5q")
 NAMES = ("Free A", "Free B")
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """One search of a free engine; CLOCK_MONOTONIC and own CPU in ns."""
+    """One search of a free engine; CLOCK_MONOTONIC and own CPU in ns, its clock in ms as `go` told it."""
 
     heard: int
     answered: int
     cpu: int
     ply: int
+    rest: int
 
 
 def build(folder: Path) -> tuple[str, ...]:
@@ -39,10 +41,10 @@ def build(folder: Path) -> tuple[str, ...]:
     return (str(program),)
 
 
-def command(program: tuple[str, ...], stamps: Path) -> list[str]:
-    """How to start one whose stamps go into that folder."""
+def command(program: tuple[str, ...], stamps: Path, *, lines: int = 1, think_ms: int = 0) -> list[str]:
+    """How to start one whose stamps go into that folder; it says so many info lines a move, and thinks so long."""
     stamps.mkdir(parents=True, exist_ok=True)
-    return [*program, str(GAME), str(stamps)]
+    return [*program, str(GAME), str(stamps), str(lines), str(think_ms)]
 
 
 def spec(program: tuple[str, ...], name: str, stamps: Path) -> EngineSpec:
@@ -55,15 +57,51 @@ def read(stamps: Path) -> list[list[Stamp]]:
     processes = []
     for path in sorted(stamps.glob("*.stamps")):
         written = takewhile(any, RECORD.iter_unpack(path.read_bytes()))
-        processes.append([Stamp(heard, said, cpu, ply) for ply, heard, said, cpu in written])
+        processes.append([Stamp(heard, said, cpu, ply, rest) for ply, heard, said, cpu, rest in written])
     return processes
 
 
+def parts(process: Iterable[Stamp]) -> list[list[Stamp]]:
+    """What one engine did in each of its games."""
+    found: list[list[Stamp]] = []
+    for stamp in process:
+        if not found or stamp.ply != found[-1][-1].ply + 2:
+            found.append([])
+        found[-1].append(stamp)
+    return found
+
+
 def relay_gaps(stamps: Path) -> list[float]:
-    """Seconds from each answer to the `go` it led to, for a match with one game at a time."""
-    said = sorted((stamp for process in read(stamps) for stamp in process), key=lambda stamp: stamp.heard)
-    steps = ((one, other) for one, other in pairwise(said) if other.ply == one.ply + 1)
-    return [(other.heard - one.answered) / 1e9 for one, other in steps]
+    """Seconds from each answer to the `go` it led to; games may run beside each other.
+
+    Two parts are one game if every ply follows the one before, which chance does not do over a hundred plies.
+    """
+    found = [part for process in read(stamps) for part in parts(process)]
+    sides = [[part for part in found if part[0].ply % 2 == colour] for colour in (0, 1)]
+    gaps: list[float] = []
+    for white, black in product(*sides):
+        if white[-1].answered < black[0].heard or black[-1].answered < white[0].heard:
+            continue  # most pairs are of different times
+        game = sorted(white + black, key=lambda stamp: stamp.ply)
+        if all(one.answered < other.heard for one, other in pairwise(game)):
+            gaps += [(other.heard - one.answered) / 1e9 for one, other in pairwise(game)]
+    return gaps
+
+
+def overcharges(stamps: Path, increment_ms: int) -> list[float]:
+    """Seconds that clocks lost beyond the true thought, by what the next `go` said; below 0: cut to whole ms."""
+    return [
+        (one.rest + increment_ms - other.rest) / 1e3 - (one.answered - one.heard) / 1e9
+        for process in read(stamps)
+        for part in parts(process)
+        for one, other in pairwise(part)
+    ]
+
+
+def edges(stamps: Path) -> tuple[int, int]:
+    """The first `go` and the last answer of all, in ns."""
+    said = [stamp for process in read(stamps) for stamp in process]
+    return min(stamp.heard for stamp in said), max(stamp.answered for stamp in said)
 
 
 def cpu_spent(stamps: Path) -> float:

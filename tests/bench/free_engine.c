@@ -1,8 +1,10 @@
 /* A free engine: answers every search at once from a fixed game and stamps what it hears and says.
 
-   free_engine GAME FOLDER: GAME is a text of moves, White's and Black's in turn. For every search one record of four
-   int64 goes to a file of this process in FOLDER: ply, `go` read, answer about to be written (both CLOCK_MONOTONIC in
-   ns), own CPU so far in ns. The file is mapped, so a stamp costs no system call and outlives a SIGKILL. */
+   free_engine GAME FOLDER [LINES [MS]]: GAME is a text of moves, White's and Black's in turn; LINES info lines a move,
+   one by default; with MS it thinks so long and up to one ms more, all fractions alike, and spreads them over that time.
+   For every search one record of five int64 goes to a file of this process in FOLDER: ply, `go` read, answer about to be
+   written (both CLOCK_MONOTONIC in ns), own CPU so far in ns, the mover's clock in ms as told. The file is mapped, so a
+   stamp costs no system call and outlives a SIGKILL. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,11 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_PLIES = 1 << 15, MOST_MOVES = 1024, BUFFER = 1 << 16 };
+enum { MOST_PLIES = 1 << 15, MOST_MOVES = 1024, BUFFER = 1 << 16, MOST_LINES = 200, LINE = 160,
+       SPREAD = 618034 /* ns, 1 ms by the golden section: any row of its multiples is spread evenly */ };
 
 static char moves[MOST_MOVES][8];
-static int known, plies;
-static int64_t (*records)[4];
+static int known, plies, lines = 1;
+static int64_t think; /* ns */
+static int64_t (*records)[5];
 
 static int64_t ns(clockid_t clock) {
   struct timespec now;
@@ -34,18 +38,35 @@ static void position(const char *line) {
   for (at = at ? at + 6 : ""; (at = strchr(at, ' ')); at++) plies += at[1] > ' ';
 }
 
-static void answer(int64_t heard) {
+static void rest_until(int64_t due) {
+  struct timespec at = {due / 1000000000, due % 1000000000};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL)) {}
+}
+
+static void answer(const char *line, int64_t heard) {
   static int64_t count;
-  char text[160];
+  static char text[(MOST_LINES + 1) * LINE];
+  char *end = text;
   if (plies >= known) {
     say("bestmove 0000\n");
     return;
   }
-  snprintf(text, sizeof text, "info depth 9 seldepth 12 score cp 13 nodes 12345 nps 1000000 time 1 pv %s\nbestmove %s\n",
-           moves[plies], moves[plies]);
+  int64_t long_ns = think ? think + count * SPREAD % 1000000 : 0;
+  for (int at = 0; at < lines; at++) {
+    end += snprintf(end, LINE, "info depth %d seldepth 12 score cp 13 nodes 12345 nps 1000000 time 1 pv %s\n", 9 + at,
+                    moves[plies]);
+    if (think) {
+      rest_until(heard + long_ns * (at + 1) / (lines + 1));
+      say(end = text);
+    }
+  }
+  if (think) rest_until(heard + long_ns);
+  snprintf(end, LINE, "bestmove %s\n", moves[plies]);
   if (count < MOST_PLIES) {
     int64_t *record = records[count++];
+    const char *clock = strstr(line, plies % 2 ? " btime " : " wtime ");
     record[0] = plies;
+    record[4] = clock ? atoll(clock + 7) : 0;
     record[3] = ns(CLOCK_PROCESS_CPUTIME_ID);
     record[1] = heard;
     record[2] = ns(CLOCK_MONOTONIC);
@@ -55,7 +76,7 @@ static void answer(int64_t heard) {
 
 static int obey(const char *line, int64_t heard) {
   if (!strncmp(line, "position", 8)) position(line);
-  else if (!strncmp(line, "go", 2)) answer(heard);
+  else if (!strncmp(line, "go", 2)) answer(line, heard);
   else if (!strcmp(line, "isready")) say("readyok\n");
   else if (!strcmp(line, "uci")) say("id name Free\nid author the tests\nuciok\n");
   return strcmp(line, "quit");
@@ -64,8 +85,11 @@ static int obey(const char *line, int64_t heard) {
 int main(int count, char **words) {
   static char buffer[BUFFER + 1], path[4096];
   size_t held = 0;
-  FILE *game = count == 3 ? fopen(words[1], "r") : NULL;
+  FILE *game = count >= 3 ? fopen(words[1], "r") : NULL;
   if (!game) return 2;
+  if (count > 3) lines = atoi(words[3]);
+  if (lines < 1 || lines > MOST_LINES) return 2;
+  if (count > 4) think = atoll(words[4]) * 1000000;
   while (known < MOST_MOVES && fscanf(game, "%7s", moves[known]) == 1) known++;
   snprintf(path, sizeof path, "%s/%d-%lld.stamps", words[2], getpid(), (long long)ns(CLOCK_MONOTONIC));
   int file = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);

@@ -9,11 +9,20 @@ import sys
 import time
 
 MOST_PLIES = 1 << 15
-RECORD = struct.Struct("=4q")  # ply, heard, answered, own CPU: ns
+RECORD = struct.Struct("=5q")  # ply, heard, answered, own CPU: ns; clock: ms
+
+SAID = "info depth {depth} seldepth 12 score cp 13 nodes 12345 nps 1000000 time 1 pv {move}\n"
+MS = 1_000_000  # ns
+SPREAD = 618_034  # ns, as in free_engine.c
+
+
+def rest_until(due):
+    time.sleep(max(0, due - time.monotonic_ns()) / 1e9)
 
 
 def main():
-    game, folder = sys.argv[1:]
+    game, folder, *given = sys.argv[1:]
+    count_lines, think = (*map(int, given), *(1, 0)[len(given) :])
     with open(game) as source:
         moves = source.read().split()
     path = f"{folder}/{os.getpid()}-{time.monotonic_ns()}.stamps"
@@ -30,12 +39,20 @@ def main():
                 ply = len(line.partition(b" moves ")[2].split())
             elif line.startswith(b"go"):
                 move = moves[ply] if ply < len(moves) else "0000"
-                text = (
-                    f"info depth 9 seldepth 12 score cp 13 nodes 12345 nps 1000000 time 1 pv {move}\nbestmove {move}\n"
-                )
+                said = [SAID.format(depth=9 + at, move=move) for at in range(count_lines)]
+                if think:
+                    long = think * MS + count * SPREAD % MS
+                    for at, one in enumerate(said, 1):
+                        rest_until(heard + long * at // (count_lines + 1))
+                        os.write(1, one.encode())
+                    rest_until(heard + long)
+                    said = []
+                text = "".join(said) + f"bestmove {move}\n"
                 if count < MOST_PLIES:
                     cpu = time.process_time_ns()
-                    RECORD.pack_into(records, count * RECORD.size, ply, heard, time.monotonic_ns(), cpu)
+                    _, _, clock = line.partition(b" btime " if ply % 2 else b" wtime ")
+                    rest = int(clock.split()[0]) if clock else 0
+                    RECORD.pack_into(records, count * RECORD.size, ply, heard, time.monotonic_ns(), cpu, rest)
                     count += 1
                 os.write(1, text.encode())
             elif line == b"isready":

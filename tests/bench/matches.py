@@ -1,133 +1,106 @@
-"""The same match of two free engines through several runners: relay gap and own CPU, start-up taken out.
+"""Matches of two free engines through several runners: relay gap, own CPU, games a second, first and last moment.
 
 *Relay gap*: from one engine's answer to the other's receipt of `go`, stamped by the engines. *Own CPU*: all processes
-of the runner without the engines'; the difference of a long and a short match, by ply.
+of the runner without the engines'; the difference of a long and a short match, by ply. *Start*: from the command to
+the first `go`; *end*: from the last answer until the command is back.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import select
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from tests.bench import free
-from tests.bench.measure import Settings, line
+from tests.bench.measure import Settings, a_second, against, seconds
+from tests.bench.runners import Bout, Played, Runner, cpu, present, silent
 
 SHORTEST = 2  # games of the match that is taken out: both colours
 TC = "60+1"  # a clock that free engines never use up
-PEERS = {"fastchess": "FASTCHESS", "cutechess-cli": "CUTECHESS"}
-CONFIG = """\
-[tournament]
-name = "free"
-[format]
-system = "roundrobin"
-games_per_pairing = {games}
-[play]
-tc = "{tc}"
-openings = {{ plies = 0 }}
-"""
-ENTRANT = """
-[[entrants]]
-name = "{name}"
-protocol = "uci"
-dir = "scratch"
-command = {command}
-"""
+MANY = 50  # info lines a move, as strong engines say at long controls
+BARE = "a bare loop in Python"
+Figures = dict[str, dict[str, list[float]]]  # by measure and runner
 
-Match = Callable[[tuple[str, ...], Path, int], None]
-"""Play so many games between two engines of that program; their stamps go into the folder."""
+
+@dataclass(frozen=True)
+class Shape:
+    """How a match of free engines is played."""
+
+    slots: int
+    lines: int
+
+    @property
+    def words(self) -> str:
+        """For a line of figures."""
+        return f"{self.slots} slot{'s' * (self.slots > 1)}, {self.lines} info line{'s' * (self.lines > 1)}"
+
+
+SHAPES = (Shape(1, 1), Shape(2, 1), Shape(1, MANY))
 
 
 def matches(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
-    """Ours and every peer against the barest loop, and ours against each peer."""
-    runners: dict[str, Match] = {"bare": bare, "enginetour": ours}
-    silent = []
-    for name, variable in PEERS.items():
-        binary = os.environ.get(variable)
-        if binary:
-            runners[name] = peer(name, binary)
-        else:
-            silent.append(f"{variable}=/path/to/{name}")
-    gaps: dict[str, list[float]] = {name: [] for name in runners}
-    shares: dict[str, list[float]] = {name: [] for name in runners}
-    for number in range(settings.rounds):
-        for name, match in runners.items():
-            folder = settings.folder / f"{name}-{number}"
-            gap, share = _measured(match, program, folder, settings.match)
-            gaps[name].append(gap)
-            shares[name].append(share)
-    for other in ("bare", *(name for name in runners if name in PEERS)):
-        what = "a bare loop in Python" if other == "bare" else other
-        yield line(f"relay gap, free engine, {settings.match} games", gaps["enginetour"], gaps[other], what)
-        yield line("own CPU a ply, database and PGN included", shares["enginetour"], shares[other], what)
-    if silent:
-        yield f"no ratio to other runners: set {' or '.join(silent)}"
+    """Ours against every peer, and with one slot against the barest loop."""
+    for shape in SHAPES:
+        runners: dict[str, Runner] = present()
+        if shape.slots == 1:
+            runners[BARE] = bare
+        found: Figures = defaultdict(lambda: defaultdict(list))
+        for number in range(settings.rounds):
+            for name, runner in runners.items():
+                folder = settings.folder / f"{shape.slots}-{shape.lines}-{number}-{name.split()[0]}"
+                for measure, value in _measured(runner, shape, program, folder, settings.match).items():
+                    found[measure][name].append(value)
+        yield f"free engines, {shape.words}, {settings.match} games"
+        yield from against("  relay gap", found["gap"])
+        yield from against("  own CPU a ply", found["cpu"])
+        if shape == SHAPES[0]:
+            for measure, show in (
+                ("games", a_second),
+                ("start to first go", seconds),
+                ("last answer to exit", seconds),
+            ):
+                whole = {name: values for name, values in found[measure].items() if name != BARE}
+                yield from against(f"  {measure}", whole, show=show)
+    if told := silent():
+        yield told
 
 
-def _measured(match: Match, program: tuple[str, ...], folder: Path, games: int) -> tuple[float, float]:
-    """Median relay gap of the long match, and own CPU of a ply."""
+def _measured(runner: Runner, shape: Shape, program: tuple[str, ...], folder: Path, games: int) -> dict[str, float]:
+    """Seconds: median relay gap of the long match, CPU of a ply, wall time of a game (`games`), and both ends."""
     spent = []
-    for count in (SHORTEST, games):
-        stamps = folder / str(count)
-        stamps.mkdir(parents=True)
-        before = _cpu()
-        match(program, stamps, count)
-        spent.append((_cpu() - before - free.cpu_spent(stamps), free.plies(stamps)))
+    for count in (SHORTEST * shape.slots, games):
+        stamps = folder / str(count) / "stamps"
+        words = free.command(program, stamps, lines=shape.lines)
+        one, other = free.NAMES
+        played = runner(Bout(((one, words), (other, words)), TC, count, shape.slots), stamps.parent / "ran")
+        spent.append((played.cpu - free.cpu_spent(stamps), free.plies(stamps)))
         expected = count * len(free.GAME.read_text().split())
         if spent[-1][1] != expected:
             raise SystemExit(f"{folder.name}: {spent[-1][1]} plies were played, not {expected}; see {stamps}")
     (short, few), (long, many) = spent
-    return median(free.relay_gaps(folder / str(games))), (long - short) / (many - few)
+    first, last = free.edges(stamps)
+    return {
+        "gap": median(free.relay_gaps(stamps)),
+        "cpu": (long - short) / (many - few),
+        "games": played.seconds / games,
+        "start to first go": (first - played.begun) / 1e9,
+        "last answer to exit": (played.ended - last) / 1e9,
+    }
 
 
-def _cpu() -> float:
-    """Seconds of CPU of this process and of all that ended below it."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in used)
-
-
-def ours(program: tuple[str, ...], stamps: Path, games: int) -> None:
-    """Through the command line, in a workspace of its own."""
-    workspace = stamps / "workspace"
-    (workspace / "results").mkdir(parents=True)
-    path = workspace / "free.toml"
-    engine = str(free.command(program, stamps)).replace("'", '"')
-    entrants = "".join(ENTRANT.format(name=name, command=engine) for name in free.NAMES)
-    path.write_text(CONFIG.format(games=games, tc=TC) + entrants, "utf-8")
-    _run([sys.executable, "-m", "enginetour", "run", "free.toml"], workspace)
-
-
-def peer(name: str, binary: str) -> Match:
-    """A runner with the command line that fastchess and cutechess-cli share, but for arguments of engines."""
-
-    def match(program: tuple[str, ...], stamps: Path, games: int) -> None:
-        first, *rest = free.command(program, stamps)
-        arguments = [f"args={' '.join(rest)}"] if name == "fastchess" else [f"arg={word}" for word in rest]
-        words = [binary]
-        for engine in free.NAMES:
-            words += ["-engine", f"name={engine}", f"cmd={first}", *arguments]
-        words += ["-each", "proto=uci", f"tc={TC}", "-rounds", str(games // 2), "-games", "2"]
-        words += ["-concurrency", "1", "-pgnout", "file=free.pgn" if name == "fastchess" else "free.pgn"]
-        _run(words, stamps)
-
-    return match
-
-
-def _run(words: list[str], folder: Path) -> None:
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(words)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-
-
-def bare(program: tuple[str, ...], stamps: Path, games: int) -> None:
-    """Relays moves, and nothing else: no rules, clocks, log or store."""
-    words = free.command(program, stamps)
-    both = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) for _ in free.NAMES]
+def bare(bout: Bout, folder: Path) -> Played:
+    """Relays moves of one game at a time, and nothing else: no rules, clocks, log or store."""
+    before, begun = cpu(), time.monotonic_ns()
+    both = [
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd=folder.parent)
+        for _, words in bout.engines
+    ]
     pipes = []
     for engine in both:
         assert engine.stdin is not None
@@ -140,7 +113,7 @@ def bare(program: tuple[str, ...], stamps: Path, games: int) -> None:
         os.write(into, b"uci\nisready\n")
         _read_until(poll, out, b"readyok")
     plies = len(free.GAME.read_text().split())
-    for _ in range(games):
+    for _ in range(bout.games):
         position = b"position startpos moves"
         for ply in range(plies):
             into, out = pipes[ply % 2]
@@ -148,6 +121,7 @@ def bare(program: tuple[str, ...], stamps: Path, games: int) -> None:
             position += b" " + _read_until(poll, out, b"bestmove").partition(b"bestmove ")[2].split()[0]
     for engine in both:
         engine.communicate(b"quit\n")
+    return Played(begun, time.monotonic_ns(), cpu() - before, "")
 
 
 def _read_until(poll: select.poll, fd: int, word: bytes) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -24,6 +24,9 @@ class Settings:
     simulations: int  # of Ordo
     commits: int  # a round
     match: int  # games of the free engines a round
+    real: int  # games of real engines a round
+    at_once: tuple[int, ...]  # games beside each other while clocks are looked at
+    forfeits: int  # games that look for time forfeits, once
     folder: Path
 
 
@@ -68,3 +71,33 @@ def line(
     figure = f"{show(median(mine))} ({show(min(mine))} .. {show(max(mine))})"
     ratio = median(mine) / median(base)
     return f"{name:<{NAME_WIDTH}} {figure:<{FIGURE_WIDTH}} {ratio:8.3g} x {base_name} ({show(median(base))})"
+
+
+def alone(name: str, mine: Sequence[float], *, show: Callable[[float], str] = seconds) -> str:
+    """One line without a baseline: the median and its range."""
+    return f"{name:<{NAME_WIDTH}} {show(median(mine))} ({show(min(mine))} .. {show(max(mine))})"
+
+
+def against(
+    name: str,
+    taken: Mapping[str, Sequence[float]],
+    *,
+    show: Callable[[float], str] = seconds,
+    ratio: bool = True,
+) -> Iterator[str]:
+    """The first against each of the others; without a ratio (or another) each on a line of its own.
+
+    A ratio says nothing of a figure that may be below 0 or is a count.
+    """
+    first, *others = taken
+    if ratio and others:
+        for other in others:
+            yield line(name, taken[first], taken[other], other, show=show)
+        return
+    for each, figures in taken.items():
+        yield alone(f"{name}, {each}" if others else name, figures, show=show)
+
+
+def plain(value: float) -> str:
+    """A count."""
+    return f"{value:g}"

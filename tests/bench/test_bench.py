@@ -7,19 +7,44 @@ import subprocess
 import sys
 from pathlib import Path
 
-SMALLEST = "--rounds 1 --games 60 --engines 12 --rated 20 300 --commits 3 --match 4 --beside 20 300"
+import pytest
+
+DAY = "fold store rate step scan import pair dutch gotha start peers match"
+SMALLEST = "--rounds 1 --games 60 --engines 12 --rated 20 300 --commits 3 --match 6 --beside 20 300"
+NIGHT = "clock real"
+SHORTEST = "--rounds 1 --real 6 --at-once 1 --forfeits 2"
 PEERS = ("FASTCHESS", "CUTECHESS", "ORDO", "BAYESELO")
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_measure_has_a_ratio(tmp_path: Path) -> None:
-    """Every part has lines with a figure and its ratio to a baseline; two say how to compare with other programs."""
+def said(folder: Path, words: str) -> list[str]:
+    """The lines of a run without peers."""
     ours = {name: value for name, value in os.environ.items() if name not in PEERS}
-    command = [sys.executable, "-m", "tests.bench", *SMALLEST.split(), "--folder", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.bench", *words.split(), "--folder", str(folder)]
     done = subprocess.run(command, cwd=ROOT, env=ours, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert sum(" x " in line for line in lines) == 40
+    assert list(folder.iterdir()) == []
+    return done.stdout.splitlines()
+
+
+def test_every_measure_has_a_ratio(tmp_path: Path) -> None:
+    """Every part has lines with a figure and its ratio to a baseline; two say how to compare with other programs."""
+    lines = said(tmp_path, f"{DAY} {SMALLEST}")
+    assert sum(" x " in line for line in lines) == 42
     silent = " ".join(line for line in lines if line.startswith("no ratio to other"))
     assert all(f"{name}=" in silent for name in PEERS)
-    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.night
+def test_clocks_and_real_games_are_measured(tmp_path: Path) -> None:
+    """Clocks, games a second, CPU and time forfeits of real engines have their figures, and forfeits are counted."""
+    lines = said(tmp_path, f"{NIGHT} {SHORTEST}")
+    figures = {line[:48].strip(): line[48:].split() for line in lines if "(" in line}
+    assert set(figures) == {
+        "median",
+        "99th percentile",
+        "games",
+        "own CPU a ply, database and PGN included",
+        "time forfeits, 2 games at 1+0.01, 2 slots",
+    }
+    assert figures["time forfeits, 2 games at 1+0.01, 2 slots"][0].isdigit()
