@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import resource
 import shlex
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from enginetour import __version__, tournament
 from enginetour.changes import Desk
 from enginetour.cli import tell
 from enginetour.cli.common import rows_of_others, say
+from enginetour.cli.heard import Heard
 from enginetour.cli.outlet import unhurried
 from enginetour.cli.screen import Lines, LiveTable
 from enginetour.cli.stopat import StopAt
@@ -44,8 +44,6 @@ BLOCKED_CODE = 4
 INCIDENTS_CODE = 6
 # Open files of a run: 22 with two slots, 4 of them for each; of a slot 23 while an engine starts (measured).
 FILES, SLOT_FILES = 32, 4
-# Signals after which games in the air are dropped at once; SIGINT first lets them end.
-HARD = (signal.SIGTERM, signal.SIGHUP)
 
 
 class _StoppedEarly(Exception):
@@ -69,11 +67,10 @@ class Run:
         self.live = live
         self.resume_new = resume_new  # the demo: an unfinished one is resumed, a finished one starts anew
         self.plan = prepare(config, db)
-        self.signals: list[int] = []
+        self.signals = Heard()
         self.until: float | None = None
         self.voice = Voice()
         self.farewell = ExitStack()  # what may take a while after everything has been told
-        self._on_signal: Callable[[], None] = lambda: None  # replaced by one that wakes the loop
         self._playing = False
         self._cores: Cores | None = None
 
@@ -92,14 +89,14 @@ class Run:
         play, here = self.plan.config.play, self.plan.config.at("play", "affinity")
         self._cores = own_cores(self.plan.sides.values(), count, here) if play.affinity else None
         self._refuse_many(count, force)
-        with self._handlers(), unhurried(lambda: bool(self.signals)), self.farewell:
+        with self.signals.noting(), unhurried(lambda: bool(self.signals)), self.farewell:
             try:
                 code, wrong = self._run(count, most_games)
             except (_StoppedEarly, StoreBusy):  # SQLite itself waits for some locks and heeds nothing
                 if not self.signals or self._playing:
                     raise
                 self.voice.say(f"stopped before the first game; {self.again} starts it")
-                return self._signal_code()
+                return self.signals.code
             finally:
                 fall_silent()
             return INCIDENTS_CODE if strict and wrong and code in (0, ENOUGH_CODE) else code
@@ -124,7 +121,7 @@ class Run:
         self.voice.try_to(lambda: say(text))
 
     def _heed(self) -> None:
-        if self._playing and self._is_hard():
+        if self._playing and self.signals.is_hard():
             raise _Dropped
         if self.signals and not self._playing:
             raise _StoppedEarly
@@ -151,7 +148,9 @@ class Run:
             else:
                 next_one = f"{self.again} --new starts the next edition"
                 self.voice.say(f"{log.title} has ended after {picture.done} games; {next_one}")
-        pgn = PgnFile(session.plan.database.parent / f"{log.slug}.pgn", log, self._is_hard, self.plan.config.play.pgn)
+        pgn = PgnFile(
+            session.plan.database.parent / f"{log.slug}.pgn", log, self.signals.is_hard, self.plan.config.play.pgn
+        )
         screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
         self.voice.screen = screen
         exports = Exports(pgn, self.voice)
@@ -160,9 +159,9 @@ class Run:
         watcher = Watching(picture, exports, self.voice, told, *self._beside(picture))
 
         def ready(scheduler: Scheduler, desk: Desk) -> Sequence[AbstractContextManager[Any]]:
-            self._on_signal = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
+            self.signals.act = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
             if self.signals:
-                self._on_signal()
+                self.signals.act()
             inbox = Inbox(
                 Helm(scheduler, self._refuse_many, watcher.trouble), desk, self.plan.config.play.grace, watcher
             )
@@ -184,7 +183,7 @@ class Run:
         finally:
             if isinstance(screen, LiveTable):
                 self.voice.try_to(screen.close)
-        if not self._is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
+        if not self.signals.is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
             exports.look()
             with suppress(_Dropped):
                 tournament.rate(session.store, session.plan.config.ratings)
@@ -199,7 +198,7 @@ class Run:
         if not settings.channels():
             return (journal,)
         notifier = Notifier(settings, self.path.resolve().parent, self.voice.trouble)
-        self.farewell.callback(notifier.close, self._is_hard)
+        self.farewell.callback(notifier.close, self.signals.is_hard)
         return (journal, notifier)
 
     def _tell_end(self, told: Happenings, picture: Picture, cause: str) -> None:
@@ -216,7 +215,7 @@ class Run:
         if end is End.BLOCKED:
             return "only pairings that cannot be played are left"
         if self.signals:
-            return signal.Signals(self.signals[-1]).name
+            return self.signals.name
         if end is End.ENOUGH:
             return "--max-games"
         return "--stop-at" if self.until is not None and time.time() >= self.until else "asked through its socket"
@@ -253,41 +252,16 @@ class Run:
                 self.voice.say(f"or {shlex.join(words)} {shlex.quote(name)}")
             return BLOCKED_CODE
         self.voice.say(f"stopped; {self.again} goes on")
-        return self._signal_code() if self.signals else ENOUGH_CODE
-
-    def _signal_code(self) -> int:
-        return 128 + self.signals[-1]
-
-    def _is_hard(self) -> bool:
-        """Asked for twice, or by one that does not ask twice."""
-        return len(self.signals) > 1 or any(number in HARD for number in self.signals)
+        return self.signals.code if self.signals else ENOUGH_CODE
 
     def _stop(self, scheduler: Scheduler) -> None:
         """Act on the signals noted so far; called by the loop."""
         grace = self.plan.config.play.grace
-        if self._is_hard() or grace == 0:
+        if self.signals.is_hard() or grace == 0:
             scheduler.stop(now=True)
         elif not scheduler.stopping:
             self.voice.say(f"stopping: running games may end within {grace:g} s; Ctrl-C again drops them")
             scheduler.stop(now=False, grace=grace)
-
-    @contextmanager
-    def _handlers(self) -> Iterator[None]:
-        """Note signals from now on. What was ignored at start stays so (nohup, a shell's ``&``)."""
-
-        def note(number: int, _frame: object) -> None:
-            self.signals.append(number)
-            self._on_signal()
-
-        before: dict[signal.Signals, Any] = {}
-        for number in (signal.SIGINT, *HARD):
-            if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGTERM:
-                before[number] = signal.signal(number, note)
-        try:
-            yield
-        finally:
-            for number, action in before.items():
-                signal.signal(number, action)
 
 
 def _refuse_few_files(slots: int) -> None:
