@@ -14,6 +14,7 @@ from typing import Any
 from enginetour import __version__, tournament
 from enginetour.changes import Desk
 from enginetour.cli import tell
+from enginetour.cli.broadcast import Broadcast
 from enginetour.cli.common import rows_of_others, say
 from enginetour.cli.heard import Heard
 from enginetour.cli.outlet import unhurried
@@ -155,8 +156,10 @@ class Run:
         self.voice.screen = screen
         exports = Exports(pgn, self.voice)
         idle = session.resumed and not picture.remaining[1]  # nothing will happen that anybody waits for
-        told = Happenings(log.title, () if idle else self._sinks(pgn.path.with_suffix(".log.jsonl")))
-        watcher = Watching(picture, exports, self.voice, told, *self._beside(picture))
+        broadcast = Broadcast(picture)
+        sinks = () if idle else (*self._sinks(pgn.path.with_suffix(".log.jsonl")), broadcast.publish)
+        told = Happenings(log.title, sinks)
+        watcher = Watching(picture, exports, self.voice, broadcast, told, *self._beside(picture))
 
         def ready(scheduler: Scheduler, desk: Desk) -> Sequence[AbstractContextManager[Any]]:
             self.signals.act = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
@@ -165,7 +168,8 @@ class Run:
             inbox = Inbox(
                 Helm(scheduler, self._refuse_many, watcher.trouble), desk, self.plan.config.play.grace, watcher
             )
-            return [ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)]
+            broadcast.server = ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)
+            return [broadcast.server]
 
         start = {"games_done": picture.done, "remaining": picture.remaining, "resumed": session.resumed}
         paths = list(path_options(session.sides.values()))

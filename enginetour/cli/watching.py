@@ -7,6 +7,7 @@ from typing import Any
 
 from enginetour.changes import Desk
 from enginetour.cli import tell
+from enginetour.cli.broadcast import Broadcast, state_of
 from enginetour.cli.screen import Both
 from enginetour.cli.voice import Voice
 from enginetour.control import Request
@@ -117,11 +118,14 @@ class Exports(Watcher):
 
 
 class Watching(Both):
-    """Picture first, then exports, then the screen, then whoever else there is."""
+    """Picture first, then exports, then the screen, then subscribers and whoever else there is."""
 
-    def __init__(self, picture: Picture, exports: Exports, screen: Voice, *others: Watcher) -> None:
-        super().__init__(exports, screen, *others)
+    def __init__(
+        self, picture: Picture, exports: Exports, screen: Voice, broadcast: Broadcast, *others: Watcher
+    ) -> None:
+        super().__init__(exports, screen, broadcast, *others)
         self.screen = screen
+        self.broadcast = broadcast
         self.picture = picture
         self.exports = exports
 
@@ -134,6 +138,7 @@ class Watching(Both):
     def event(self, slot: int, name: str, payload: object) -> None:
         """A live event of a slot."""
         self.picture.event(slot, name, payload)
+        self.broadcast.event(slot, name, payload)
         self.screen.event(slot, name, payload)
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
@@ -178,8 +183,8 @@ class Inbox:
 
     def _status(self) -> dict[str, Any]:
         self.watching.picture.take(self.scheduler)
-        state = "stopping" if self.scheduler.stopping else "paused" if self.scheduler.paused else "running"
-        return {"ok": True, **tell.status(self.watching.picture, state), "slots": self.scheduler.slots}
+        told = tell.status(self.watching.picture, state_of(self.scheduler))
+        return {"ok": True, **told, "slots": self.scheduler.slots}
 
     def _stop(self) -> dict[str, Any]:
         self.scheduler.stop(now=False, grace=self.grace)

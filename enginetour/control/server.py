@@ -74,6 +74,7 @@ class ControlServer:
         self.path = path
         self._outgoing: SimpleQueue[tuple[_Client | None, bytes]] = SimpleQueue()
         self._clients: set[_Client] = set()
+        self.listeners = 0  # who subscribed; without one nothing need be published
         self._selector = selectors.DefaultSelector()
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -234,6 +235,7 @@ class ControlServer:
             self._turn_away(client, 'a request is a JSON object with "do"')
         elif message["do"] == "subscribe":
             client.listens = True
+            self.listeners += 1
             self._queue(client, line_of({"ok": True}))
         else:
             client.busy = True
@@ -287,5 +289,6 @@ class ControlServer:
     def _drop(self, client: _Client) -> None:
         if client in self._clients:
             self._clients.remove(client)
+            self.listeners -= client.listens
             self._selector.unregister(client.socket)
             client.socket.close()

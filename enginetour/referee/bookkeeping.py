@@ -6,6 +6,7 @@ The referee puts raw plies in and takes one step at a time, only while no pipe h
 from __future__ import annotations
 
 import re
+import time
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
@@ -161,9 +162,12 @@ class Books:
                 "san": san,
                 "score": move.score,
                 "depth": move.depth,
+                "nodes": move.nodes,
+                "pv": move.pv,
                 "elapsed_ms": move.elapsed_ms,
                 "clock_ms": move.clock_ms,
                 "clocks": clocks,
+                "at": time.time(),
             },
         )
 

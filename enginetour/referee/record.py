@@ -16,15 +16,18 @@ from enginetour.task import GameTask
 
 
 def beginning(task: GameTask, position: Position, seats: Sequence[Seat]) -> dict[str, object]:
-    """The live event "start": who plays, from where, and the clocks in milliseconds."""
+    """The live event "start": who plays, from where, the clocks in milliseconds; `at` in UTC seconds."""
     return {
         "white": task.pairing.white,
         "black": task.pairing.black,
         "number": task.number,
         "opening": task.opening.name,
+        "variant": task.opening.variant,
         "fen": task.opening.fen,
         "moves": list(position.moves),
         "clocks": [seat.clock.rest_ms for seat in seats],
+        "tc": [str(task.white.tc), str(task.black.tc)],
+        "at": time.time(),
     }
 
 

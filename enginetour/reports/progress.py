@@ -94,9 +94,10 @@ class Progress:
     def event(self, slot: int, name: str, payload: Any) -> None:
         """A live event of a slot: start, move, end."""
         if name == "start":
-            self.live[slot] = dict(payload)
+            self.live[slot] = {"slot": slot, **payload, "moves": list(payload.get("moves", ()))}
         elif name == "move" and slot in self.live:
             self.live[slot].update(payload)
+            self.live[slot]["moves"].append(payload.get("uci"))
         elif name == "end":
             self.live.pop(slot, None)
 
