@@ -10,7 +10,7 @@ from enginetour.reports.incident import claim_lines, incident_lines
 CRASH = Incident(
     "Fruit",
     "crash",
-    "White crashes: signal 11 (SIGSEGV)",
+    "White disconnects: signal 11 (SIGSEGV)",
     37,
     (
         "12.000000 > position startpos moves e2e4",
@@ -31,7 +31,7 @@ def test_it_reads_from_the_question_on() -> None:
     """Facts in one line, then the traffic with its direction, in ms from the `go`; nothing moves a cursor."""
     assert list(incident_lines(CRASH, 80)) == [
         "incident: Fruit, crash at ply 37",
-        "  White crashes: signal 11 (SIGSEGV)",
+        "  White disconnects: signal 11 (SIGSEGV)",
         "  process ended: signal 11 (SIGSEGV); memory up to 49 MiB; load 2.2; referee's",
         "  own share up to 0.4 ms",
         "  traffic, > to and < from the engine, ms since it was asked:",

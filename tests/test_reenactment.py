@@ -117,10 +117,10 @@ def test_an_opening_and_the_program_that_is_gone(tmp_path: Path) -> None:
 
 def test_another_signal_is_another_crash() -> None:
     """Neither another signal nor another illegal move is the same incident; old ones have the status in their words."""
-    old = Incident("x", "crash", "White crashes: signal 11 (SIGSEGV)")
+    old = Incident("x", "crash", "White disconnects: signal 11 (SIGSEGV)")
     assert happened_again(old, Reenacted("crash", "", "signal 11 (SIGSEGV)"))
     assert not happened_again(old, Reenacted("crash", "", "signal 1 (SIGHUP)"))
     assert not happened_again(old, Reenacted("", "plays e2e4"))
-    illegal = Incident("x", "illegal-move", "White plays an illegal move: 'e2e5' in 8/8")
+    illegal = Incident("x", "illegal-move", "White makes an illegal move: e2e5 in 8/8")
     assert happened_again(illegal, Reenacted("illegal-move", "", text="e2e5"))
     assert not happened_again(illegal, Reenacted("illegal-move", "", text="e2e6"))

@@ -64,13 +64,13 @@ def happened_again(incident: Incident, found: Reenacted) -> bool:
     if found.category == "crash" or incident.category == "crash":
         return bool(found.status) and found.status in (incident.status, _tail(incident.cause))
     if found.category == incident.category == "illegal-move":
-        return f": {found.text!r} in " in incident.cause
+        return f": {found.text or repr(found.text)} in " in incident.cause
     return found.category == incident.category
 
 
 def _tail(cause: str) -> str:
     """What stands behind the last colon but one of a sentence: the status, in incidents that have none of their own."""
-    return cause.partition("crashes: ")[2] or cause.rpartition(": ")[2]
+    return cause.partition("disconnects: ")[2] or cause.rpartition(": ")[2]
 
 
 def _words(incident: Incident, found: Reenacted) -> str:

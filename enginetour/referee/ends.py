@@ -1,6 +1,7 @@
 """When a game ends: mate, stalemate, material, repetition, fifty moves, length, then adjudication (runner spec 10).
 
-Every test is cheap enough for the moment between an answer and the opponent's `go`.
+Every test is cheap enough for the moment between an answer and the opponent's `go`. The words are those of
+cutechess-cli and fastchess, for which scripts look in PGN and output.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from enginetour.tablebases import opened
 from enginetour.task import GameTask, Rules
 from enginetour.variants import VARIANTS
 
+FIFTY = 50  # moves of both sides, FIDE 9.3
 _WINS = {  # how a variant is won otherwise than by mate; {0} is the winner, {1} the loser
     "atomic": "{1}'s king explodes",
     "antichess": "{0} has no move left and wins",
@@ -60,6 +62,7 @@ class Ends:
         self._adjudicator = adjudicator or Adjudicator(rules)
         self._repetition = rules.repetition
         self._halfmoves = rules.fifty * 2
+        self._fifty_words = "Draw by fifty moves rule" + (f", counted to {rules.fifty}" if rules.fifty != FIFTY else "")
         self._max_plies = min(rules.max_moves * 2, max_plies or rules.max_moves * 2)
         variant = VARIANTS[position.variant]
         self._is_usual = variant.is_usual
@@ -80,11 +83,11 @@ class Ends:
         if not any(board.generate_legal_moves()):
             return self._no_move()
         if (thinner or not self._is_usual) and board.is_insufficient_material():
-            return Outcome.DRAW, Termination.MATERIAL, "insufficient material"
+            return Outcome.DRAW, Termination.MATERIAL, "Draw by insufficient mating material"
         if times >= self._repetition:
-            return Outcome.DRAW, Termination.REPETITION, f"the position came {times} times"
+            return Outcome.DRAW, Termination.REPETITION, f"Draw by {times}-fold repetition"
         if self._fifty and board.halfmove_clock >= self._halfmoves:
-            return Outcome.DRAW, Termination.FIFTY, f"{self._halfmoves // 2} moves without capture or pawn move"
+            return Outcome.DRAW, Termination.FIFTY, self._fifty_words
         if len(self._position.moves) >= self._max_plies:
             words = f"Draw by adjudication: {self._max_plies} plies played"
             return Outcome.DRAW, Termination.ADJUDICATION_LENGTH, words
@@ -106,13 +109,13 @@ class Ends:
                 outcome = Outcome.WHITE if winner == "White" else Outcome.BLACK
                 return outcome, Termination.VARIANT, _WINS[self._position.variant].format(winner, loser)
         if board.is_variant_draw():
-            return Outcome.DRAW, Termination.VARIANT, f"a draw by the rules of {self._position.variant}"
+            return Outcome.DRAW, Termination.VARIANT, f"Draw by the rules of {self._position.variant}"
         return None
 
     def _no_move(self) -> End:
         board = self._position.board
         if not board.is_check():
-            return Outcome.DRAW, Termination.STALEMATE, "stalemate"
+            return Outcome.DRAW, Termination.STALEMATE, "Draw by stalemate"
         winner = "Black" if board.turn == chess.WHITE else "White"
         return (Outcome.BLACK if board.turn == chess.WHITE else Outcome.WHITE), Termination.MATE, f"{winner} mates"
 

@@ -60,7 +60,7 @@ def rightly_drawn(seat: Seat) -> Verdict:
 
 def illegal(seat: Seat, text: str, fen: str, *, ignored: bool = False) -> Verdict:
     """No legal move; `ignored`: it may have ignored the position it was given."""
-    words = f"{seat.color} plays an illegal move: {printable(text)!r} in {fen}"
+    words = f"{seat.color} makes an illegal move: {printable(text) or repr(text)} in {fen}"
     return loss(seat, Termination.ILLEGAL_MOVE, f"{words}; it may have ignored the position" if ignored else words)
 
 
@@ -95,7 +95,7 @@ def crash(seat: Seat, status: str) -> Verdict:
     if not seat.searched:
         return void(seat, "crash", f"{seat.color} ended before its first move: {status}")
     category = "crash (memory)" if status.startswith(KILLED) else ""
-    return loss(seat, Termination.CRASH, f"{seat.color} crashes: {status}", category=category)
+    return loss(seat, Termination.CRASH, f"{seat.color} disconnects: {status}", category=category)
 
 
 def stall(seat: Seat, fault: EngineFault) -> Verdict:
@@ -104,7 +104,7 @@ def stall(seat: Seat, fault: EngineFault) -> Verdict:
         return crash(seat, fault.detail)
     if not seat.searched:
         return void(seat, fault.category, f"{seat.color}: {fault.detail}")
-    return loss(seat, Termination.STALL, f"{seat.color} stalls: {fault.detail}")
+    return loss(seat, Termination.STALL, f"{seat.color}'s connection stalls: {fault.detail}")
 
 
 def at_start(faults: dict[Seat, EngineFault]) -> Verdict:
