@@ -120,7 +120,7 @@ def test_pockets_make_another_position() -> None:
 def test_castling_in_the_words_of_each_protocol() -> None:
     """In Chess960 UCI takes king takes rook, CECP O-O; standard moves stay as they are."""
     position = Position("1k5r/8/8/8/8/8/8/1K4R1 w G - 0 1", "chess960")
-    assert position.line == b"position fen 1k5r/8/8/8/8/8/8/1K4R1 w G - 0 1"
+    assert position.line == b"position fen 1k5r/8/8/8/8/8/8/1K4R1 w K - 0 1"
     castle, odd = read_move(position.board, "O-O")
     assert castle == chess.Move.from_uci("b1g1")
     assert odd

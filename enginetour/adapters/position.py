@@ -32,8 +32,8 @@ class Position:
 
     @staticmethod
     def _told(board: chess.Board) -> bytes:
-        """As FEN; where back ranks are shuffled, rights by files: no rook is meant by its place alone."""
-        return board.fen(shredder=board.chess960).encode("ascii")
+        """As X-FEN: rights are KQkq, and a rook's file only where another one stands outside it (runner spec 6)."""
+        return board.fen().encode("ascii")
 
     @property
     def last_san(self) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from enginetour.adapters.base import Engine, Script
 from enginetour.adapters.intake import LINE_CAP
+from enginetour.adapters.position import Position
 from enginetour.model import Opening, Outcome, Termination
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.shelf import EngineShelf
@@ -75,3 +76,11 @@ def test_waiting_for_the_owed_answer_excuses_no_silence(protocol: Protocol, monk
     monkeypatch.setattr(Books, "waited_now", lambda _: 10_000_000_000 if stopped else 0)
     played = game(scripted(protocol, "hang", at=1), sound(protocol), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+
+
+def test_rights_are_told_by_files_only_where_a_letter_is_not_enough() -> None:
+    """In Chess960 too KQkq is what every engine reads; the file of a rook is told where another stands outside it."""
+    outer = Position("4k3/8/8/8/8/8/8/R4K1R w HA - 0 1", "chess960")
+    assert outer.line == b"position fen 4k3/8/8/8/8/8/8/R4K1R w KQ - 0 1"
+    inner = Position("4k3/8/8/8/8/8/8/R4KRR w GA - 0 1", "chess960")
+    assert inner.line == b"position fen 4k3/8/8/8/8/8/8/R4KRR w GQ - 0 1"
