@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from typing import Any
 
 from enginetour import machinespeed
 from enginetour.changes import Desk, desk_of
 from enginetour.demand import own_cores
-from enginetour.errors import InputRefused, StoreRefused, TourError, UsageRefused
-from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
+from enginetour.errors import InputRefused, TourError, UsageRefused
+from enginetour.folded import audit as audit
+from enginetour.folded import fold as fold
+from enginetour.folded import format_of as format_of
+from enginetour.formats.base import Format
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
-from enginetour.model import Entrant, Extended, Note, Pairing
+from enginetour.model import Entrant, Extended, Pairing
 from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, refuse_few, refuse_field
 from enginetour.probing import probe_all, refuse_unfit
@@ -59,46 +60,6 @@ class Session:
         """The game of a pairing; InputRefused when an engine is not what it was at its last game."""
         self._files.refuse_changed(*(self.sides[name].spec for name in pairing.pair))
         return replace(self.plan.task(self.sides, pairing, again), aborts=self.log.aborts(pairing.key))
-
-
-def fold(log: TournamentLog) -> tuple[Format[Any], Any]:
-    """The format of a stored tournament and its state now; StoreRefused when another version wrote the log."""
-    format_ = format_of(log)
-    try:
-        return format_, replay(format_, log.entrants, log.events())
-    except ValueError as error:
-        raise StoreRefused(f"the log does not fit its format: {error}", place=log.title) from None
-
-
-def audit(log: TournamentLog) -> tuple[Format[Any], Any]:
-    """As `fold`, and its decisions are those that were written; StoreRefused names the first that is not."""
-    format_, state = fold(log)
-    written = [note for _, note in log.notes()]
-    folded = format_.notes(state)
-    for number, (one, other) in enumerate(zip_longest(written, folded), 1):
-        if one is None or other is None or _as_json(one) != _as_json(other):
-            was, now = (note.text if note else "nothing" for note in (one, other))
-            what = f"decision {number} was {was!r} and is {now!r} when the log is replayed"
-            raise StoreRefused(what, place=log.title, step="restore a backup, or start another tournament")
-    return format_, state
-
-
-def _as_json(note: Note) -> str:
-    return json.dumps([note.kind, note.text, note.fields])
-
-
-def format_of(log: TournamentLog) -> Format[Any]:
-    """The format a stored tournament was frozen to."""
-    if log.system not in SYSTEMS:
-        raise StoreRefused(f"unknown format {log.system!r}", place=log.title, step="use the enginetour that wrote it")
-    settings = {key: value for key, value in log.config["format"].items() if key != "system"}
-    # Lists came from JSON: they were tuples when they were validated the first time.
-    options = options_model(log.system).model_validate_json(json.dumps(settings))
-    format_ = make_format(log.system, options, log.seed)
-    if format_.version != log.format_version:
-        what = f"written by version {log.format_version} of {log.system}, this is version {format_.version}"
-        raise StoreRefused(what, place=log.title, step="read it with the enginetour that wrote it")
-    return format_
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +11,16 @@ import click
 from enginetour.cli.common import say, width
 from enginetour.errors import UsageRefused
 from enginetour.model import GameFinished, GameKey, GameVoided, Note, Placed
-from enginetour.ratings.listing import RatingList, bubble_rating_order, rating_list
 from enginetour.reports import ladder, sprt, text
 from enginetour.reports import ratings as rating_sheets
 from enginetour.reports.sheet import render
+from enginetour.review.strength import rating_order as rating_order
+from enginetour.review.strength import tournament_list as tournament_list
 from enginetour.scheduler import End
 from enginetour.standings import Scored, table
 from enginetour.standings import cross as tallies
 from enginetour.standings import crosstable as cross
 from enginetour.store.lists import ratings_of
-from enginetour.store.oddsgames import scores_told
-from enginetour.store.pairscores import openings_of_tournament
 from enginetour.tournament import fold, format_of
 
 if TYPE_CHECKING:
@@ -75,28 +73,6 @@ def story(log: TournamentLog, *, most: int | None = None) -> str:
             told += "\n" + render(sprt.story(f"test · {log.title}", *found), width())
         return told
     return ladder.text(f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed), most=most)
-
-
-def rating_order(log: TournamentLog, placed: tuple[Placed, ...]) -> tuple[str, ...]:
-    """The order by ratings from the edition's games with the old list as prior, of those still ranked."""
-    there = {line.name for line in placed if line.rank is not None}
-    start = log.entrants
-    newcomers = [entrant.name for entrant in start if entrant.new]
-    newcomers += [line.name for line in placed if line.name not in {entrant.name for entrant in start}]
-    upward = [entrant.name for entrant in reversed(start) if not entrant.new]
-    order = bubble_rating_order([*newcomers, *upward], newcomers, log.pair_counts())
-    return tuple(name for name in order if name in there)
-
-
-def tournament_list(log: TournamentLog, anchor: Mapping[str, float]) -> RatingList:
-    """Everybody of one tournament by maximum likelihood."""
-    names = [entrant.name for entrant in log.entrants]
-    counts = log.pair_counts()
-    rated = {name for pair in counts for name in pair}
-    anchors = {name: rating for name, rating in anchor.items() if name in rated}
-    found = rating_list(counts, anchors=anchors, names=names, openings=openings_of_tournament(log))
-    apart = log.scores_at_odds()
-    return replace(found, caption=(*found.caption, scores_told(apart))) if apart else found
 
 
 def round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet, tuple[Placed, ...]]:

@@ -1,0 +1,1 @@
+"""What the pages of a report show, gathered from an open store as frozen rows."""

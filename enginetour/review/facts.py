@@ -1,0 +1,81 @@
+"""What a tournament is, how far it has come, and under what settings it was played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from enginetour.formats.base import SYSTEMS, Format
+from enginetour.store.lineup import machines
+from enginetour.store.queries import GameLine
+from enginetour.store.reader import TournamentReader
+
+# Settings of a game that every reader of a list asks for, in the order they are told.
+_OF_PLAY = ("tc", "white_tc", "black_tc", "variant", "margin_ms", "draw", "resign", "max_moves", "tablebases", "ponder")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Times are UTC seconds, None before the first game; `settings` are words for people."""
+
+    title: str
+    name: str
+    edition: int
+    system: str
+    about: str  # what the format is, in a line
+    entrants: int
+    games: int  # that count
+    void: int
+    remaining: tuple[int, int]  # fewest and most games still to come
+    stage: tuple[int, int] | None  # the round now and how many there are, of a tournament in rounds
+    started: float | None
+    ended: float | None
+    hardware: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...]
+
+    @property
+    def finished(self) -> bool:
+        """Nothing is on offer any more."""
+        return self.remaining[1] == 0
+
+
+def facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Sequence[GameLine]) -> Facts:
+    """From the log, its fold and its games."""
+    stage = getattr(format_, "stage", None)
+    counting = sum(game.counts for game in games)
+    return Facts(
+        title=log.title,
+        name=log.name,
+        edition=log.edition,
+        system=log.system,
+        about=SYSTEMS[log.system].summary,
+        entrants=len(log.specs),
+        games=counting,
+        void=len(games) - counting,
+        remaining=format_.remaining(state),
+        stage=stage(state) if stage else None,
+        started=min((game.started for game in games), default=None),
+        ended=max((game.ended for game in games), default=None),
+        hardware=machines(log),
+        settings=tuple(_settings(log.config)),
+    )
+
+
+def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Of the games, then of the format; what is as nobody would ask is left out."""
+    play, opened = config.get("play", {}), config.get("play", {}).get("openings") or {}
+    for key in _OF_PLAY:
+        if play.get(key) not in (None, False, "standard"):
+            yield key, _told(play[key])
+    if opened:
+        yield "openings", f"{opened.get('file') or 'the suite that comes with enginetour'}, {opened.get('order', '')}"
+    for key, value in config.get("format", {}).items():
+        if key != "system" and value not in (None, False, [], {}):
+            yield key, _told(value)
+
+
+def _told(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_told(one)}" for key, one in value.items() if one is not None)
+    return ", ".join(map(_told, value)) if isinstance(value, list) else str(value)

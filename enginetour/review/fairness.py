@@ -1,0 +1,152 @@
+"""Was it fair: White's share, openings, the referee's own delays, the machine, and who lived on the margin."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from enginetour.model import Outcome
+from enginetour.ratings.uncertainty import NORMAL_95
+from enginetour.store.conditions import Conditions
+from enginetour.task import EngineSpec
+
+FEW = 10  # games; below, the spread of a share is not told: the same few results say nothing of it (our decision)
+STOLEN = 0.01  # share of the machine's time given to others from which on it is told (our decision)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """White's share of the points over some games; `error` is 95 %, None where there are too few to tell."""
+
+    games: int
+    half_points: int
+    error: float | None
+
+    @property
+    def share(self) -> float | None:
+        """0 to 1, None without a game."""
+        return self.half_points / (2 * self.games) if self.games else None
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningLine:
+    """One opening of the suite and what White made of it; `pairs` of legs by points of the same side: 0 to 2."""
+
+    name: str
+    place: int
+    white: Share
+    draws: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    """Over all games that count. Delays are microseconds a game, empty where nothing was measured.
+
+    `relay_us` has the median gap of each game, `worst_us` its largest; `own_us` is the referee's own share at flags.
+    """
+
+    white: Share
+    openings: tuple[OpeningLine, ...]
+    one_sided: int  # games on an opening that was played with one colour only by this pair
+    relay_us: tuple[int, ...]
+    worst_us: tuple[int, ...]
+    own_us: tuple[tuple[int, int], ...]  # game, microseconds
+    load: tuple[tuple[float, float], ...]  # end of a game, load average of its machine
+    steal: tuple[float, ...]
+    cores: int | None  # of the smallest machine
+    busy: tuple[int, ...]  # games with more wanting to run than processors
+    at_once: int  # games in the air at one time, at most
+    threads: int  # the most of an entrant
+    margins: tuple[tuple[str, int, int], ...]  # engine, moves inside the margin, games; who has any
+    warnings: tuple[str, ...]
+
+
+def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec]) -> Fairness:
+    """Games at odds count for the machine, not for White."""
+    even = [game for game in games if not game.handicap]
+    cores = min((game.cores for game in games if game.cores is not None), default=None)
+    at_once, threads = most_at_once(games), max(map(threads_of, specs.values()), default=1)
+    busy = tuple(game.number for game in games if game.busy)
+    steal = tuple(game.steal for game in games if game.steal is not None)
+    margins: Counter[str] = Counter()
+    played: Counter[str] = Counter()
+    for game in games:
+        for name, side in zip((game.white, game.black), game.sides, strict=True):
+            margins[name] += side.margin_uses
+            played[name] += 1
+    return Fairness(
+        white=share_of(even),
+        openings=tuple(_openings(even)),
+        one_sided=_one_sided(even),
+        relay_us=tuple(game.relay_us[0] for game in games if game.relay_us),
+        worst_us=tuple(game.relay_us[2] for game in games if game.relay_us),
+        own_us=tuple((game.number, game.own_us) for game in games if game.own_us is not None),
+        load=tuple((game.ended, game.load) for game in games if game.load is not None),
+        steal=steal,
+        cores=cores,
+        busy=busy,
+        at_once=at_once,
+        threads=threads,
+        margins=tuple((name, uses, played[name]) for name, uses in margins.most_common() if uses),
+        warnings=tuple(_warnings(cores, at_once, threads, len(busy), len(games), steal)),
+    )
+
+
+def share_of(games: Sequence[Conditions]) -> Share:
+    """White's, with the error of the mean of its results."""
+    points = [game.outcome.half_points(white=True) for game in games]
+    number, total = len(points), sum(points)
+    if number < FEW:
+        return Share(number, total, None)
+    mean = total / number
+    spread = sum((one - mean) ** 2 for one in points) / (number - 1)
+    return Share(number, total, NORMAL_95 * sqrt(spread / number) / 2 if spread else None)
+
+
+def threads_of(spec: EngineSpec) -> int:
+    """As its options tell, 1 where they do not."""
+    told = next((value for name, value in spec.options if name.lower() in ("threads", "cores", "max cpus")), "1")
+    return int(told) if told.isascii() and told.isdigit() else 1
+
+
+def most_at_once(games: Sequence[Conditions]) -> int:
+    """Games that were in the air at one moment, at most; one that begins as another ends is not beside it."""
+    moments = sorted([(game.started, 1) for game in games] + [(game.ended, -1) for game in games])
+    flying = most = 0
+    for _, change in moments:
+        flying += change
+        most = max(most, flying)
+    return most
+
+
+def _openings(games: Sequence[Conditions]) -> Iterator[OpeningLine]:
+    by_opening: dict[tuple[str, int], list[Conditions]] = {}
+    for game in games:
+        by_opening.setdefault(game.opening, []).append(game)
+    for (name, place), played in sorted(by_opening.items(), key=lambda one: (one[0][1], one[0][0])):
+        draws = sum(game.outcome is Outcome.DRAW for game in played)
+        yield OpeningLine(name, place, share_of(played), draws)
+
+
+def _one_sided(games: Sequence[Conditions]) -> int:
+    """Games whose opening their two have not played as often with the colours the other way round."""
+    turns: Counter[tuple[str, str, tuple[str, int]]] = Counter((g.white, g.black, g.opening) for g in games)
+    return sum(max(0, count - turns[black, white, opening]) for (white, black, opening), count in turns.items())
+
+
+def _warnings(
+    cores: int | None, at_once: int, threads: int, busy: int, games: int, steal: Sequence[float]
+) -> Iterator[str]:
+    if cores is not None and at_once * threads > cores:
+        each = f" of {threads} threads" if threads > 1 else ""
+        yield (
+            f"up to {at_once} game{'s' * (at_once != 1)}{each} at once on {cores} processors:"
+            " engines waited for each other, clocks and strengths may have suffered"
+        )
+    if busy:
+        yield f"the machine was busy in {busy} of {games} games: more wanted to run than it has processors"
+    if steal and max(steal) >= STOLEN:
+        often = sum(one >= STOLEN for one in steal)
+        yield f"its host gave {STOLEN:.0%} or more of the machine's time to others in {often} of {games} games"

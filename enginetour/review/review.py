@@ -1,0 +1,157 @@
+"""A tournament as a report shows it: everything that is on its pages but the moves of single games."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from enginetour.folded import fold
+from enginetour.formats.base import Format
+from enginetour.formats.rounds import Rounds
+from enginetour.interop.played import so_far
+from enginetour.model import Note, Placed
+from enginetour.ratings.listing import RatingList
+from enginetour.ratings.pairingerror import RoundFigures, pairing_figures
+from enginetour.reports.averages import averages
+from enginetour.reports.endings import endings
+from enginetour.reports.sheet import Sheet
+from enginetour.review.advice import Advice, advice_of
+from enginetour.review.crosstable import CrossRow, crosstable
+from enginetour.review.editions import History, history_of
+from enginetour.review.engines import EngineReview, colours_of, opponents_of
+from enginetour.review.facts import Facts, facts_of
+from enginetour.review.fairness import Fairness, fairness_of
+from enginetour.review.incidents import IncidentLine, incident_lines
+from enginetour.review.ladder import Ladder, ladder_of
+from enginetour.review.rounds import Round, rounds_of
+from enginetour.review.slugs import slugs_of
+from enginetour.review.strength import rating_order, tournament_list
+from enginetour.store.conditions import Conditions, conditions
+from enginetour.store.lineup import lineup
+from enginetour.store.queries import GameLine
+from enginetour.store.reader import TournamentReader
+from enginetour.store.tournaments import Store
+
+RESUME = "enginetour run CONFIG"  # the log does not know from which file it was started
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Games are those of the log in order, with void ones; engines stand in the order of the table.
+
+    `ladder` is None but for a bubble, `rounds` and `figures` empty but for formats in rounds. `efforts` and `endings`
+    have a line or more an engine; `odds` counts games at odds by engine. `slugs` names each engine's page.
+    """
+
+    facts: Facts
+    standings: tuple[Placed, ...]
+    odds: Mapping[str, int]
+    ratings: RatingList
+    crosstable: tuple[CrossRow, ...]
+    ladder: Ladder | None
+    rounds: tuple[Round, ...]
+    figures: tuple[RoundFigures, ...]
+    notes: tuple[Note, ...]
+    games: tuple[GameLine, ...]
+    engines: tuple[EngineReview, ...]
+    efforts: Sheet
+    endings: Sheet
+    incidents: tuple[IncidentLine, ...]
+    conditions: tuple[Conditions, ...]
+    fairness: Fairness
+    history: History
+    advice: tuple[Advice, ...]
+    slugs: Mapping[str, str]
+
+
+def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence[str] = ()) -> Review:
+    """Gather all of it; `again` is the command that resumes, `suspended` whom a run that has just ended set aside."""
+    format_, state = fold(log)
+    placed = format_.standings(state)
+    names = [line.name for line in placed]
+    games, played = tuple(log.games()), tuple(conditions(log))
+    facts = facts_of(log, format_, state, games)
+    found = tournament_list(log, log.config.get("ratings", {}).get("anchor") or {})
+    incidents = incident_lines(log.incidents(), {game.number: game for game in games}, (log.name, log.edition))
+    fairness = fairness_of(played, log.specs)
+    everybody = [*dict.fromkeys([*names, *log.specs])]
+    efforts = averages(
+        "", everybody, ((n, s) for g in played for n, s in zip((g.white, g.black), g.sides, strict=True))
+    )
+    ended, slugs = endings("", everybody, games), slugs_of(everybody)
+    figures, notes = _figures(format_, state), format_.notes(state)
+    is_bubble = log.system == "bubble"
+    return Review(
+        facts=facts,
+        standings=placed,
+        odds=log.odds_by_entrant(),
+        ratings=found,
+        crosstable=crosstable(names, games),
+        ladder=ladder_of(notes, placed, rating_order(log, placed)) if is_bubble else None,
+        rounds=rounds_of(notes, games) if isinstance(format_, Rounds) else (),
+        figures=figures,
+        notes=notes,
+        games=games,
+        engines=_engines(log, everybody, placed, found, games, incidents, efforts, ended, slugs),
+        efforts=efforts,
+        endings=ended,
+        incidents=incidents,
+        conditions=played,
+        fairness=fairness,
+        history=history_of(Store(log.database), log.id, everybody),
+        advice=advice_of(facts, found, incidents, fairness, again=again, suspended=suspended),
+        slugs=slugs,
+    )
+
+
+def _figures(format_: Format[Any], state: Any) -> tuple[RoundFigures, ...]:
+    """Of the pairing report; none of a format that is not paired in rounds."""
+    if not isinstance(format_, Rounds):
+        return ()
+    field = so_far(format_, state, by_match=format_.options.scoring == "match")
+    terms = format_.system.terms(field)
+    lead = () if terms.by_wins else tuple(start * field.win for start in terms.starts)
+    return pairing_figures(field, lead)
+
+
+def _engines(
+    log: TournamentReader,
+    names: Sequence[str],
+    placed: Sequence[Placed],
+    found: RatingList,
+    games: Sequence[GameLine],
+    incidents: Sequence[IncidentLine],
+    efforts: Sheet,
+    ended: Sheet,
+    slugs: Mapping[str, str],
+) -> tuple[EngineReview, ...]:
+    specs, entered = log.specs, lineup(log)
+    lines, rows = {line.name: line for line in placed}, {row.name: row for row in found.rows}
+    met = opponents_of(games, {name: row.rating for name, row in rows.items()})
+    troubled: Counter[tuple[str, int]] = Counter((line.incident.engine, line.number) for line in incidents)
+    return tuple(
+        EngineReview(
+            name=name,
+            slug=slugs[name],
+            entered=entered[name],
+            spec=specs[name],
+            placed=lines.get(name),
+            row=rows.get(name),
+            colours=colours_of(met.get(name, ())),
+            opponents=met.get(name, ()),
+            efforts=_of(efforts, name),
+            endings=_of(ended, name),
+            incidents=tuple(number for engine, number in sorted(troubled) if engine == name),
+        )
+        for name in names
+    )
+
+
+def _of(sheet: Sheet, name: str) -> Sheet:
+    """The lines of one engine, without its name."""
+    own = [place for place, row in enumerate(sheet.rows) if row["name"] == name]
+    columns = tuple(column for column in sheet.columns if column.key != "name")
+    shown = tuple(sheet.shown[place] for place in own) if sheet.shown else ()
+    return replace(sheet, columns=columns, rows=tuple(sheet.rows[place] for place in own), shown=shown)

@@ -1,0 +1,83 @@
+"""A tournament in rounds: who met whom in each, with what result, and what the pairing said of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from enginetour.model import Note
+from enginetour.store.queries import GameLine
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One match of a round; `games` has number, White's name and result of each that counts."""
+
+    white: str
+    black: str
+    odds: int  # bands White gives, below 0 takes
+    games: tuple[tuple[int, str, str], ...]
+    half_points: tuple[int, int]  # of `white` and of `black` in these games
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """As its note has it: `guarantee` is the proof of the matching, `remarks` say why these pairs."""
+
+    number: int
+    boards: tuple[Board, ...]
+    byes: tuple[str, ...]
+    half_byes: tuple[str, ...]
+    absent: tuple[str, ...]
+    guarantee: str
+    remarks: tuple[str, ...]
+    told: tuple[str, ...]  # notes of other kinds that came while it was played
+
+
+def rounds_of(notes: Iterable[Note], games: Sequence[GameLine]) -> tuple[Round, ...]:
+    """Every round that was paired, oldest first; none of a format without rounds."""
+    met: dict[tuple[int, frozenset[str]], list[GameLine]] = {}
+    for game in games:
+        if game.counts:
+            met.setdefault((game.round, frozenset((game.white, game.black))), []).append(game)
+    return tuple(_round(note, told, met) for note, told in _with_asides(notes))
+
+
+def _with_asides(notes: Iterable[Note]) -> Iterator[tuple[Note, list[str]]]:
+    """The note of each round, and the words of what came after it and before the next."""
+    current: Note | None = None
+    told: list[str] = []
+    for note in notes:
+        if note.kind == "round":
+            if current is not None:
+                yield current, told
+            current, told = note, told if current is None else []
+        else:
+            told.append(note.text)
+    if current is not None:
+        yield current, told
+
+
+def _round(note: Note, told: Sequence[str], met: Mapping[tuple[int, frozenset[str]], list[GameLine]]) -> Round:
+    row: dict[str, Any] = dict(note.fields)
+    odds = row.get("odds") or (0,) * len(row["pairs"])
+    return Round(
+        number=row["round"],
+        boards=tuple(
+            _board(white, black, given, met.get((row["round"], frozenset((white, black))), ()))
+            for (white, black), given in zip(row["pairs"], odds, strict=True)
+        ),
+        byes=tuple(row.get("byes", ())),
+        half_byes=tuple(row.get("half_byes", ())),
+        absent=tuple(row.get("absent", ())),
+        guarantee=str(row.get("guarantee", "")),
+        remarks=tuple(map(str, row.get("remarks", ()))),
+        told=tuple(told),
+    )
+
+
+def _board(white: str, black: str, odds: int, games: Sequence[GameLine]) -> Board:
+    mine = sum(game.outcome.half_points(white=game.white == white) for game in games)
+    lines = tuple((game.number, game.white, str(game.outcome)) for game in games)
+    return Board(white, black, odds, lines, (mine, 2 * len(games) - mine))
