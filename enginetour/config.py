@@ -29,6 +29,7 @@ CHANGEABLE = {
     "speed",
     "pgn",
     "keep_lines",
+    "log_traffic",
 }
 
 

@@ -91,6 +91,15 @@ def _counting(log: TournamentLog, first: int) -> Iterator[Stored]:
     return (one for one in log.full_games(first) if not one.voided and one.game.outcome is not Outcome.VOID)
 
 
+def write_traffic(pgn: Path, number: int, game: Game) -> None:
+    """What passed in one game, into a file of its own in the folder beside its `pgn`."""
+    folder = pgn.with_suffix(".traffic")
+    folder.mkdir(exist_ok=True)
+    names = f"{game.pairing.white} - {game.pairing.black}"
+    title = f"# game {number}: {names}, {game.outcome} ({game.cause})"
+    replace_file(folder / f"{number:06}.log", [f"{line}\n" for line in (title, *game.traffic)])
+
+
 class PgnFile:
     """The PGN of a running tournament: an export, so a failure to write it never harms the run.
 

@@ -273,6 +273,7 @@ class Game:
     cores: int | None = None
     steal: float | None = None  # share of their time that its host gave to others, 0 to 1
     own_us: int | None = None  # at a flag: what the referee itself may have cost that move
+    traffic: tuple[str, ...] = ()  # where all of it was asked for; a file has it, the store does not
 
     @property
     def plies(self) -> int:

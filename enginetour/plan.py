@@ -59,6 +59,7 @@ class Plan:
             rules=self.rules,
             replay=replay,
             keep_lines=self.config.play.keep_lines,
+            log_traffic=self.config.play.log_traffic,
         )
 
     def _booked(self, side: Side, pairing: Pairing) -> Side:

@@ -12,7 +12,7 @@ from enginetour.cli.screen import Both
 from enginetour.cli.voice import Voice
 from enginetour.control import Request
 from enginetour.errors import TourError
-from enginetour.exports import PgnFile
+from enginetour.exports import PgnFile, write_traffic
 from enginetour.formats.base import Format
 from enginetour.model import Game, Incident, Note, Outcome
 from enginetour.ratings.listing import rating_list
@@ -77,6 +77,9 @@ class Picture(Progress):
         return openings_of_pair(self.log, *self.two)
 
 
+COMFORT = "; the store has all games, later ones bring them"
+
+
 class Exports(Watcher):
     """Appends each game to the PGN; a failure to write is told, never died of."""
 
@@ -97,21 +100,21 @@ class Exports(Watcher):
         self.look()
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Append a game that counts."""
+        """Append a game that counts; its traffic has a file of its own."""
+        if game.traffic:
+            self._write(lambda: write_traffic(self.pgn.path, number, game), f"the traffic of game {number}", "")
         if game.outcome is Outcome.VOID:
             return
         self._looked = True  # the first one appended looks
         self._write(lambda: self.pgn.append(number, game))
 
-    def _write(self, write: Callable[[], None]) -> None:
+    def _write(self, write: Callable[[], None], what: str = "", comfort: str = COMFORT) -> None:
         try:
             write()
         except (OSError, TourError) as error:
             if not self._told:
                 why = error.strerror if isinstance(error, OSError) else error
-                self.screen.trouble(
-                    f"{self.pgn.path} not written ({why}); the store has all games, later ones bring them"
-                )
+                self.screen.trouble(f"{what or self.pgn.path} not written ({why}){comfort}")
             self._told = True
         else:
             self._told = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from operator import itemgetter
 
 from enginetour.adapters.position import Position
 from enginetour.model import Game, Incident
@@ -11,8 +12,11 @@ from enginetour.referee.bookkeeping import Books
 from enginetour.referee.seats import Seat
 from enginetour.referee.verdict import Verdict
 from enginetour.supervise.machine import processor
+from enginetour.supervise.pipes import printable
 from enginetour.supervise.workload import processors
 from enginetour.task import GameTask
+
+LONGEST_LINE = 4_096  # bytes of a line in a log of traffic: more than the longest `position` (runner spec 6)
 
 
 def beginning(task: GameTask, position: Position, seats: Sequence[Seat]) -> dict[str, object]:
@@ -60,4 +64,17 @@ def written(
         cores=processors(),
         steal=books.workload.steal(),
         own_us=None if verdict.own_ns is None else verdict.own_ns // 1000,
+        traffic=_traffic(seats) if task.log_traffic else (),
     )
+
+
+def _traffic(seats: Sequence[Seat]) -> tuple[str, ...]:
+    """Both engines in one, in the order of time: ``0.012345 White < bestmove e2e4``, seconds since the game began."""
+    began = min(seat.began_ns for seat in seats)
+    told = [
+        (stamp, f"{(stamp - began) / 1e9:.6f} {seat.color} {way} {printable(line, LONGEST_LINE)}")
+        for seat in seats
+        if seat.present is not None
+        for stamp, way, line in seat.present.process.traffic_since(began)
+    ]
+    return tuple(words for _, words in sorted(told, key=itemgetter(0)))

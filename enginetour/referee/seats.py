@@ -33,6 +33,7 @@ class Seat:
         self.draw_claimed = False  # said "1/2-1/2" and has not moved since
         self.offers_draw = False  # its offer stands
         self.warnings: list[str] = []
+        self.began_ns = time.monotonic_ns()
         self.asked_ns = 0  # CLOCK_MONOTONIC of its last `go` in this game
         self.look_ns = 0  # when its memory is due to be looked at
         self._engine: Engine | None = None

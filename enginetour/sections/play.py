@@ -28,6 +28,8 @@ class PlaySection(BaseModel):
     With `draw_offers` two engines may agree on a draw: offers are passed on, where their protocols know them.
     `pgn` is what comments of moves tell beside score, depth and time; `keep_lines` a pattern: the lines of an engine
     in which it is found are kept with its moves, and `pgn` has them as "lines".
+    With `log_traffic` what the engines of each game were told and said is written into a file of its own, beside the
+    PGN: the last 256 KiB of each engine. Without it only incidents keep traffic.
     `sandbox` is for engines whose own files and entries name none.
     `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
     """
@@ -59,6 +61,7 @@ class PlaySection(BaseModel):
     speed: Literal["measure"] | Annotated[float, Field(ge=0.05, le=20)] | None = None
     pgn: tuple[Extra, ...] = ()
     keep_lines: str = ""
+    log_traffic: bool = False
     variant: str = STANDARD
     openings: OpeningSettings = OpeningSettings()
 

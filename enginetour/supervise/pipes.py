@@ -133,21 +133,23 @@ class Traffic:
 
     def lines(self, last: int) -> tuple[str, ...]:
         """The last lines as ``12.345678 < bestmove e2e4``: seconds since the start, escaped, cut, oldest first."""
-        told: list[str] = []
+        told = [f"{(ns - self._start_ns) / 1e9:.6f} {way} {printable(text)}" for ns, way, text in self.whole(0)]
+        return tuple(told[-last:]) if last > 0 else ()
+
+    def whole(self, since_ns: int) -> list[tuple[int, str, bytes]]:
+        """All lines that are kept and began at CLOCK_MONOTONIC `since_ns` or later: their stamp, direction and text."""
+        told: list[tuple[int, str, bytes]] = []
         open_lines: dict[str, tuple[int, bytearray]] = {}  # direction -> stamp of its first byte, text so far
         for direction, stamp, chunk in self._chunks:
             *whole, rest = chunk.split(b"\n")
             for piece in whole:
                 begun, text = open_lines.pop(direction, (stamp, bytearray()))
-                told.append(self._line(direction, begun, bytes(text + piece)))
+                told.append((begun, direction, bytes(text + piece)))
             if rest:
                 _, text = open_lines.setdefault(direction, (stamp, bytearray()))
                 text += rest
-        told.extend(self._line(direction, stamp, bytes(text)) for direction, (stamp, text) in open_lines.items())
-        return tuple(told[-last:]) if last > 0 else ()
-
-    def _line(self, direction: str, stamp_ns: int, text: bytes) -> str:
-        return f"{(stamp_ns - self._start_ns) / 1e9:.6f} {direction} {printable(text)}"
+        told.extend((stamp, direction, bytes(text)) for direction, (stamp, text) in open_lines.items())
+        return [line for line in told if line[0] >= since_ns]
 
 
 class Outbox:
@@ -204,9 +206,9 @@ def last_lines(text: bytes, last: int) -> tuple[str, ...]:
     return tuple(printable(line) for line in lines[-last:]) if last > 0 else ()
 
 
-def printable(text: bytes) -> str:
+def printable(text: bytes, longest: int = TOLD_CAP) -> str:
     """One line safe to show: blanks trimmed at the end, control and non-ASCII bytes escaped, cut at 300 characters."""
     cut = text.rstrip(b"\r\n \t")
-    shown = cut[: TOLD_CAP + 1].decode("utf-8", "replace")
+    shown = cut[: longest + 1].decode("utf-8", "replace")
     safe = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in shown)
-    return safe if len(safe) <= TOLD_CAP else safe[: TOLD_CAP - 3] + "..."
+    return safe if len(safe) <= longest else safe[: longest - 3] + "..."

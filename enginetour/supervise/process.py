@@ -138,6 +138,10 @@ class EngineProcess:
         """The last lines sent and heard, escaped and cut: ``12.345678 < bestmove e2e4``."""
         return self._traffic.lines(last)
 
+    def traffic_since(self, ns: int) -> list[tuple[int, str, bytes]]:
+        """What of it is kept from CLOCK_MONOTONIC `ns` on, as it passed: stamp, direction, line."""
+        return self._traffic.whole(ns)
+
     def stderr(self, last: int = 20) -> tuple[str, ...]:
         """The last lines of stderr, escaped and cut."""
         if not self.closed:
