@@ -18,6 +18,7 @@ from enginetour.referee.link import frame
 from enginetour.slotprocess import SLOT, SlotProcess, Work
 from enginetour.supervise import strays
 from enginetour.supervise.cores import Cores
+from enginetour.supervise.doorbell import Doorbell
 from enginetour.supervise.scratch import wipe_leftovers
 from enginetour.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask
 
@@ -58,14 +59,10 @@ class LocalPlace:
         self._serial = itertools.count(1)
         self._slots: dict[int, SlotProcess] = {}
         self._queue: deque[Work] = deque()
-        self._asked: deque[Callable[[], None]] = deque()
-        self._lock = threading.Lock()  # guards _asked, _refusing, _gone: all that other threads touch
-        self._refusing = ""
-        self._gone = False
+        self._bell = Doorbell()  # all that other threads touch
         self._closing = False
         self._selector = selectors.DefaultSelector()
-        self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._selector.register(self._bell, selectors.EVENT_READ, self._hear_bell)
+        self._selector.register(self._bell.fd, selectors.EVENT_READ, lambda _: self._bell.answer())
         self._awaited: list[threading.Event] = []  # to be set when no slot process is alive
         self._thread = threading.Thread(target=self._run, name="places", daemon=True)
         self._thread.start()
@@ -79,30 +76,29 @@ class LocalPlace:
         version of enginetour. RuntimeError after `stop`, `close`.
         """
         work = Work(frame(task), prefer, 2 if isinstance(task, GameTask) else 1)
-        if not self._ask(lambda: self._queue.append(work), task=True):
-            raise RuntimeError(f"no new games: {self._refusing}")
+        if not self._bell.ask(lambda: self._queue.append(work), work=True):
+            raise RuntimeError(f"no new games: {self._bell.refusing}")
         return work.future
 
     def resize(self, slots: int) -> None:
         """More or fewer slots; surplus ones go when their game has ended."""
-        self._ask(lambda: self._resize(slots))
+        self._bell.ask(lambda: self._resize(slots))
 
     def stop(self, *, now: bool) -> None:
         """No new games; queued ones fail. `now`: running ones too, and all slots and engines are dead on return (3 s).
 
         Otherwise this returns at once and running games end in their time.
         """
-        with self._lock:
-            self._refusing = self._refusing or "the place was stopped"
+        self._bell.refuse("the place was stopped")
         dead = threading.Event()
-        asked = self._ask(lambda: self._stop(dead, now=now))
+        asked = self._bell.ask(lambda: self._stop(dead, now=now))
         if asked and now and threading.current_thread() is not self._thread:
             dead.wait(STOP_LIMIT)
 
     def close(self) -> None:
         """Stop now and leave nothing: no process, descriptor or thread. Twice is once."""
         self.stop(now=True)
-        self._ask(self._close)
+        self._bell.ask(self._close)
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
@@ -111,16 +107,6 @@ class LocalPlace:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _ask(self, act: Callable[[], None], *, task: bool = False) -> bool:
-        """Have the thread do something; False when it will not any more."""
-        with self._lock:
-            if self._gone or (task and self._refusing):
-                return False
-            self._asked.append(act)
-            if len(self._asked) == 1:
-                os.write(self._ring, b"!")
-        return True
 
     # From here on everything runs in the place's own thread.
 
@@ -144,12 +130,7 @@ class LocalPlace:
 
     def _clear(self, why: str) -> None:
         """The last act: nothing stays alive and nobody waits for ever."""
-        with self._lock:
-            self._gone = True
-            self._refusing = why
-            asked, self._asked = self._asked, deque()
-        for act in asked:
-            act()  # a submission that came in the last moment: its future is in the queue now
+        self._bell.fall_silent(why)  # the future of a submission in the last moment is in the queue now
         for slot in list(self._slots.values()):
             slot.process.kill()
             words = slot.bury()
@@ -158,20 +139,12 @@ class LocalPlace:
         self._slots.clear()
         self._drop_queue(why)
         self._selector.close()
-        os.close(self._bell)
-        os.close(self._ring)
+        self._bell.close()
         self._all_dead()
 
     def _all_dead(self) -> None:
         while self._awaited:
             self._awaited.pop().set()
-
-    def _hear_bell(self, _: int) -> None:
-        os.read(self._bell, 4096)
-        with self._lock:
-            asked, self._asked = self._asked, deque()
-        for act in asked:
-            act()
 
     def _resize(self, slots: int) -> None:
         self._size = slots
@@ -255,6 +228,11 @@ class LocalPlace:
             slot.leave(now=True)  # it says nothing any more: it goes, by signal if it must
 
     def _take(self, slot: SlotProcess, kind: str, *values: Any) -> None:
+        if kind == "moves":
+            if self._on_event is not None:
+                for payload in values[0]:
+                    self._on_event(slot.index, "move", payload)
+            return
         if kind == "event":
             slot.starting *= values[0] != "start"
             if self._on_event is not None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -15,6 +16,8 @@ import pytest
 
 from enginetour.model import Pairing
 from enginetour.referee.link import HEAD, VERSION, Frames, Link, Stop, frame
+from enginetour.slot import MOVES_NS, PipeLink
+from enginetour.supervise.waiting import NEVER_NS
 from enginetour.task import EngineSpec, GameTask, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.test_process import alive, odd, until
@@ -132,15 +135,16 @@ def test_a_mistake_of_ours_is_a_failure_and_the_slot_goes_on(child: Child) -> No
 
 
 def test_events_are_dropped_when_nobody_reads_and_the_result_is_not(child: Child) -> None:
-    """Of 20 MB of live events into a pipe of 64 KiB some arrive, whole and in order; then the result."""
+    """Of 20 MB of moves into a pipe of 64 KiB some arrive, whole and in order, many at once; then the result."""
     send(child, task("events"))
     until(lambda: waiting_bytes(pipe(child.stdout).fileno()) > 40_000)  # full: pages of 4 KiB with three frames each
     messages = [hear(child)]
-    while messages[-1][0] == "event":
+    while messages[-1][0] == "moves":
         messages.append(hear(child))
     assert messages[-1][0] == "result"
-    assert 0 < len(messages) < 20_000
-    assert [message[2][1] for message in messages[:-1]] == sorted(message[2][1] for message in messages[:-1])
+    numbers = [number for _, moves in messages[:-1] for _, number in moves]
+    assert 0 < len(messages) - 1 < len(numbers) < 20_000
+    assert numbers == sorted(set(numbers))
 
 
 @pytest.mark.parametrize("how", ["end of file", "stop now", "terminate"])
@@ -206,3 +210,30 @@ def test_a_slot_loads_the_rules_only() -> None:
     )
     ended = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout.split() == []
+
+
+def test_moves_that_follow_closely_go_together_and_none_is_kept_long() -> None:
+    """The first goes at once, the next when some time has passed, or with whatever else is told."""
+    control, results = os.pipe(), os.pipe()
+    link = PipeLink(control[0], results[1])
+    frames = Frames()
+
+    def heard() -> list[object]:
+        return frames.feed(os.read(results[0], 65536)) if waiting_bytes(results[0]) else []
+
+    try:
+        link.tell("move", 1)
+        assert heard() == [("moves", [1])]
+        assert link.due_ns == NEVER_NS
+        link.tell("move", 2)
+        link.tell("move", 3)
+        assert heard() == []
+        assert link.due_ns - time.monotonic_ns() <= MOVES_NS
+        link.pass_on()
+        assert (heard(), link.due_ns) == ([("moves", [2, 3])], NEVER_NS)
+        link.tell("move", 4)
+        link.tell("end", "draw")
+        assert heard() == [("moves", [4]), ("event", "end", "draw")]
+    finally:
+        for fd in (*control, *results, signal.set_wakeup_fd(-1), link._alarm):
+            os.close(fd)

@@ -100,7 +100,7 @@ class Books:
         return self._asked is not None or bool(self._raw) or bool(self._looks) or self._watched is not None
 
     def step(self) -> None:
-        """One ply of bookkeeping."""
+        """One ply of bookkeeping, if there is any; else what the link held back."""
         if self._asked is not None:
             seat, other = self._asked
             self._asked = None
@@ -118,6 +118,8 @@ class Books:
         elif self._watched is not None:
             self._watched.look()
             self._watched = None
+        elif time.monotonic_ns() >= self._link.due_ns:
+            self._link.pass_on()
 
     def watch(self, seat: Seat) -> None:
         """Look at its engine's memory when there is time."""

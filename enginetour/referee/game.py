@@ -143,7 +143,7 @@ class Contest:
         while verdict is None:
             due = deadline if engine.due_ns is None else min(deadline, engine.due_ns)
             working = books.pending
-            wake = wait(processes, self._link.control_fd, 0 if working else due)
+            wake = wait(processes, self._link.control_fd, 0 if working else min(due, self._link.due_ns))
             now = time.monotonic_ns()
             if now >= seat.look_ns:
                 books.watch(seat)
@@ -170,7 +170,7 @@ class Contest:
                 heed(self._link)
             if verdict is None and time.monotonic_ns() >= deadline:
                 return engine.overdue() or self._silent(seat)
-            if working and engine.process not in wake.readable:  # the other one may talk without end
+            if engine.process not in wake.readable:  # the other one may talk without end
                 books.step()
         return verdict
 

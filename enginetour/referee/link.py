@@ -2,8 +2,8 @@
 
 Frames are a 4-byte big-endian length and a pickle; both ends are ours. To the slot: `GameTask`, `ProbeTask`, `Stop`;
 end of file means that the scheduler is gone. From it: ``("hello", VERSION)`` before anything else, as the package may
-have been updated since the scheduler began; ``("event", name, payload)``, then one of ``("result", Game | Probe)`` and
-``("failed", text)`` for every task.
+have been updated since the scheduler began; ``("event", name, payload)``, several events "move" as ``("moves",
+payloads)``, then one of ``("result", Game | Probe)`` and ``("failed", text)`` for every task.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
 from enginetour import __version__, model, task, timecontrol
+from enginetour.supervise.waiting import NEVER_NS
 
 HEAD = struct.Struct(">I")
 
@@ -46,6 +47,7 @@ class Link:
     """A game's way to its place. This one leads nowhere, for a game played in the caller's own process."""
 
     control_fd: int | None = None  # in every wait of the game; readable: ask `stopping`
+    due_ns = NEVER_NS  # CLOCK_MONOTONIC: from then on live events that were held back should be passed on
 
     def stopping(self) -> Stopping:
         """Whether to stop; reads what the control pipe holds, never waits."""
@@ -53,6 +55,9 @@ class Link:
 
     def tell(self, name: str, payload: object) -> None:
         """A live event; it may get lost, and never waits."""
+
+    def pass_on(self) -> None:
+        """Send live events that were held back."""
 
 
 def frame(message: object) -> bytes:
