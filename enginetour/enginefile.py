@@ -55,6 +55,7 @@ class QuirksSection(BaseModel):
     max_plies: Annotated[int, Field(ge=0, le=10_000)] = 0
     restart: bool = False
     movetime_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 0
+    clock_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 0
 
 
 class ResourcesSection(BaseModel):

@@ -73,8 +73,10 @@ def _terms(config: Config, spec: EngineSpec, own: EntrantSection, *, white: bool
     tc, place = control_of(config, own, spec.name, white=white)
     margin = own.margin_ms if own.margin_ms is not None else config.play.margin_ms
     if margin is None:
-        fixed = tc.movetime_ms is not None
-        margin = max(MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms) if fixed else CLOCK_MARGIN_MS
+        if tc.movetime_ms is not None:
+            margin = max(MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms)
+        else:
+            margin = max(CLOCK_MARGIN_MS, spec.quirks.clock_margin_ms)
     refuse_limits(spec, tc, place)
     _refuse_speed(config, spec, tc)
     _refuse_odds(config, spec, tc)

@@ -30,6 +30,7 @@ class Quirks:
     max_plies: int = 0  # 0: no limit of its own
     restart: bool = False  # a new process for every game
     movetime_margin_ms: int = 0  # how late it is known to be with a fixed time a move
+    clock_margin_ms: int = 0  # how late it is known to be on a clock
 
 
 Sandbox = Literal["none", "bwrap", "landlock"]

@@ -16,19 +16,22 @@ from tests.touring import config
 @pytest.mark.parametrize(
     ("play", "own", "late", "margins"),
     [
-        ("", "", 0, (50, 50)),
-        ("", 'tc = "movetime=1"', 0, (100, 100)),
-        ("", 'tc = "movetime=1"', 300, (300, 300)),
-        ("", 'black_tc = "movetime=1"', 0, (50, 100)),
-        ("margin_ms = 20", 'black_tc = "movetime=1"', 300, (20, 20)),
-        ("margin_ms = 20", "margin_ms = 0", 0, (0, 0)),
+        ("", "", (0, 0), (50, 50)),
+        ("", "", (300, 40), (50, 50)),
+        ("", "", (300, 250), (250, 250)),
+        ("", 'tc = "movetime=1"', (0, 250), (100, 100)),
+        ("", 'tc = "movetime=1"', (300, 0), (300, 300)),
+        ("", 'black_tc = "movetime=1"', (0, 0), (50, 100)),
+        ("margin_ms = 20", 'black_tc = "movetime=1"', (300, 250), (20, 20)),
+        ("margin_ms = 20", "margin_ms = 0", (0, 250), (0, 0)),
     ],
 )
-def test_margins(tmp_path: Path, play: str, own: str, late: int, margins: tuple[int, int]) -> None:
-    """50 ms for a clock, 100 for a fixed time or what the engine is known for; the tournament's, then the entrant's."""
+def test_margins(tmp_path: Path, play: str, own: str, late: tuple[int, int], margins: tuple[int, int]) -> None:
+    """50 ms on a clock, 100 for a fixed time, or as the engine is known; the tournament's, then the entrant's."""
     path = config(tmp_path, (), "roundrobin", "", f'\n[[entrants]]\nengine = "wren1"\n{own}', tc=f'9"\n{play}\n#')
     loaded = load(path)
-    side = side_of(loaded, EngineSpec("E", ("/e",), "uci", quirks=Quirks(movetime_margin_ms=late)), loaded.entrants[0])
+    quirks = Quirks(movetime_margin_ms=late[0], clock_margin_ms=late[1])
+    side = side_of(loaded, EngineSpec("E", ("/e",), "uci", quirks=quirks), loaded.entrants[0])
     assert tuple(side.playing(white=white).margin_ms for white in (True, False)) == margins
 
 
