@@ -9,6 +9,7 @@ from enginetour import odds
 from enginetour.config import Config
 from enginetour.controls import control_of
 from enginetour.errors import InputRefused
+from enginetour.identity import fingerprint
 from enginetour.polyglot import Book
 from enginetour.rulebook import offered_to
 from enginetour.sections.entrants import EntrantSection
@@ -54,7 +55,10 @@ def _pondering(spec: EngineSpec, own: EntrantSection) -> EngineSpec:
     """Its option says so too, whatever the engine file has there; what the entrant's own options say stands."""
     decided = any(name.casefold() == "ponder" for name in own.options)
     options = tuple((name, value if decided or name.casefold() != "ponder" else "true") for name, value in spec.options)
-    return replace(spec, options=options, offered=(*spec.offered, ("Ponder", "true")), ponder=True)
+    pondering = replace(spec, options=options, offered=(*spec.offered, ("Ponder", "true")), ponder=True)
+    if options == spec.options or not spec.fingerprint:
+        return pondering
+    return replace(pondering, fingerprint=fingerprint(pondering))  # its options are part of it
 
 
 def _own_book(config: Config, own: EntrantSection) -> OwnBook | None:

@@ -298,3 +298,17 @@ def test_closed_streams_harm_nothing(tmp_path: Path, streams: str) -> None:
     )
     assert done.returncode == 8, done.stderr
     assert audit(tmp_path) == 1
+
+
+def test_an_engine_whose_file_says_that_it_does_not_ponder(tmp_path: Path) -> None:
+    """The setting goes over its file, so it is no other engine than a moment ago: no game could begin."""
+    (tmp_path / "engines").mkdir()
+    script = Path(__file__).parents[1] / "engines" / "scripted.py"
+    command = json.dumps([sys.executable, str(script), "--protocol", "uci"])
+    for name in ("a", "b"):
+        text = f'name = "{name}"\nprotocol = "uci"\ncommand = {command}\n[options]\nPonder = false\n'
+        (tmp_path / "engines" / f"{name}.toml").write_text(text)
+    path = config(tmp_path, ("a", "b"), "match", "games = 2")
+    path.write_text(path.read_text().replace("[play]\n", "[play]\nponder = true\n"))
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    tour(tmp_path, "run", str(path))
