@@ -1,0 +1,193 @@
+"""The bubble's ladder as a picture over time: who was in the section and at which place, parked, and out.
+
+A row is an engine, the best above; time runs to the right, in games or by round robins. In the section a row is blue,
+the darker the higher its place in that round robin; parked it is a thin line; where it ends with a cross the engine
+dropped out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from enginetour.reports.charts import frame
+from enginetour.reports.charts.marks import (
+    SMALL,
+    TEXT,
+    Area,
+    Line,
+    Mark,
+    Picture,
+    Tip,
+    Words,
+    arrow,
+    box,
+    cross,
+    told,
+)
+from enginetour.reports.charts.output import width_of
+from enginetour.reports.charts.roundrobins import RoundRobin
+from enginetour.reports.charts.scales import Scale
+
+_WIDEST = 1400.0  # units
+_FIGURE = 17.0  # units a round robin must be wide to tell places up to 99 in it
+_ROOMY = 24.0  # units a round robin, on average, that a picture is made wider for
+_TIPS_UP_TO = 1500  # cells: tips of more would be most of the file
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A row: `rank` None for who has left; `status` is the format's: active, parked, waiting, final, withdrawn."""
+
+    name: str
+    rank: int | None
+    status: str
+
+
+def ladder(
+    rounds: Sequence[RoundRobin], ranking: Sequence[Ranked], *, title: str, by_games: bool | None = None
+) -> Picture:
+    """Rows in the order of `ranking`, best first; `by_games`, or each round robin as wide as another.
+
+    None takes games where most round robins are wide enough then to tell places in.
+    """
+    size = TEXT if len(ranking) <= 60 else SMALL
+    row = 20.0 if len(ranking) <= 30 else 16.0
+    rank = width_of(str(len(ranking)), size) + 8
+    left = rank + frame.names_width([line.name for line in ranking], 190, size) + 10
+    right = max((width_of(_end(line), SMALL) for line in ranking), default=0.0) + 20
+    edges = [0.0, *(float(one.games) for one in rounds)]
+    scale = _scale(edges, left, right)
+    if by_games is None:
+        by_games = scale.at(_usual(edges)) - scale.start >= _FIGURE
+    if not by_games:
+        edges = [float(number) for number in range(len(rounds) + 1)]
+        scale = _scale(edges, left, right)
+    top = frame.HEAD + frame.LABEL
+    bottom = top + row * max(1, len(ranking))
+    width = scale.end + right
+    marks = [*frame.heading(title, width), *frame.bands(len(ranking), row, top, width)]
+    if by_games:
+        marks += frame.across(scale, top, bottom, "games finished", grid=False)
+    else:
+        marks += _games(rounds, scale, bottom)
+    marks += _round_numbers(rounds, edges, scale, top)
+    tips = sum(len(one.members) for one in rounds) <= _TIPS_UP_TO
+    for place, line in enumerate(ranking):
+        y = top + place * row
+        base = y + row / 2 + size * 0.36
+        marks.append(Words(rank - 8, base, str(place + 1), "muted", size, "end"))
+        marks.append(Words(rank, base, frame.fitted(line.name, left - rank - 8, size), size=size))
+        marks.append(Words(scale.end + 16, base, _end(line), "muted", SMALL))
+        marks += _life(line.name, rounds, edges, scale, y, row, tips=tips)
+    marks += _legend(left, bottom + 36)
+    return Picture(told(title), _summary(rounds, ranking), width, bottom + 56, tuple(marks))
+
+
+def _usual(edges: Sequence[float]) -> float:
+    """How long most round robins last at least, or all of it before there is one."""
+    steps = [after - before for before, after in pairwise(edges) if after > before]
+    return median(steps) if steps else max(1.0, edges[-1])
+
+
+def _scale(edges: Sequence[float], left: float, right: float) -> Scale:
+    """As wide as a page, or wider where most round robins need it to tell their places, within reason."""
+    whole = max(1.0, edges[-1])
+    wanted = min(_FIGURE / _usual(edges) * whole, _ROOMY * (len(edges) - 1))
+    room = frame.WIDTH - left - right
+    return Scale(0, whole, left, left + min(max(room, wanted), _WIDEST - left - right))
+
+
+def _games(rounds: Sequence[RoundRobin], scale: Scale, bottom: float) -> Iterator[Mark]:
+    """Below equal round robins: how many games were finished at the end of each."""
+    last = scale.start
+    for number, one in enumerate(rounds, 1):
+        x = scale.at(number)
+        if x - last >= width_of(str(one.games), SMALL) + 6:
+            yield Words(x, bottom + 13, str(one.games), "muted", SMALL, "middle")
+            last = x
+    yield Words((scale.start + scale.end) / 2, bottom + 28, "games finished", "muted", SMALL, "middle")
+
+
+def _round_numbers(rounds: Sequence[RoundRobin], edges: Sequence[float], scale: Scale, top: float) -> Iterator[Mark]:
+    last = float("-inf")
+    for number, one in enumerate(rounds):
+        middle = (scale.at(edges[number]) + scale.at(edges[number + 1])) / 2
+        if middle - last >= 22:
+            yield Words(middle, top - 6, str(one.number), "muted", SMALL, "middle")
+            last = middle
+
+
+def _life(
+    name: str, rounds: Sequence[RoundRobin], edges: Sequence[float], scale: Scale, y: float, row: float, *, tips: bool
+) -> Iterator[Mark]:
+    """A row: cells, the lines between them, what happened at their ends."""
+    middle = y + row / 2
+    for number, one in enumerate(rounds):
+        start, end = scale.at(edges[number]), scale.at(edges[number + 1])
+        if name in one.members or name in one.order:
+            yield from _cell(name, one, start, end, y, row)
+            if tips and end > start:
+                yield Tip(start, y, end - start, row, _told(name, one))
+        elif name in one.parking:
+            yield Line(((start, middle), (end, middle)), "accent-2", 2.0)
+        elif name in one.left:
+            yield Area((box(start, y + 1, max(1.0, end - start - 1), row - 2),), "muted", 0.25)
+        if one.parked == name:
+            yield Area((arrow(end + 5, middle, 4.5, up=True),), "accent-2")
+        if one.dropped == name:
+            yield from cross(end + 6, middle, 4.0, "bad")
+        if name in one.withdrawn:
+            yield from cross(end + 6, middle, 4.0, "muted")
+
+
+def _cell(name: str, one: RoundRobin, start: float, end: float, y: float, row: float) -> Iterator[Mark]:
+    outline = box(start, y + 1, max(1.0, end - start - (1 if end - start > 4 else 0)), row - 2)
+    if name not in one.order:  # nobody has a place in a round robin that is being played
+        yield Area((outline,), "muted", 0.25)
+        return
+    place = one.order.index(name)
+    yield Area((outline,), "accent", round(0.6 - 0.5 * place / max(1, len(one.order) - 1), 3))
+    if end - start >= width_of(str(place + 1), 9.5) + 3:
+        yield Words((start + end) / 2, y + row / 2 + 3.5, str(place + 1), "ink", 9.5, "middle")
+
+
+def _told(name: str, one: RoundRobin) -> str:
+    said = f"{told(name)}, round robin {one.number}"
+    if name not in one.order:
+        return f"{said}: playing"
+    place = f"{one.order.index(name) + 1} of {len(one.order)}, decided after {one.games} games"
+    left = ", then parked" if one.parked == name else ", then out" if one.dropped == name else ""
+    came = " (in from the list)" if name in one.entered else " (back from parking)" if name in one.returned else ""
+    return f"{said}{came}: {place}{left}"
+
+
+def _end(line: Ranked) -> str:
+    return "" if line.status in ("final", "") else line.status
+
+
+def _legend(left: float, y: float) -> Iterator[Mark]:
+    x = left
+    for alpha, words in ((0.6, "first"), (0.1, "last of the section")):
+        yield Area((box(x, y, 12, 12),), "accent", alpha)
+        yield Words(x + 17, y + 10, words, "muted", SMALL)
+        x += 17 + width_of(words, SMALL) + 14
+    yield Area((arrow(x + 4, y + 6, 4.5, up=True),), "accent-2")
+    yield Line(((x + 4, y + 6), (x + 24, y + 6)), "accent-2", 2.0)
+    yield Words(x + 29, y + 10, "parked", "muted", SMALL)
+    x += 29 + width_of("parked", SMALL) + 14
+    yield from cross(x + 5, y + 6, 4.0, "bad")
+    yield Words(x + 14, y + 10, "dropped out", "muted", SMALL)
+
+
+def _summary(rounds: Sequence[RoundRobin], ranking: Sequence[Ranked]) -> str:
+    if not rounds or not ranking:
+        return "A ladder before its first round robin."
+    out = sum(one.dropped is not None for one in rounds)
+    parked = sum(one.parked is not None for one in rounds)
+    return (
+        f"Ladder of {len(ranking)} engines over {len(rounds)} round robins and {rounds[-1].games} games: "
+        f"{out} times an engine dropped out, {parked} times one was parked; on top is {told(ranking[0].name)}."
+    )

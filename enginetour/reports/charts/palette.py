@@ -1,0 +1,70 @@
+"""Colours by what they are for: CSS variables in a page, these values in a picture on its own.
+
+The eight series are the colours of Okabe and Ito (Color Universal Design, 2008), made darker or lighter until each
+stands at 3:1 from the paper (WCAG 2.2, 1.4.11) and text colours at 4.5:1 (1.4.3); a test counts it again.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+LIGHT = MappingProxyType({
+    "ink": "#1a1c20",
+    "muted": "#5a5f68",
+    "grid": "#d8dbe0",
+    "paper": "#ffffff",
+    "accent": "#0b5fa5",
+    "accent-2": "#b24a00",
+    "good": "#00734f",
+    "bad": "#b3261e",
+    "series-1": "#0072b2",
+    "series-2": "#c75000",
+    "series-3": "#008560",
+    "series-4": "#b3548c",
+    "series-5": "#8f6a00",
+    "series-6": "#2a86bd",
+    "series-7": "#4b3f9e",
+    "series-8": "#6b6f76",
+})  # fmt: skip
+
+DARK = MappingProxyType({
+    "ink": "#e8eaed",
+    "muted": "#a4a9b2",
+    "grid": "#3a3f47",
+    "paper": "#16181c",
+    "accent": "#6db3f2",
+    "accent-2": "#f0965a",
+    "good": "#4fc59a",
+    "bad": "#f28b82",
+    "series-1": "#4aa3df",
+    "series-2": "#f0803c",
+    "series-3": "#2fc196",
+    "series-4": "#dd8fbf",
+    "series-5": "#d6ab3a",
+    "series-6": "#7cc4ee",
+    "series-7": "#a79bf0",
+    "series-8": "#a4a9b2",
+})  # fmt: skip
+
+SERIES = tuple(role for role in LIGHT if role.startswith("series-"))
+
+# What matplotlib is given for a page: one value a role, told apart exactly in what it writes.
+SENTINELS = MappingProxyType({role: f"#c0ffe{number:x}" for number, role in enumerate(LIGHT)})
+BY_SENTINEL = MappingProxyType({value: role for role, value in SENTINELS.items()})
+
+
+def series(number: int) -> str:
+    """The role of the line with this number, from 0; a ninth has the first colour again, and another dash."""
+    return SERIES[number % len(SERIES)]
+
+
+def contrast(one: str, other: str) -> float:
+    """Of two colours as ``#rrggbb``, 1 to 21. Source: WCAG 2.2, relative luminance."""
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
