@@ -3,31 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from enginetour.reports.html.crosstable import Cell, CrossRow
 from enginetour.store.queries import GameLine
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One pair from the row's view: number and half points (0, 1, 2) of each game that counts, in order."""
-
-    games: tuple[tuple[int, int], ...]
-
-    @property
-    def half_points(self) -> int:
-        """What the row scored against the column."""
-        return sum(points for _, points in self.games)
-
-
-@dataclass(frozen=True, slots=True)
-class CrossRow:
-    """One entrant; `cells` stand in the order of the rows, None for itself and whom it has not met."""
-
-    name: str
-    half_points: int
-    games: int
-    cells: tuple[Cell | None, ...]
 
 
 def crosstable(names: Sequence[str], games: Iterable[GameLine]) -> tuple[CrossRow, ...]:

@@ -14,11 +14,13 @@ from enginetour.interop.played import so_far
 from enginetour.model import Note, Placed
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.pairingerror import RoundFigures, pairing_figures
+from enginetour.reports import sprt
 from enginetour.reports.averages import averages
 from enginetour.reports.endings import endings
+from enginetour.reports.html.crosstable import CrossRow
 from enginetour.reports.sheet import Sheet
 from enginetour.review.advice import Advice, advice_of
-from enginetour.review.crosstable import CrossRow, crosstable
+from enginetour.review.crosstable import crosstable
 from enginetour.review.editions import History, history_of
 from enginetour.review.engines import EngineReview, colours_of, opponents_of
 from enginetour.review.facts import Facts, facts_of
@@ -27,6 +29,7 @@ from enginetour.review.incidents import IncidentLine, incident_lines
 from enginetour.review.ladder import Ladder, ladder_of
 from enginetour.review.rounds import Round, rounds_of
 from enginetour.review.slugs import slugs_of
+from enginetour.review.story import Happened, story_of
 from enginetour.review.strength import rating_order, tournament_list
 from enginetour.store.conditions import Conditions, conditions
 from enginetour.store.lineup import lineup
@@ -46,6 +49,8 @@ class Review:
     """
 
     facts: Facts
+    story: tuple[Happened, ...]
+    test: Sheet | None  # where a match under a sequential test stands
     standings: tuple[Placed, ...]
     odds: Mapping[str, int]
     ratings: RatingList
@@ -85,6 +90,8 @@ def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence
     is_bubble = log.system == "bubble"
     return Review(
         facts=facts,
+        story=story_of(games, notes),
+        test=sprt.story("test", *tested) if (tested := sprt.under_test(format_, state)) else None,
         standings=placed,
         odds=log.odds_by_entrant(),
         ratings=found,

@@ -1,0 +1,63 @@
+"""What an engine is, in words for its page, and the table of its opponents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from markupsafe import Markup
+
+from enginetour.reports.html.crosstable import SIGNS
+from enginetour.reports.html.site import Site
+from enginetour.reports.html.tables import boxed, engine, game
+from enginetour.reports.sheet import points
+from enginetour.review.engines import EngineReview, Opponent
+
+MOST_SIGNS = 4_000  # games linked one by one on a page; more are told as points
+_HEADS = ("rating", "games", "points", "W", "D", "L", "score", "perf.")
+
+
+def facts(one: EngineReview) -> tuple[tuple[str, str], ...]:
+    """Words and values. Of the command only the program's name: reports are given to others, folders are private."""
+    return tuple((key, value) for key, value in _facts(one) if value)
+
+
+def _facts(one: EngineReview) -> Iterator[tuple[str, str]]:
+    spec = one.spec
+    yield "calls itself", one.entered.own_name if one.entered.own_name != one.name else ""
+    yield "family", one.entered.family
+    yield "origin", one.entered.origin
+    yield "program", PurePath(spec.command[0]).name if spec.command else ""
+    yield "protocol", spec.protocol.upper()
+    yield "options", ", ".join(f"{name} = {value}" for name, value in spec.options)
+    yield "fingerprint", spec.fingerprint
+    yield "place in the starting list", str(one.entered.place)
+
+
+def opponents(one: EngineReview, site: Site, here: str) -> Markup:
+    """A line each, best rated first, every game linked."""
+    linked = sum(len(opponent.games) for opponent in one.opponents) <= MOST_SIGNS
+    heads = Markup("").join(Markup('<th scope="col" class="n">{}</th>').format(head) for head in _HEADS)
+    lines = Markup("\n").join(_line(opponent, site, here, linked=linked) for opponent in one.opponents)
+    last = Markup('<th scope="col">games, <span class="mono">1</span> won, <span class="mono">=</span> drawn</th>')
+    made = Markup(
+        '<table class="table">\n<thead><tr><th scope="col">opponent</th>{}{}</tr></thead>\n'
+        "<tbody>\n{}\n</tbody>\n</table>"
+    ).format(heads, last if linked else "", lines)
+    return boxed(made, "opponents")
+
+
+def _line(one: Opponent, site: Site, here: str, *, linked: bool) -> Markup:
+    won, drawn, lost = (sum(half == points for _, half, _ in one.games) for points in (2, 1, 0))
+    cells = (
+        "" if one.rating is None else f"{one.rating:.0f}",
+        str(len(one.games)),
+        points(one.half_points),
+        *(str(count) for count in (won, drawn, lost)),
+        f"{100 * one.share:.1f} %",
+        "" if one.performance is None else f"{one.performance:.0f}",
+    )
+    told = Markup("").join(Markup('<td class="n">{}</td>').format(cell) for cell in cells)
+    signs = Markup(" ").join(game(number, site, here, SIGNS[half]) for number, half, _ in one.games)
+    games = Markup('<td class="wrap mono">{}</td>').format(signs) if linked else ""
+    return Markup('<tr><th scope="row">{}</th>{}{}</tr>').format(engine(one.name, site, here), told, games)

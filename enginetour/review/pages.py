@@ -1,0 +1,201 @@
+"""Which pages a report has, and what stands on each: from a review to texts, one page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from enginetour.reports import ratings as rating_sheets
+from enginetour.reports import text
+from enginetour.reports.columns import WIDE
+from enginetour.reports.html import gamelist
+from enginetour.reports.html.crosstable import crosstable
+from enginetour.reports.html.page import render
+from enginetour.reports.html.site import Site
+from enginetour.reports.pairingreport import pairing_report
+from enginetour.reports.sheet import Column, Sheet
+from enginetour.review import pictures
+from enginetour.review.engines import EngineReview
+from enginetour.review.review import Review
+
+Maker = Callable[[], str]
+
+
+def site_of(review: Review, *, prefix: str = "", single: bool = False, games: frozenset[int] | None = None) -> Site:
+    """What the pages share; `games` are the numbers that have a page, None for all."""
+    facts = review.facts
+    wrong = sum(not line.incident.is_warning for line in review.incidents)
+    pages = [("index.html", "Overview"), ("crosstable.html", "Crosstable")]
+    pages += [("ladder.html", "Ladder")] if review.ladder else []
+    pages += [("rounds.html", "Rounds")] if review.rounds else []
+    pages += [("games.html", "Games"), ("incidents.html", f"Incidents ({wrong})" if wrong else "Incidents")]
+    pages += [("fairness.html", "Fairness")]
+    pages += [("history.html", "History")] if review.history.lists or review.history.paths else []
+    foot = f"{facts.title}: {facts.games:,} games that count, {facts.entrants} engines. Made by enginetour."
+    return Site(facts.title, tuple(pages), review.slugs, games, foot, prefix, single)
+
+
+def pages(review: Review, site: Site) -> Iterator[tuple[str, Maker]]:
+    """Address and maker of every page but those of single games; each is made when it is asked for."""
+    yield "index.html", partial(index_page, review, site)
+    yield "crosstable.html", partial(crosstable_page, review, site)
+    if review.ladder:
+        yield "ladder.html", partial(ladder_page, review, site)
+    if review.rounds:
+        yield "rounds.html", partial(rounds_page, review, site)
+    parts = gamelist.parts(review.games)
+    for number in range(len(parts)):
+        yield gamelist.address(number), partial(games_page, review, site, parts, number)
+    yield "incidents.html", partial(incidents_page, review, site)
+    yield "fairness.html", partial(fairness_page, review, site)
+    if review.history.lists or review.history.paths:
+        yield "history.html", partial(history_page, review, site)
+    for engine in review.engines:
+        yield f"engines/{engine.slug}.html", partial(engine_page, review, site, engine)
+
+
+def index_page(review: Review, site: Site) -> str:
+    """Who is best and how sure that is, what happened, what went wrong, what next."""
+    return render(
+        "index.html",
+        site=site,
+        here="index.html",
+        facts=review.facts,
+        chart=pictures.rating_list(review),
+        ratings=rating_sheets.likelihood("rating list", review.ratings, _columns(review)),
+        standings=text.standings("standings", review.standings, review.odds),
+        test=review.test,
+        story=review.story,
+        advice=review.advice,
+        trouble=_trouble(review),
+    )
+
+
+def crosstable_page(review: Review, site: Site) -> str:
+    """Everybody against everybody, the cells leading to the games."""
+    here = "crosstable.html"
+    return render(here, site=site, here=here, table_of=crosstable(review.crosstable, site, here))
+
+
+def ladder_page(review: Review, site: Site) -> str:
+    """The bubble's story as a picture and in words."""
+    here, ladder = "ladder.html", review.ladder
+    assert ladder is not None
+    return render(here, site=site, here=here, ladder=ladder, chart=pictures.ladder(review), orders=_orders(review))
+
+
+def rounds_page(review: Review, site: Site) -> str:
+    """Round by round: who met whom, the results, and why these pairs."""
+    here = "rounds.html"
+    report = pairing_report("pairing report", review.figures, review.notes)
+    return render(here, site=site, here=here, rounds=review.rounds, report=report)
+
+
+def games_page(review: Review, site: Site, parts: Sequence[Sequence[gamelist.Listed]], number: int) -> str:
+    """The list of games, or a part of it where it is long."""
+    return render(
+        "games.html",
+        site=site,
+        here=gamelist.address(number),
+        games=gamelist.table(parts[number], site, gamelist.address(number)),
+        parts=[(gamelist.address(place), part) for place, part in enumerate(parts)],
+        names=sorted({name for game in parts[number] for name in (game.white, game.black)}),
+        endings=sorted({game.termination for game in parts[number]}),
+        void=review.facts.void,
+    )
+
+
+def incidents_page(review: Review, site: Site) -> str:
+    """What went wrong, with the talk that led to it."""
+    from enginetour.review.traffic import told
+
+    here = "incidents.html"
+    return render(here, site=site, here=here, trouble=_trouble(review), lines=told(review.incidents))
+
+
+def fairness_page(review: Review, site: Site) -> str:
+    """Was it fair: colours, openings, the referee, the machine."""
+    from enginetour.review import fairnesssheets as sheets
+
+    here, found = "fairness.html", review.fairness
+    return render(
+        here,
+        site=site,
+        here=here,
+        fairness=found,
+        games=review.facts.games,
+        measures=sheets.measures(found),
+        openings=sheets.openings(found),
+        margins=sheets.margins(found),
+        own=sheets.own_shares(found),
+        charts=pictures.fairness(found),
+    )
+
+
+def history_page(review: Review, site: Site) -> str:
+    """The engines in published lists, and by incremental systems."""
+    from enginetour.review import historysheets as sheets
+
+    here = "history.html"
+    lists = [(one, sheets.editions(one), sheets.engines(one), pictures.editions(one)) for one in review.history.lists]
+    paths = [(name, sheets.paths(own), pictures.paths(name, own)) for name, own in sheets.by_system(review.history)]
+    return render(here, site=site, here=here, lists=lists, paths=paths)
+
+
+def engine_page(review: Review, site: Site, engine: EngineReview) -> str:
+    """One engine: what it is, against whom it did what, its time, its endings, its incidents."""
+    from enginetour.review.enginefacts import facts, opponents
+
+    here = f"engines/{engine.slug}.html"
+    return render(
+        "engine.html",
+        site=site,
+        here=here,
+        engine_of=engine,
+        facts=facts(engine),
+        opponents=opponents(engine, site, here),
+        chart=pictures.opponents(engine),
+        incidents=[line for line in review.incidents if line.incident.engine == engine.name],
+        paths=[path for path in review.history.paths if path.name == engine.name],
+    )
+
+
+def _columns(review: Review) -> tuple[str, ...]:
+    return ("pool", *WIDE) if len(review.ratings.pools) > 1 else WIDE
+
+
+def _orders(review: Review) -> Sheet:
+    """Both orders of a bubble side by side."""
+    assert review.ladder is not None
+    ranking = [line for line in review.ladder.ranking if line.rank is not None]
+    columns = (
+        Column("rank", "#"),
+        Column("engine", "drop-out order" if review.facts.finished else "order so far", left=True),
+        Column("status", "status", left=True),
+        Column("opponent", "rating order", left=True),
+    )
+    rated = (*review.ladder.by_rating, *("",) * (len(ranking) - len(review.ladder.by_rating)))
+    rows = tuple(
+        {"rank": line.rank, "engine": line.name, "status": line.status, "opponent": other}
+        for line, other in zip(ranking, rated, strict=True)
+    )
+    return Sheet("both orders", columns, rows)
+
+
+def _trouble(review: Review) -> Sheet:
+    """A line for each engine that had an incident or a warning."""
+    columns = (
+        Column("engine", "engine", left=True),
+        Column("incidents", "incidents"),
+        Column("warnings", "warnings"),
+        Column("kinds", "kinds", left=True),
+    )
+    rows = []
+    for name in dict.fromkeys(line.incident.engine for line in review.incidents):
+        own = [line.incident for line in review.incidents if line.incident.engine == name]
+        grave = sum(not one.is_warning for one in own)
+        kinds = dict.fromkeys(one.category for one in own)
+        rows.append({"engine": name, "incidents": grave, "warnings": len(own) - grave, "kinds": ", ".join(kinds)})
+    rows.sort(key=lambda row: (-int(str(row["incidents"])), str(row["engine"])))
+    return replace(Sheet("incidents by engine", columns, tuple(rows)))

@@ -1,0 +1,95 @@
+"""The charts of the pages: from rows of a review to SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup
+
+from enginetour.reports.charts import fairness as fairness_charts
+from enginetour.reports.charts import history, opposition, ratinglist
+from enginetour.reports.charts import ladder as ladder_chart
+from enginetour.reports.charts.curves import Curve, Point
+from enginetour.reports.charts.marks import Picture
+from enginetour.reports.charts.output import svg
+from enginetour.reports.charts.roundrobins import round_robins
+from enginetour.review.editions import ListHistory, RatingPath
+from enginetour.review.engines import EngineReview
+from enginetour.review.fairness import Fairness
+from enginetour.review.review import Review
+
+MOST_RATED = 200  # engines of a picture that can be read
+MOST_CURVES = 8  # colours that can be told apart (reports.charts.palette)
+SOME = 10  # games; a distribution of fewer tells nothing
+
+
+def _drawn(picture: Picture) -> Markup:
+    return Markup(svg(picture))  # noqa: S704  # its words are escaped where it is drawn
+
+
+def rating_list(review: Review) -> Markup | None:
+    """Of the first pool, which is the largest; None without a rated engine."""
+    rows = [row for row in review.ratings.rows if row.pool == 1][:MOST_RATED]
+    if not rows:
+        return None
+    rated = [ratinglist.Rated(row.name, row.rating, row.plus, row.minus, row.games) for row in rows]
+    return _drawn(ratinglist.rating_list(rated, title="Rating list"))
+
+
+def ladder(review: Review) -> Markup | None:
+    """Who was in the section, entered, was parked and dropped out, over the games."""
+    if review.ladder is None:
+        return None
+    ranked = [ladder_chart.Ranked(line.name, line.rank, line.status) for line in review.ladder.ranking]
+    return _drawn(ladder_chart.ladder(round_robins(review.notes), ranked, title="Ladder"))
+
+
+def opponents(one: EngineReview) -> Markup | None:
+    """Its score against each opponent by that one's rating; None where nobody is rated."""
+    faced = [opposition.Faced(met.name, met.rating, met.half_points, len(met.games)) for met in one.opponents]
+    if not any(line.rating is not None for line in faced):
+        return None
+    rating = None if one.row is None else one.row.rating
+    return _drawn(opposition.score_by_rating(rating, faced, title="Score by the opponent's rating"))
+
+
+def editions(one: ListHistory) -> Markup | None:
+    """The best of the list through its editions; None where there is one edition only."""
+    if len(one.editions) < 2:
+        return None
+    lines = [
+        Curve(name, tuple(history.edition_point(p.number, p.rating, p.plus, p.minus, p.games) for p in points))
+        for name, points in one.engines[:MOST_CURVES]
+    ]
+    return _drawn(history.rating_history(lines, title=f"{one.name}, edition by edition"))
+
+
+def paths(name: str, own: Sequence[RatingPath]) -> Markup | None:
+    """The best by an incremental system, game by game."""
+    best = sorted(own, key=lambda path: -path.points[-1][1])[:MOST_CURVES]
+    lines = [
+        Curve(
+            path.name,
+            tuple(Point(number, rating, words=f"game {number}: {rating:.0f}") for number, rating in path.points),
+        )
+        for path in best
+    ]
+    return _drawn(history.rating_history(lines, title=f"{name}, game by game", below="game")) if lines else None
+
+
+def fairness(found: Fairness) -> tuple[Markup, ...]:
+    """White's share, relay gaps, load: what there is of them."""
+    return tuple(map(_drawn, _fairness(found)))
+
+
+def _fairness(found: Fairness) -> Iterator[Picture]:
+    if found.white.games:
+        white = found.white
+        share = fairness_charts.Share("all games", white.share, white.error, white.games)
+        yield fairness_charts.white_share([share], title="White's share of the points")
+    if len(found.worst_us) >= SOME:
+        gaps = [gap / 1000 for gap in found.worst_us]
+        yield fairness_charts.distribution(gaps, title="Relay gap, the largest of each game", unit="ms")
+    if len(found.load) >= SOME:
+        loads = [(float(number), load) for number, (_, load) in enumerate(found.load, 1)]
+        yield fairness_charts.load(loads, title="Load of the machine", cores=found.cores)
