@@ -114,6 +114,15 @@ def test_passes_differ() -> None:
     assert len({shuffled(seed, cycle, 30) for seed in range(5) for cycle in range(5)}) == 25
 
 
+def test_random_is_dealt_in_the_order_of_the_shuffle() -> None:
+    """The n-th opening of a pass is the n-th of that pass's order, and the next pass has one of its own."""
+    suite = OpeningSuite(OPENINGS, seed=5, order="random")
+    dealt = [suite.pick(Pairing("a", "b", meeting=n)) for n in range(1, 15)]
+    for cycle in (0, 1):
+        assert dealt[7 * cycle : 7 * cycle + 7] == [OPENINGS[place] for place in shuffled(5, cycle, 7)]
+    assert dealt[:7] != dealt[7:] != list(OPENINGS)
+
+
 def test_order_is_fixed_for_ever() -> None:
     """A permutation depends neither on Python's hash seed nor on its version."""
     assert shuffled(7, 0, 10) == (7, 6, 3, 8, 1, 4, 2, 5, 0, 9)
