@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "diff": ("Lists", "editions", "diff", "what moved between two editions, and why"),
     "history": ("Lists", "history", "history", "an engine's ratings, opponents and days"),
     "rate": ("Read", "rate", "rate", "a rating list straight from PGN files"),
+    "serve": ("Read", "serving", "serve", "the live page: every tournament of a database in the browser"),
     "imports": ("Read", "imported", "imports", "what was imported, when and from which files"),
     "import": ("Change", "importing", "import_", "take the games of PGN files into the store"),
     "withdraw": ("Change", "changing", "withdraw", "take an engine out of a tournament"),
@@ -138,7 +139,7 @@ def main() -> None:
         if os.environ.get("ENGINETOUR_DEBUG"):
             raise
         _complain(f"our own failure, {type(error).__name__}: {error}")
-        click.echo(f"where it happened: {_kept_traceback()}; please report it", err=True)
+        click.echo(f"where it happened: {kept_traceback()}; please report it", err=True)
         code = 1
     gc.freeze()  # the process ends: to look for cycles once more takes 14 ms after a list (measured)
     sys.exit(code if isinstance(code, int) else 0)
@@ -179,7 +180,7 @@ def _not_utf8(words: Sequence[str]) -> str | None:
     return next((word for word in words if any("\ud800" <= sign <= "\udfff" for sign in word)), None)
 
 
-def _kept_traceback() -> str:
+def kept_traceback() -> str:
     """Write the traceback being handled to a file of its own; its path."""
     import tempfile
     import traceback

@@ -94,9 +94,9 @@ class Stored:
     voided: bool
 
 
-def events(database: Database, tournament: int) -> Iterator[Event]:
-    """Every event of a tournament in order; reads no moves."""
-    last = 0
+def events(database: Database, tournament: int, after: int = 0) -> Iterator[Event]:
+    """Every event of a tournament beyond a position, in order; reads no moves."""
+    last = after
     joined = EVENTS.outerjoin(GAMES, GAMES.c.id == EVENTS.c.game)
     page = select(EVENTS.c.position, EVENTS.c.kind, EVENTS.c.payload, GAMES.c.outcome, *_PAIRING).select_from(joined)
     page = page.where(EVENTS.c.tournament == tournament).order_by(EVENTS.c.position).limit(EVENTS_A_PAGE)

@@ -76,9 +76,9 @@ class TournamentReader:
         with self.database.reading() as connection:
             return int(connection.execute(newest).scalar_one())
 
-    def events(self) -> Iterator[Event]:
-        """Every event in order, without loading a move."""
-        return queries.events(self.database, self.id)
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """Every event beyond the position `after`, in order, without loading a move."""
+        return queries.events(self.database, self.id, after)
 
     def notes(self) -> list[tuple[int, Note]]:
         """Every decision with the position of its event, oldest first."""

@@ -1,0 +1,148 @@
+"""The playing hall: which tournaments of a database there are and which of them run, looked at again every second."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from enginetour.control import socket_path
+from enginetour.control.address import candidates
+from enginetour.store.entries import Entry
+from enginetour.store.slugs import slug_of
+from enginetour.web.feed import Feed
+from enginetour.web.library import Library
+from enginetour.web.listener import Listener, framed
+from enginetour.web.room import Room
+
+LOOK_S = 1.0  # between two looks for tournaments that began, and two tables of one
+EVENTS_AHEAD = 1000  # of one tournament that may wait for the loop; then its thread waits, and at last it is cut off
+
+
+class Hall:
+    """All rooms, the threads that feed them and the tables they show. Of the event loop but where it says otherwise."""
+
+    def __init__(self, library: Library, tell: Callable[[str], None]) -> None:
+        self.library = library
+        self.rooms: dict[str, Room] = {}  # by slug
+        self.doors: set[Listener] = set()  # pages that show which tournaments there are
+        self.entries: list[Entry] = []
+        self.closing = False
+        self._tell = tell
+        self._feeds: dict[str, Feed] = {}  # by the name of the tournament: one edition runs at a time
+        self._task: asyncio.Task[None] | None = None
+        self._said = ""
+
+    async def open(self) -> None:
+        """Look once, then every second until `close`."""
+        await self._look()
+        self._task = asyncio.get_running_loop().create_task(self._keep_looking())
+
+    def close(self) -> None:
+        """No page hears anything more."""
+        self.closing = True
+        if self._task is not None:
+            self._task.cancel()
+        for listener in [*self.doors, *(one for room in self.rooms.values() for one in room.audience)]:
+            listener.close()
+
+    def entry(self, slug: str) -> Entry | None:
+        """The tournament of an address."""
+        return next((entry for entry in self.entries if entry.slug == slug), None)
+
+    def room(self, entry: Entry) -> Room:
+        """Its room, whether it runs or not."""
+        if entry.slug not in self.rooms:
+            self.rooms[entry.slug] = Room(entry.title)
+        return self.rooms[entry.slug]
+
+    def runs(self, entry: Entry) -> bool:
+        """Whether it is being played now."""
+        room = self.rooms.get(entry.slug)
+        return room is not None and room.running
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            try:
+                await self._look()
+                self._said = ""
+            except Exception as error:  # a busy or vanished database: said once, looked at again
+                if str(error) != self._said:
+                    self._said = str(error)
+                    self._tell(self._said)
+
+    async def _look(self) -> None:
+        self.entries = await self.library.entries()
+        for entry in {entry.name: entry for entry in self.entries}.values():  # the newest edition of each name
+            path = socket_path(self.library.path, slug_of(entry.name))
+            if entry.name not in self._feeds and any(os.path.lexists(place) for place in candidates(path)):
+                self._listen_to(entry, path)
+        for entry in self.entries:
+            room = self.rooms.get(entry.slug)
+            if room is not None and room.stale and (room.audience or not room.table):
+                await self.furnish(entry, room)
+
+    async def furnish(self, entry: Entry, room: Room) -> None:
+        """Bring the table of a room up to the log; its last lines too, if it has none."""
+        room.stale = False
+        lines = not room.lines
+        made = await self.library.standing(entry, lines=lines)
+        if lines and not room.lines:
+            room.lines.extend(made.lines)
+            room.incidents.extendleft(reversed(made.incidents))
+        room.table = made.table
+        if not room.running:
+            room.progress = {
+                **made.progress,
+                **({"incidents": room.progress.get("incidents", 0)} if room.progress else {}),
+            }
+        room.tell("table", "table", room.table)
+        if not room.running:
+            room.tell("progress", "progress", room.progress)
+
+    def _listen_to(self, entry: Entry, path: Path) -> None:
+        room, loop = self.room(entry), asyncio.get_running_loop()
+        ahead = threading.Semaphore(EVENTS_AHEAD)
+
+        def later(act: Callable[[], None]) -> None:
+            """From the feed's thread: done by the loop, in order, and never more than so many ahead of it."""
+
+            def done() -> None:
+                ahead.release()
+                act()
+
+            ahead.acquire()
+            loop.call_soon_threadsafe(done)
+
+        def begin(status: Mapping[str, Any]) -> None:
+            if status.get("tournament") != entry.title:
+                raise ValueError("another edition runs")
+            later(lambda: self._begun(room, status))
+
+        def end() -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody is left to hear it
+                later(lambda: self._ended(entry, room))
+
+        feed = Feed(path, begin, lambda event: later(lambda: room.take(event)), end)
+        self._feeds[entry.name] = feed
+        feed.start()
+
+    def _begun(self, room: Room, status: Mapping[str, Any]) -> None:
+        room.begin(status)
+        self._tell_doors()
+
+    def _ended(self, entry: Entry, room: Room) -> None:
+        self._feeds.pop(entry.name, None)
+        if room.running:
+            room.end()
+            self._tell_doors()
+
+    def _tell_doors(self) -> None:
+        frame = framed("changed", {"running": [entry.slug for entry in self.entries if self.runs(entry)]})
+        for listener in self.doors:
+            listener.put("changed", frame)

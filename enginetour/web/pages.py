@@ -1,0 +1,137 @@
+"""Pages as text: made when somebody asks, kept as long as the log says the same."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from enginetour.reports.html.page import render
+from enginetour.reports.html.site import Site
+from enginetour.reports.progress import of_games, of_rounds
+from enginetour.review import pages
+from enginetour.review.review import Review, review_of
+from enginetour.store.entries import Entry
+from enginetour.store.log import TournamentLog
+from enginetour.store.tournaments import Store
+
+KEPT = 64  # pages of one tournament: who looks at one looks at its neighbours
+KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes some 50 MB
+# A review is made anew when the log has moved on, but takes no more than this part of one processor.
+SHARE = 0.1
+MOST_LISTED = 200  # tournaments on the first page
+
+
+@dataclass
+class _Shelf:
+    """The review of a tournament at a position of its log, and pages made from it."""
+
+    log: TournamentLog
+    review: Review
+    site: Site
+    position: int
+    until: float  # CLOCK_MONOTONIC: it serves till then, even if the log has moved on
+    pages: OrderedDict[str, str] = field(default_factory=OrderedDict)
+
+
+class Pages:
+    """Of all tournaments of a store. One thread at a time."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._shelves: OrderedDict[int, _Shelf] = OrderedDict()
+
+    def page(self, entry: Entry, address: str) -> str | None:
+        """A page of the report, None for an address that it has not."""
+        shelf = self._shelf(entry)
+        if address in shelf.pages:
+            shelf.pages.move_to_end(address)
+            return shelf.pages[address]
+        made = self._game(shelf, address) if address.startswith("games/") else self._other(shelf, address)
+        if made is not None:
+            shelf.pages[address] = made
+            while len(shelf.pages) > KEPT:
+                shelf.pages.popitem(last=False)
+        return made
+
+    def live(self, entry: Entry, room: Mapping[str, Any]) -> str:
+        """The live page as it is now, to be followed from here by its script."""
+        site = self._shelf(entry).site
+        told = {**room, "title": entry.title}
+        return render("live.html", site=site, here="live.html", room=told, headline=_headline(room["progress"]))
+
+    def index(
+        self, wanted: Sequence[Entry], running: Mapping[str, Mapping[str, Any]], states: Mapping[str, str]
+    ) -> str:
+        """All tournaments, running ones first, then the newest."""
+        newest = list(reversed(wanted))
+        shown = [entry for entry in newest if entry.slug in running] + [e for e in newest if e.slug not in running]
+        counts = {(line.name, line.edition): line.games for line in self._store.tournaments()}
+        lines = [
+            {
+                "slug": entry.slug,
+                "title": entry.title,
+                "system": entry.system,
+                "page": "live.html" if entry.slug in running else "index.html",
+                "state": running[entry.slug].get("state", "running") if entry.slug in running else states[entry.slug],
+                "games": f"{counts.get((entry.name, entry.edition), 0):,}",
+                "created": entry.created,
+            }
+            for entry in shown[:MOST_LISTED]
+        ]
+        groups = [
+            ("Running", [line for line in lines if line["slug"] in running]),
+            ("Not running", [line for line in lines if line["slug"] not in running]),
+        ]
+        site = Site("enginetour", (("index.html", "Tournaments"),), prefix="/")
+        database = self._store.database.path.name
+        left = max(0, len(shown) - MOST_LISTED)
+        return render("live_index.html", site=site, here="index.html", groups=groups, left=left, database=database)
+
+    def _shelf(self, entry: Entry) -> _Shelf:
+        shelf = self._shelves.get(entry.id)
+        log = shelf.log if shelf is not None else self._store.tournament(entry.name, entry.edition)
+        position = log.last_position
+        if shelf is None or (shelf.position != position and time.monotonic() >= shelf.until):
+            begun = time.monotonic()
+            review = review_of(log)
+            site = pages.site_of(review, prefix=f"/t/{entry.slug}/")
+            site = replace(site, pages=(("live.html", "Live"), *site.pages, ("../../", "All tournaments")))
+            ended = time.monotonic()
+            shelf = _Shelf(log, review, site, position, ended + (ended - begun) / SHARE)
+            self._shelves[entry.id] = shelf
+        self._shelves.move_to_end(entry.id)
+        while len(self._shelves) > KEPT_REVIEWS:
+            self._shelves.popitem(last=False)
+        return shelf
+
+    @staticmethod
+    def _other(shelf: _Shelf, address: str) -> str | None:
+        makers = dict(pages.pages(shelf.review, shelf.site))
+        return makers[address]() if address in makers else None
+
+    @staticmethod
+    def _game(shelf: _Shelf, address: str) -> str | None:
+        """A game that is in the log now, however old the review is."""
+        number = address.removeprefix("games/").removesuffix(".html")
+        if not (number.isascii() and number.isdigit() and len(number) < 10 and address.endswith(".html")):
+            return None
+        from enginetour.reports.html.gamepage import game_page
+        from enginetour.review.games import game_rows
+
+        for row in islice(game_rows(shelf.log, int(number), int(number)), 1):
+            return game_page(row, shelf.site)
+        return None
+
+
+def _headline(progress: Mapping[str, Any]) -> str:
+    """``swiss · running · round 3 of 5 · 57 of 90 games``; the script adds what needs a clock."""
+    if "games_done" not in progress:
+        return ""
+    fewest, most = progress["remaining"]
+    parts = [str(progress["system"]), str(progress["state"])]
+    parts += [of_rounds(progress["round"])] if progress.get("round") else []
+    return " · ".join([*parts, of_games(int(progress["games_done"]), (fewest, most))])

@@ -1,0 +1,143 @@
+"""How a tournament stands, for a page that follows it: folded on from game to game, rated again after each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from enginetour.folded import format_of
+from enginetour.formats.base import Format
+from enginetour.reports.sheet import points, safe
+from enginetour.review.slugs import slugs_of
+from enginetour.review.strength import tournament_list
+from enginetour.store import queries
+from enginetour.store.entries import Entry
+from enginetour.store.incidentcounts import incident_counts
+from enginetour.store.log import TournamentLog
+from enginetour.store.queries import GameLine
+from enginetour.store.tournaments import Store
+from enginetour.web.room import LINES
+
+MOST_ENGINES = 400  # rows of a table that a page follows; the crosstable's page has all
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What `Room` shows, ready for JSON."""
+
+    table: dict[str, Any]
+    progress: dict[str, Any]
+    lines: tuple[dict[str, Any], ...] = ()
+    incidents: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass
+class _Fold:
+    """A tournament up to `position` of its log."""
+
+    log: TournamentLog
+    format: Format[Any]
+    state: Any
+    position: int = 0
+    rated: int = -1  # the position of the ratings
+    elo: dict[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
+
+
+class Standings:
+    """The folds of all tournaments that were looked at. One thread at a time."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._folds: dict[int, _Fold] = {}
+
+    def made(self, entry: Entry, *, lines: bool) -> Made:
+        """Table and progress now; the last lines of the log too, if asked for."""
+        fold = self._folded(entry)
+        log = fold.log
+        if fold.rated != fold.position:
+            self._rate(fold)
+        counts = queries.endings(log.database, log.id)
+        wrong = incident_counts(log)
+        progress = {
+            "tournament": entry.title,
+            "system": entry.system,
+            "state": _state(fold),
+            "games_done": counts.total(),
+            "remaining": list(fold.format.remaining(fold.state)),
+            "incidents": wrong.total(),
+            "endings": dict(counts),
+        }
+        last = [_line(game) for game in log.games(limit=LINES)] if lines else []
+        told = [_told(number, incident) for number, incident in log.incidents()[-LINES:]] if lines else []
+        return Made(self._table(fold, wrong), progress, tuple(last), tuple(told))
+
+    def states(self, wanted: Sequence[Entry]) -> dict[str, str]:
+        """Finished or stopped, by slug."""
+        return {entry.slug: _state(self._folded(entry)) for entry in wanted}
+
+    def _folded(self, entry: Entry) -> _Fold:
+        """Stepped on by what has come into the log since the last look."""
+        fold = self._folds.get(entry.id)
+        if fold is None:
+            log = self._store.tournament(entry.name, entry.edition)
+            format_ = format_of(log)
+            fold = self._folds[entry.id] = _Fold(log, format_, format_.start(log.entrants))
+        last = fold.log.last_position
+        if last > fold.position:
+            for event in fold.log.events(after=fold.position):
+                fold.state = fold.format.step(fold.state, event)
+                fold.position += 1
+        return fold
+
+    def _rate(self, fold: _Fold) -> None:
+        found = tournament_list(fold.log, fold.log.config.get("ratings", {}).get("anchor") or {})
+        fold.elo = {row.name: (row.rating, row.plus, row.minus) for row in found.rows}
+        fold.rated = fold.position
+
+    @staticmethod
+    def _table(fold: _Fold, wrong: Counter[str]) -> dict[str, Any]:
+        placed = fold.format.standings(fold.state)
+        slugs = slugs_of([*(line.name for line in placed), *fold.log.specs])
+        rows = []
+        for line in placed[:MOST_ENGINES]:
+            rating, plus, minus = fold.elo.get(line.name, (None, None, None))
+            rows.append(
+                {
+                    "rank": line.rank,
+                    "name": safe(line.name),
+                    "slug": slugs.get(line.name),
+                    "points": points(line.half_points),
+                    "games": line.games,
+                    "elo": None if rating is None else round(rating),
+                    "plus": None if plus is None else round(plus),
+                    "minus": None if minus is None else round(minus),
+                    "status": safe(line.status),
+                    "incidents": wrong[line.name],
+                }
+            )
+        return {"rows": rows, "more": max(0, len(placed) - MOST_ENGINES)}
+
+
+def _state(fold: _Fold) -> str:
+    return "stopped" if fold.format.offers(fold.state) else "finished"
+
+
+def _line(game: GameLine) -> dict[str, Any]:
+    return {
+        "number": game.number,
+        "white": safe(game.white),
+        "black": safe(game.black),
+        "result": str(game.outcome),
+        "cause": safe(game.cause),
+        "plies": game.plies,
+        "seconds": round(game.ended - game.started, 3),
+        "decisions": [],
+    }
+
+
+def _told(number: int, incident: Any) -> dict[str, Any]:
+    words = f"{safe(incident.category)}: {safe(incident.cause)}"
+    kind = "warning" if incident.is_warning else "incident"
+    return {"kind": kind, "game": number, "engine": safe(incident.engine), "words": words}
