@@ -6,6 +6,7 @@ theirs                                    ours
 -repeat                                   games_per_pairing = 2; without it (cutechess) one opening a game
 -sprt without model                       normalized (fastchess), logistic (cutechess)
 -openings without order                   sequential
+no timemargin=                            margin_ms = 0
 """
 
 from __future__ import annotations
@@ -237,17 +238,13 @@ def _entrants(reading: _Reading, find_id: Callable[[str], str | None]) -> tuple[
         "margin_ms": [_margin(engine) for engine in engines],
     }
     for key, values in shared.items():
-        if values[0] is not None and all(value == values[0] for value in values):
+        if all(value == values[0] for value in values):
             reading.play[key] = values[0]
             continue
         for entrant, value in zip(entrants, values, strict=True):
-            if value is not None:
-                entrant[key] = value
+            entrant[key] = value
     return tuple(entrants)
 
 
-def _margin(engine: PeerEngine) -> int | None:
-    text = engine.given.get("timemargin")
-    if text is None:
-        return None
-    return int(_number("engine", "timemargin", text))
+def _margin(engine: PeerEngine) -> int:
+    return int(_number("engine", "timemargin", engine.given.get("timemargin", "0")))
