@@ -6,8 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from markupsafe import Markup
+
 from enginetour.reports import ratings as rating_sheets
 from enginetour.reports import text
+from enginetour.reports.charts.marks import Picture
+from enginetour.reports.charts.output import svg
 from enginetour.reports.columns import WIDE
 from enginetour.reports.html import gamelist
 from enginetour.reports.html.crosstable import crosstable
@@ -55,6 +59,11 @@ def pages(review: Review, site: Site) -> Iterator[tuple[str, Maker]]:
         yield f"engines/{engine.slug}.html", partial(engine_page, review, site, engine)
 
 
+def drawn(picture: Picture | None) -> Markup | None:
+    """The chart as it stands in a page."""
+    return None if picture is None else Markup(svg(picture))  # noqa: S704  # its words are escaped where it is drawn
+
+
 def index_page(review: Review, site: Site) -> str:
     """Who is best and how sure that is, what happened, what went wrong, what next."""
     return render(
@@ -62,13 +71,16 @@ def index_page(review: Review, site: Site) -> str:
         site=site,
         here="index.html",
         facts=review.facts,
-        chart=pictures.rating_list(review),
+        chart=drawn(pictures.rating_list(review)),
         ratings=rating_sheets.likelihood("rating list", review.ratings, _columns(review)),
         standings=text.standings("standings", review.standings, review.odds),
         test=review.test,
         story=review.story,
         advice=review.advice,
         trouble=_trouble(review),
+        wrong=sum(not line.incident.is_warning for line in review.incidents),
+        warnings=sum(line.incident.is_warning for line in review.incidents),
+        fairness=review.fairness,
     )
 
 
@@ -82,7 +94,9 @@ def ladder_page(review: Review, site: Site) -> str:
     """The bubble's story as a picture and in words."""
     here, ladder = "ladder.html", review.ladder
     assert ladder is not None
-    return render(here, site=site, here=here, ladder=ladder, chart=pictures.ladder(review), orders=_orders(review))
+    return render(
+        here, site=site, here=here, ladder=ladder, chart=drawn(pictures.ladder(review)), orders=_orders(review)
+    )
 
 
 def rounds_page(review: Review, site: Site) -> str:
@@ -129,7 +143,7 @@ def fairness_page(review: Review, site: Site) -> str:
         openings=sheets.openings(found),
         margins=sheets.margins(found),
         own=sheets.own_shares(found),
-        charts=pictures.fairness(found),
+        charts=[drawn(picture) for picture in pictures.fairness(found)],
     )
 
 
@@ -138,8 +152,12 @@ def history_page(review: Review, site: Site) -> str:
     from enginetour.review import historysheets as sheets
 
     here = "history.html"
-    lists = [(one, sheets.editions(one), sheets.engines(one), pictures.editions(one)) for one in review.history.lists]
-    paths = [(name, sheets.paths(own), pictures.paths(name, own)) for name, own in sheets.by_system(review.history)]
+    lists = [
+        (one, sheets.editions(one), sheets.engines(one), drawn(pictures.editions(one))) for one in review.history.lists
+    ]
+    paths = [
+        (name, sheets.paths(own), drawn(pictures.paths(name, own))) for name, own in sheets.by_system(review.history)
+    ]
     return render(here, site=site, here=here, lists=lists, paths=paths)
 
 
@@ -155,7 +173,7 @@ def engine_page(review: Review, site: Site, engine: EngineReview) -> str:
         engine_of=engine,
         facts=facts(engine),
         opponents=opponents(engine, site, here),
-        chart=pictures.opponents(engine),
+        chart=drawn(pictures.opponents(engine)),
         incidents=[line for line in review.incidents if line.incident.engine == engine.name],
         paths=[path for path in review.history.paths if path.name == engine.name],
     )

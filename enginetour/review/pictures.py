@@ -1,17 +1,14 @@
-"""The charts of the pages: from rows of a review to SVG."""
+"""The pictures of a review: from its rows to those of the charts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
-from markupsafe import Markup
 
 from enginetour.reports.charts import fairness as fairness_charts
 from enginetour.reports.charts import history, opposition, ratinglist
 from enginetour.reports.charts import ladder as ladder_chart
 from enginetour.reports.charts.curves import Curve, Point
 from enginetour.reports.charts.marks import Picture
-from enginetour.reports.charts.output import svg
 from enginetour.reports.charts.roundrobins import round_robins
 from enginetour.review.editions import ListHistory, RatingPath
 from enginetour.review.engines import EngineReview
@@ -23,37 +20,33 @@ MOST_CURVES = 8  # colours that can be told apart (reports.charts.palette)
 SOME = 10  # games; a distribution of fewer tells nothing
 
 
-def _drawn(picture: Picture) -> Markup:
-    return Markup(svg(picture))  # noqa: S704  # its words are escaped where it is drawn
-
-
-def rating_list(review: Review) -> Markup | None:
+def rating_list(review: Review) -> Picture | None:
     """Of the first pool, which is the largest; None without a rated engine."""
     rows = [row for row in review.ratings.rows if row.pool == 1][:MOST_RATED]
     if not rows:
         return None
     rated = [ratinglist.Rated(row.name, row.rating, row.plus, row.minus, row.games) for row in rows]
-    return _drawn(ratinglist.rating_list(rated, title="Rating list"))
+    return ratinglist.rating_list(rated, title="Rating list")
 
 
-def ladder(review: Review) -> Markup | None:
+def ladder(review: Review) -> Picture | None:
     """Who was in the section, entered, was parked and dropped out, over the games."""
     if review.ladder is None:
         return None
     ranked = [ladder_chart.Ranked(line.name, line.rank, line.status) for line in review.ladder.ranking]
-    return _drawn(ladder_chart.ladder(round_robins(review.notes), ranked, title="Ladder"))
+    return ladder_chart.ladder(round_robins(review.notes, review.facts.games), ranked, title="Ladder")
 
 
-def opponents(one: EngineReview) -> Markup | None:
+def opponents(one: EngineReview) -> Picture | None:
     """Its score against each opponent by that one's rating; None where nobody is rated."""
     faced = [opposition.Faced(met.name, met.rating, met.half_points, len(met.games)) for met in one.opponents]
     if not any(line.rating is not None for line in faced):
         return None
     rating = None if one.row is None else one.row.rating
-    return _drawn(opposition.score_by_rating(rating, faced, title="Score by the opponent's rating"))
+    return opposition.score_by_rating(rating, faced, title="Score by the opponent's rating")
 
 
-def editions(one: ListHistory) -> Markup | None:
+def editions(one: ListHistory) -> Picture | None:
     """The best of the list through its editions; None where there is one edition only."""
     if len(one.editions) < 2:
         return None
@@ -61,10 +54,10 @@ def editions(one: ListHistory) -> Markup | None:
         Curve(name, tuple(history.edition_point(p.number, p.rating, p.plus, p.minus, p.games) for p in points))
         for name, points in one.engines[:MOST_CURVES]
     ]
-    return _drawn(history.rating_history(lines, title=f"{one.name}, edition by edition"))
+    return history.rating_history(lines, title=f"{one.name}, edition by edition")
 
 
-def paths(name: str, own: Sequence[RatingPath]) -> Markup | None:
+def paths(name: str, own: Sequence[RatingPath]) -> Picture | None:
     """The best by an incremental system, game by game."""
     best = sorted(own, key=lambda path: -path.points[-1][1])[:MOST_CURVES]
     lines = [
@@ -74,15 +67,11 @@ def paths(name: str, own: Sequence[RatingPath]) -> Markup | None:
         )
         for path in best
     ]
-    return _drawn(history.rating_history(lines, title=f"{name}, game by game", below="game")) if lines else None
+    return history.rating_history(lines, title=f"{name}, game by game", below="game") if lines else None
 
 
-def fairness(found: Fairness) -> tuple[Markup, ...]:
+def fairness(found: Fairness) -> Iterator[Picture]:
     """White's share, relay gaps, load: what there is of them."""
-    return tuple(map(_drawn, _fairness(found)))
-
-
-def _fairness(found: Fairness) -> Iterator[Picture]:
     if found.white.games:
         white = found.white
         share = fairness_charts.Share("all games", white.share, white.error, white.games)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from enginetour.folded import fold
-from enginetour.formats.base import Format
 from enginetour.formats.rounds import Rounds
-from enginetour.interop.played import so_far
 from enginetour.model import Note, Placed
 from enginetour.ratings.listing import RatingList
-from enginetour.ratings.pairingerror import RoundFigures, pairing_figures
+from enginetour.ratings.pairingerror import RoundFigures
 from enginetour.reports import sprt
 from enginetour.reports.averages import averages
 from enginetour.reports.endings import endings
@@ -86,7 +83,8 @@ def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence
         "", everybody, ((n, s) for g in played for n, s in zip((g.white, g.black), g.sides, strict=True))
     )
     ended, slugs = endings("", everybody, games), slugs_of(everybody)
-    figures, notes = _figures(format_, state), format_.notes(state)
+    notes = format_.notes(state)
+    rounds, figures = rounds_of(format_, state, games) if isinstance(format_, Rounds) else ((), ())
     is_bubble = log.system == "bubble"
     return Review(
         facts=facts,
@@ -97,7 +95,7 @@ def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence
         ratings=found,
         crosstable=crosstable(names, games),
         ladder=ladder_of(notes, placed, rating_order(log, placed)) if is_bubble else None,
-        rounds=rounds_of(notes, games) if isinstance(format_, Rounds) else (),
+        rounds=rounds,
         figures=figures,
         notes=notes,
         games=games,
@@ -111,16 +109,6 @@ def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence
         advice=advice_of(facts, found, incidents, fairness, again=again, suspended=suspended),
         slugs=slugs,
     )
-
-
-def _figures(format_: Format[Any], state: Any) -> tuple[RoundFigures, ...]:
-    """Of the pairing report; none of a format that is not paired in rounds."""
-    if not isinstance(format_, Rounds):
-        return ()
-    field = so_far(format_, state, by_match=format_.options.scoring == "match")
-    terms = format_.system.terms(field)
-    lead = () if terms.by_wins else tuple(start * field.win for start in terms.starts)
-    return pairing_figures(field, lead)
 
 
 def _engines(

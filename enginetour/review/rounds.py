@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from enginetour.formats.rounds import Rounds
+from enginetour.interop.played import so_far
 from enginetour.model import Note
+from enginetour.ratings.pairingerror import RoundFigures, pairing_figures
 from enginetour.store.queries import GameLine
 
 
@@ -26,6 +29,7 @@ class Round:
     """As its note has it: `guarantee` is the proof of the matching, `remarks` say why these pairs."""
 
     number: int
+    before: Mapping[str, int]  # half points of each entrant before it, as the pairing counts them
     boards: tuple[Board, ...]
     byes: tuple[str, ...]
     half_byes: tuple[str, ...]
@@ -35,13 +39,22 @@ class Round:
     told: tuple[str, ...]  # notes of other kinds that came while it was played
 
 
-def rounds_of(notes: Iterable[Note], games: Sequence[GameLine]) -> tuple[Round, ...]:
-    """Every round that was paired, oldest first; none of a format without rounds."""
+def rounds_of(
+    format_: Rounds, state: Any, games: Sequence[GameLine]
+) -> tuple[tuple[Round, ...], tuple[RoundFigures, ...]]:
+    """Every round that was paired, oldest first, and the figures of the pairing report."""
+    field = so_far(format_, state, by_match=format_.options.scoring == "match")
+    terms = format_.system.terms(field)
+    lead = () if terms.by_wins else tuple(start * field.win for start in terms.starts)
+    names = [member.name for member in field.members]
+    extra = lead or (0,) * len(names)
+    scores = [dict(zip(names, map(sum, zip(row, extra, strict=True)), strict=True)) for row in field.points]
     met: dict[tuple[int, frozenset[str]], list[GameLine]] = {}
     for game in games:
         if game.counts:
             met.setdefault((game.round, frozenset((game.white, game.black))), []).append(game)
-    return tuple(_round(note, told, met) for note, told in _with_asides(notes))
+    asides = _with_asides(format_.notes(state))
+    return tuple(_round(note, told, met, scores) for note, told in asides), pairing_figures(field, lead)
 
 
 def _with_asides(notes: Iterable[Note]) -> Iterator[tuple[Note, list[str]]]:
@@ -59,11 +72,17 @@ def _with_asides(notes: Iterable[Note]) -> Iterator[tuple[Note, list[str]]]:
         yield current, told
 
 
-def _round(note: Note, told: Sequence[str], met: Mapping[tuple[int, frozenset[str]], list[GameLine]]) -> Round:
+def _round(
+    note: Note,
+    told: Sequence[str],
+    met: Mapping[tuple[int, frozenset[str]], list[GameLine]],
+    scores: Sequence[Mapping[str, int]],
+) -> Round:
     row: dict[str, Any] = dict(note.fields)
     odds = row.get("odds") or (0,) * len(row["pairs"])
     return Round(
         number=row["round"],
+        before=scores[row["round"] - 1] if row["round"] <= len(scores) else {},
         boards=tuple(
             _board(white, black, given, met.get((row["round"], frozenset((white, black))), ()))
             for (white, black), given in zip(row["pairs"], odds, strict=True)

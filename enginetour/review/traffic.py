@@ -24,7 +24,7 @@ def told(incidents: Sequence[IncidentLine]) -> tuple[Told, ...]:
     """Those that cost a game first, then the warnings; each oldest first."""
     room, found = LARGEST, []
     for line in sorted(incidents, key=lambda one: one.incident.is_warning):
-        talk = tuple(incident_lines(line.incident, _UNBROKEN))[1:]
+        talk = tuple(incident_lines(line.incident, _UNBROKEN))[2:]
         room -= sum(map(len, talk))
         found.append(Told(line, talk if room >= 0 else None))
     return tuple(found)
