@@ -19,7 +19,7 @@ def black() -> Seat:
 
 def flag(over_ms: int, own_ms: int, rules: Rules, fen: str = chess.STARTING_FEN) -> verdict.Verdict:
     seat = black()
-    return verdict.flag(seat, chess.Board(fen), rules, seat.clock.flag_ns() + over_ms * MS, own_ms * MS, "late")
+    return verdict.flag(seat, chess.Board(fen), rules, over_ms * MS, own_ms * MS, "late")
 
 
 def test_a_flag_beyond_the_referees_own_share_is_a_loss() -> None:

@@ -264,11 +264,12 @@ class Contest:
         return self._flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns)
 
     def _flag(self, seat: Seat, elapsed_ns: int, when: str, words: str = "", *, own_ns: int | None = None) -> Verdict:
-        words = words or f"{seat.clock.overrun_ms(elapsed_ns)} ms over, {when}"
+        answered, words = not words, words or f"{seat.clock.overrun_ms(elapsed_ns)} ms over, {when}"
         if self._halts.words:
             return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
+        over_ns = elapsed_ns - seat.clock.flag_ns() if answered else None
         own_ns = self._own_ns() if own_ns is None else own_ns
-        return verdicts.flag(seat, self._position.board, self._task.rules, elapsed_ns, own_ns, words)
+        return verdicts.flag(seat, self._position.board, self._task.rules, over_ns, own_ns, words)
 
     def _own_ns(self) -> int:
         """What we ourselves may have cost the move under way: the error budget (runner spec 3)."""

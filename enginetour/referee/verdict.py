@@ -70,15 +70,16 @@ def resigns(seat: Seat) -> Verdict:
     return Verdict(outcome, Termination.RESIGN, f"{seat.color} resigns")
 
 
-def flag(seat: Seat, board: chess.Board, rules: Rules, elapsed_ns: int, own_ns: int, words: str) -> Verdict:
+def flag(seat: Seat, board: chess.Board, rules: Rules, over_ns: int | None, own_ns: int, words: str) -> Verdict:
     """A flag: the opponent wins, or draws if it cannot mate by any means (FIDE 6.9).
 
-    `own_ns` is what the referee itself may have cost; a smaller overrun is doubtful (runner spec 3).
+    `own_ns` is what the referee itself may have cost; a smaller overrun is doubtful (runner spec 3). Without an answer
+    (`over_ns` None) nothing is: it was told to stop and listened to for another second, whatever kept us before.
     """
     cause = f"{seat.color} loses on time, {words}"
     margin = f"margin {seat.clock.margin_ms} ms; " if seat.clock.tc.stages or seat.clock.tc.movetime_ms else ""
     cause += f" ({margin}referee's own share up to {own_ns / MS:.1f} ms)"
-    if elapsed_ns - seat.clock.flag_ns() < own_ns:
+    if over_ns is not None and over_ns < own_ns:
         cause += "; doubtful"
         if rules.doubtful_flag == "void":
             return replace(void(None, "host", cause, Termination.TIME), own_ns=own_ns)

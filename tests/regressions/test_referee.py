@@ -78,6 +78,16 @@ def test_waiting_for_the_owed_answer_excuses_no_silence(protocol: Protocol, monk
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
 
 
+@BOTH
+@pytest.mark.parametrize("fault", ["hang", "flood"])
+def test_who_has_not_answered_has_not(protocol: Protocol, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our own share makes the moment of an answer doubtful, never its absence: a flood on a busy machine had no end."""
+    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000_000_000)
+    played = game(scripted(protocol, fault, at=1), sound(protocol), white_tc="0.2", doubtful_flag="void")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+    assert "referee's own share up to 10000" in played.cause
+
+
 def test_rights_are_told_by_files_only_where_a_letter_is_not_enough() -> None:
     """In Chess960 too KQkq is what every engine reads; the file of a rook is told where another stands outside it."""
     outer = Position("4k3/8/8/8/8/8/8/R4K1R w HA - 0 1", "chess960")
