@@ -1,1 +1,104 @@
-"""A report on the disk: a folder of pages, written beside its place and put there whole."""
+"""A report on the disk: a folder of pages, made beside its place and put there whole by a rename.
+
+What stands there before is replaced only where it is a report; whoever looks at it meanwhile sees the old one or the
+new one, never half of each.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from enginetour.errors import UsageRefused
+from enginetour.reports.html.page import ASSETS, asset
+from enginetour.reports.html.site import GENERATOR
+
+FOLDERS = frozenset({"assets", "engines", "games"})
+_HEAD = 2000  # signs of a page in which its maker is told
+Pages = Iterator[tuple[str, Callable[[], str]]]
+
+
+def refuse_other(target: Path) -> None:
+    """UsageRefused where something stands that is neither a report nor an empty folder."""
+    step = "name another folder with -o, or remove this one"
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise UsageRefused("is no folder", place=str(target), step="name another one with -o")
+    if not target.is_dir() or not any(target.iterdir()):
+        return
+    strangers = sorted(one.name for one in target.iterdir() if not _is_ours(one))
+    if strangers:
+        raise UsageRefused(f"holds {strangers[0]}, which is of no report", place=str(target), step=step)
+    if not _is_report(target / "index.html"):
+        raise UsageRefused("holds other things than a report", place=str(target), step=step)
+
+
+def write(target: Path, pages: Pages, *, heed: Callable[[], None]) -> int:
+    """Make the report and put it in its place; how many pages `pages` gave.
+
+    `heed` is called before each page; what it raises ends it. OSError where the disk does not take it; nothing is left
+    behind then.
+    """
+    refuse_other(target)
+    count = 0
+    with _beside(target) as folder:
+        for address, make in pages:
+            heed()
+            _put(folder / address, make())
+            count += 1
+        for name in ASSETS:
+            _put(folder / "assets" / name, asset(name))
+        heed()
+        _swap(folder, target)
+    return count
+
+
+def _is_ours(entry: Path) -> bool:
+    """A page, or a folder of them."""
+    return entry.name in FOLDERS if entry.is_dir() else entry.suffix == ".html" and not entry.is_symlink()
+
+
+def _is_report(page: Path) -> bool:
+    try:
+        with page.open(encoding="utf-8", errors="replace") as source:
+            return GENERATOR in source.read(_HEAD)
+    except OSError:
+        return False
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A new folder in the same place under another name, gone again unless it was moved."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        mask = os.umask(0)
+        os.umask(mask)
+        folder.chmod(0o777 & ~mask)  # mkdtemp's is for its owner alone
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _put(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _swap(folder: Path, target: Path) -> None:
+    """The new folder into its place; the old one is put back if that fails, and removed if not."""
+    if not target.exists():
+        folder.rename(target)
+        return
+    with _beside(target) as grave:
+        old = grave / "old"
+        target.rename(old)
+        try:
+            folder.rename(target)
+        except OSError:
+            with suppress(OSError):
+                old.rename(target)
+            raise

@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "crosstable": ("Read", "reading", "crosstable", "who did what against whom"),
     "ladder": ("Read", "reading", "ladder", "the bubble's story: each decision with its reason"),
     "games": ("Read", "games", "games", "the games, or one of them with its moves"),
+    "report": ("Read", "reporting", "report", "pages to look at in a browser: result, games, incidents"),
     "ratings": ("Read", "lists", "ratings", "a rating list from the store"),
     "lists": ("Lists", "editions", "lists", "rating lists by name: define one, show what it takes"),
     "publish": ("Lists", "editions", "publish", "freeze a list as an edition"),

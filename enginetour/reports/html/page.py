@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from enginetour.reports.html import tables
-from enginetour.reports.html.site import Site, anchor
+from enginetour.reports.html.site import GENERATOR, Site, anchor
 from enginetour.reports.sheet import Sheet, points, safe
 from enginetour.reports.text import duration
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jinja2.runtime import Context
 
 ROOM = Path(__file__).parent
-ASSETS = ("report.css", "report.js", "board.js")
+ASSETS = ("report.css", "report.js")  # of every report; those of game pages come with them
 # From disk, too: Chromium takes 'self' of a file: page for files. Nothing inline, nothing from anywhere else.
 POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'"
@@ -52,7 +52,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters.update(_FILTERS)
-    made.globals["anchor"] = anchor
+    made.globals |= {"anchor": anchor, "generator": Markup(GENERATOR)}  # noqa: S704  # ours
     made.globals |= {name: pass_context(make) for name, make in _MAKERS.items()}
     return made
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+GENERATOR = '<meta name="generator" content="enginetour report">'  # by which a report is known again
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
