@@ -21,9 +21,11 @@ from enginetour.referee.claims import Claims
 from enginetour.referee.clock import RunQueue
 from enginetour.referee.effort import Effort
 from enginetour.referee.link import Link
+from enginetour.referee.quick import play_san
 from enginetour.referee.seats import Seat, incident, question
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
 from enginetour.supervise.workload import Workload
+from enginetour.variants import VARIANTS
 
 KEPT_LINES = 20  # of one search that match a pattern: a record is no log
 KEPT_LENGTH = 300  # bytes of such a line, and all the pattern is tried on: no engine can make a search for it long
@@ -47,6 +49,7 @@ class Books:
         self._position = position
         self._kept = re.compile(keep_lines) if keep_lines else None
         self._shadow = position.start_board()
+        self._usual = VARIANTS[position.variant].is_usual
         self._link = link
         self._shelf = shelf
         self._raw: deque[tuple[RawPly, int | None]] = deque()  # with the relay gap before it, in ns
@@ -145,23 +148,21 @@ class Books:
         self._queue.close()
 
     def _write(self, raw: RawPly, gap_ns: int | None) -> None:
-        san = self._shadow.san(raw.move)
-        move = MoveMade(raw.move.uci(), san, 0, raw.clock_ms, book=True)
-        if raw.seat is None:
-            self._shadow.push(raw.move)
-            self.moves.append(move)
-            return
-        if not raw.book:
-            move = self._thought_move(raw, raw.seat, san, gap_ns)
-        self._shadow.push(raw.move)
-        self.moves.append(move)
+        seat = raw.seat
+        if seat is None or raw.book:
+            self.moves.append(MoveMade(raw.move.uci(), self._play(raw.move), 0, raw.clock_ms, book=True))
+            if seat is None:
+                return
+        else:
+            self._thought(raw, seat, gap_ns)
+        move = self.moves[-1]
         clocks = [None if seat.clock.rest_ms is None else seat.clock.rest_ms for seat in self._seats]
         self._link.tell(
             "move",
             {
                 "ply": len(self.moves),
                 "uci": move.uci,
-                "san": san,
+                "san": move.san,
                 "score": move.score,
                 "depth": move.depth,
                 "nodes": move.nodes,
@@ -173,11 +174,23 @@ class Books:
             },
         )
 
-    def _thought_move(self, raw: RawPly, seat: Seat, san: str, gap_ns: int | None) -> MoveMade:
-        """With what the search was said to be; the shadow board stands before the move."""
+    def _play(self, move: chess.Move) -> str:
+        """On the shadow board; the move's notation."""
+        if self._usual:
+            return play_san(self._shadow, move)
+        san = self._shadow.san(move)
+        self._shadow.push(move)
+        return san
+
+    def _thought(self, raw: RawPly, seat: Seat, gap_ns: int | None) -> None:
+        """A move with what the search was said to be."""
         thought = seat.engine.told(raw.search, white=self._shadow.turn == chess.WHITE)
+        look = self._claims[seat].heard(thought, raw.move, self._shadow, raw.elapsed_ms)
+        if look is not None:
+            self._looks.append(look)
         move = MoveMade(
-            raw.move.uci(), san, raw.elapsed_ms, raw.clock_ms, thought.score, thought.depth, thought.nodes, thought.pv,
+            raw.move.uci(), self._play(raw.move), raw.elapsed_ms, raw.clock_ms,
+            thought.score, thought.depth, thought.nodes, thought.pv,
             seldepth=thought.seldepth,
             nps=thought.nps,
             hashfull=thought.hashfull,
@@ -185,11 +198,8 @@ class Books:
             gap_us=None if gap_ns is None else gap_ns // 1000,
             lines=() if self._kept is None else kept_lines(raw.search, self._kept),
         )  # fmt: skip
+        self.moves.append(move)
         self._efforts[seat].add(move)
-        look = self._claims[seat].heard(thought, raw.move, self._shadow, raw.elapsed_ms)
-        if look is not None:
-            self._looks.append(look)
-        return move
 
     def _warnings(self) -> None:
         for seat in self._seats:

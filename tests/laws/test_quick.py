@@ -1,0 +1,87 @@
+"""Shortcuts of the referee say what python-chess says, in every position that chance reaches."""
+
+from __future__ import annotations
+
+import random
+
+import chess
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.adapters import uci_lines
+from enginetour.adapters.moves import read_move
+from enginetour.referee.quick import can_move, play_san
+from enginetour.variants import shuffled_fen
+
+# Positions in which little can move, or much has to be told apart.
+STARTS = (
+    None,
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+    "8/8/8/8/k2Pp2Q/8/8/3K4 b - d3 0 1",
+    "7k/8/8/Q2Q2Q1/8/8/8/QK1Q2Q1 w - - 0 1",
+    "k7/P7/K7/8/8/8/8/8 b - - 0 1",
+    "5k2/5P2/5K2/8/8/8/8/8 b - - 0 1",
+    "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",
+)
+
+
+@given(st.sampled_from(STARTS), st.integers(0, 2**32), st.booleans())
+def test_a_game_is_told_as_python_chess_tells_it(fen: str | None, seed: int, shuffled: bool) -> None:
+    """Along any line: whether there is a move, which texts are moves, and the notation of the one played."""
+    dice = random.Random(seed)
+    if shuffled:
+        board = chess.Board(shuffled_fen(dice.randrange(960), dice.randrange(960)), chess960=True)
+    else:
+        board = chess.Board(fen or chess.STARTING_FEN)
+    for _ in range(40):
+        legal = list(board.generate_legal_moves())
+        assert can_move(board) == bool(legal)
+        if not legal:
+            return
+        move = dice.choice(legal)
+        assert read_move(board, move.uci()) == (move, False)
+        before, san = board.copy(), board.san(move)
+        assert play_san(board, move) == san
+        before.push(move)
+        assert (board.fen(), board.move_stack) == (before.fen(), before.move_stack)
+
+
+WORDS = "depth seldepth multipv score cp mate nodes nps hashfull tbhits time lowerbound upperbound pv string currmove"
+NUMBERS = st.one_of(st.integers(-40, 40).map(str), st.sampled_from(["1", "+5", "1e9", "²", "9" * 40, "-", "x"]))
+INFO = st.lists(st.one_of(st.sampled_from(WORDS.split()), NUMBERS), max_size=24).map(" ".join)
+SHORT = st.integers(0, 10**18 - 1)
+
+
+@st.composite
+def usual_lines(draw: st.DrawFn) -> bytes:
+    """Words in the usual order, most of them."""
+    names = ("seldepth", "score", "nodes", "nps", "hashfull", "tbhits", "time", "pv")
+    told = {name: f"{name} {draw(SHORT)}" for name in names}
+    told["score"] = f"score {draw(st.sampled_from(['cp', 'mate']))} {draw(st.integers(-40_000, 40_000))}"
+    told["pv"] = f"pv {draw(st.sampled_from(['e2e4', 'e2e4 e7e5  g1f3 ', 'a1 ' * 300, 'x' * 3000]))}"
+    left_out = draw(st.sets(st.sampled_from([name for name in names if name != "score"])))
+    words = [told[name] for name in names if name not in left_out]
+    return " ".join(("info", f"depth {draw(SHORT)}", *words)).encode() + draw(st.sampled_from([b"", b"\r\n", b" "]))
+
+
+@given(st.one_of(INFO.map(lambda words: f"info {words} score cp 7".encode()), usual_lines()))
+def test_a_scored_line_is_read_alike_on_both_ways(line: bytes) -> None:
+    """The quick way through a line finds what the patient one finds, or leaves it to that."""
+    assert uci_lines.usual_thought(line) in (uci_lines.patient_thought(line), None)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"info depth 1 seldepth 2 multipv 1 score cp -17 nodes 20 nps 20000 hashfull 0 tbhits 0 time 1 pv e2e4",
+        b"info depth 24 seldepth 31 score mate -2 nodes 4 nps 7 time 9 pv e2e4 e7e5\r\n",
+        b"info depth 5 score cp 3",
+    ],
+)
+def test_plain_lines_are_read_the_quick_way(line: bytes) -> None:
+    """What engines usually say is not left to the patient way."""
+    found = uci_lines.usual_thought(line)
+    assert found is not None
+    assert found == uci_lines.patient_thought(line)
