@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 COUNTED = click.IntRange(1, 2**63 - 1)  # number of a game or an edition: what a column holds (SQLite file format 2.1)
+FORMATS = ("text", "markdown", "bbcode", "html", "csv", "json")
+_FORM = "enginetour.form"  # key of click's context
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -38,9 +41,54 @@ def tournament_options(command: F) -> F:
 
 
 def output_options(command: F) -> F:
-    """``--json`` and ``--csv``."""
-    command = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+    """``--json``, ``--csv`` and ``--format``; the command gets `as_json` and `as_csv`, `formatted` does the others."""
+
+    @wraps(command)
+    def gathered(*args: Any, form: str | None, as_json: bool, as_csv: bool, **given: Any) -> Any:
+        flag = "json" if as_json else "csv" if as_csv else form
+        if form not in (None, flag):
+            raise click.UsageError(f"--{flag} and --format {form} do not go together")
+        ask_for(flag)
+        return command(*args, as_json=flag == "json", as_csv=flag == "csv", **given)
+
+    csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+    json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    return json(csv(format_option(gathered)))  # type: ignore[return-value]
+
+
+def format_option(command: F) -> F:
+    """``--format`` as `form`, None where it is not given."""
+    words = f"{', '.join(FORMATS)}; default: text."
+    return click.option("--format", "form", type=click.Choice(FORMATS), metavar="FORMAT", help=words)(command)
+
+
+def ask_for(form: str | None) -> None:
+    """From here on this command shows its sheets so; None and text are text."""
+    click.get_current_context().meta[_FORM] = form
+
+
+def markup() -> str | None:
+    """The language asked for that neither JSON nor CSV is; None for plain text."""
+    context = click.get_current_context(silent=True)
+    form = None if context is None else context.meta.get(_FORM)
+    return form if form in ("markdown", "bbcode", "html") else None
+
+
+def formatted(sheet: Sheet, room: int) -> str:
+    """A sheet in the language asked for, as text of `room` columns where none was."""
+    form = markup()
+    if form is None:
+        return render(sheet, room)
+    from enginetour.reports.markup import MARKUPS
+
+    return MARKUPS[form](sheet)
+
+
+def refuse_tables(what: str) -> None:
+    """UsageError where CSV or a language for tables was asked for and there is no table."""
+    form = click.get_current_context().meta.get(_FORM)
+    if form not in (None, "text", "json"):
+        raise click.UsageError(f"--format {form} is for tables: {what}")
 
 
 def say(words: object, *, err: bool = False) -> None:
@@ -65,7 +113,7 @@ def show(sheet: Sheet, *, as_json: bool, as_csv: bool, value: object | None = No
     elif as_csv:
         click.echo(sheet.csv(), nl=False)
     else:
-        click.echo(render(sheet, width()), nl=False)
+        click.echo(formatted(sheet, width()), nl=False)
 
 
 @contextmanager

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from enginetour.cli.common import formatted, markup
 from enginetour.errors import UsageRefused
 from enginetour.reports.columns import ALL, WIDE
-from enginetour.reports.sheet import dumps, render
+from enginetour.reports.sheet import dumps
 
 if TYPE_CHECKING:
     from enginetour.ratings.listing import RatingList
@@ -45,6 +46,8 @@ class Display:
             raise click.UsageError("--layout is for text, and ordo's for --csv; leave out --json")
         if self.layout in ("ccrl", "bayeselo") and as_csv:
             raise click.UsageError(f"--layout {self.layout} is text: leave out --csv, or take --layout ordo")
+        if self.layout != "plain" and (form := markup()):
+            raise click.UsageError(f"--layout is for text, and ordo's for --csv; leave out --format {form}")
         if self.columns and as_json:
             raise click.UsageError("--json has all columns: leave out --columns")
 
@@ -100,7 +103,7 @@ def present(
 
         below = (*remarks(found), *unrated(found), *found.caption, footing(found, display.confidence), *notes)
         sheet = matrices.sheet(title, made, confidence=display.confidence, notes=below)
-        return sheet.csv() if as_csv else render(sheet, room)
+        return sheet.csv() if as_csv else formatted(sheet, room)
     if display.versus is not None and pairs is not None:
         return _head_to_head(found, pairs, display, title, room, as_json=as_json, as_csv=as_csv, more=more, notes=notes)
     if as_json:
@@ -119,7 +122,7 @@ def present(
     pool = ("pool",) if len(found.pools) > 1 else ()
     columns = display.columns or ((*pool, *WIDE) if as_csv else roomy(found, room))
     sheet = likelihood(title, found, columns, confidence=display.confidence, notes=notes)
-    return sheet.csv() if as_csv else render(sheet, room)
+    return sheet.csv() if as_csv else formatted(sheet, room)
 
 
 def _head_to_head(
@@ -149,11 +152,13 @@ def _head_to_head(
         return dumps({**found.to_json(), **more, "head_to_head": told}) + "\n"
     if as_csv:
         return headtohead.everybody(met, found, quantile=wide).csv()
+    if only is None and markup():
+        return formatted(headtohead.everybody(met, found, quantile=wide), room)
     if only is None:
         return headtohead.blocks(met, found, room, confidence=display.confidence, notes=notes)
     heading = f"{only} · {title}" if title else only
     sheet = headtohead.one(heading, only, met[only], found, quantile=wide, confidence=display.confidence, notes=notes)
-    return render(sheet, room)
+    return formatted(sheet, room)
 
 
 def errors_option(command: F) -> F:

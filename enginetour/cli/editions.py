@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from enginetour.cli.common import COUNTED, database_option, open_store, output_options, say, show
+from enginetour.cli.common import COUNTED, database_option, markup, open_store, output_options, say, show
 from enginetour.cli.listoptions import definition_from, list_options
 
 
@@ -23,7 +23,7 @@ def lists(ctx: click.Context, db: Path | None, as_json: bool, as_csv: bool) -> N
     """
     if ctx.invoked_subcommand is not None:
         typed = ctx.get_parameter_source("db") is click.core.ParameterSource.COMMANDLINE
-        if typed or as_json or as_csv:
+        if typed or as_json or as_csv or markup():
             raise click.UsageError(f"options go behind {ctx.invoked_subcommand}")
         return
     from enginetour.reports import editions as sheets

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import output_options, say, show
+from enginetour.cli.common import markup, output_options, say, show
 from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 
 if TYPE_CHECKING:
@@ -156,18 +156,18 @@ def check(
         rows = [entry for entry in _registry().entries() if _is_here(entry)]
     else:
         rows = [_by_id_or_name(name) for name in engine]
-    found = []
+    found, table_only = [], as_json or as_csv or markup() is not None
     for entry, told in zip(rows, examine_each((to_spec(entry) for entry in rows), only), strict=True):
         found.append((entry, told))
-        if not (as_json or as_csv):
+        if not table_only:
             for line in story(entry.id, told, verbose=verbose):
                 say(line)
         if write and told.hints:
-            say(f"{_write(entry, dict(told.hints))} written", err=as_json or as_csv)
-        elif told.hints and not (as_json or as_csv):
+            say(f"{_write(entry, dict(told.hints))} written", err=table_only)
+        elif told.hints and not table_only:
             say(f"  enginetour engines check {entry.id} --write puts that into its engine file")
     sheet, value = table([(entry.id, told) for entry, told in found])
-    if as_json or as_csv:
+    if table_only:
         show(sheet, as_json=as_json, as_csv=as_csv, value=value)
     else:
         if len(found) > 1:

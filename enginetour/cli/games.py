@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import COUNTED, chosen, open_store, output_options, say_json, show, tournament_options, width
+from enginetour.cli.common import (
+    COUNTED,
+    chosen,
+    open_store,
+    output_options,
+    refuse_tables,
+    say_json,
+    show,
+    tournament_options,
+    width,
+)
 
 if TYPE_CHECKING:
     from enginetour.reports.sheet import Sheet
@@ -57,6 +67,7 @@ def games(
     if replay:
         from enginetour.cli.replaying import Wish, replay_incident
 
+        refuse_tables("a replay is told as text or JSON")
         if number is None:
             raise click.UsageError("--replay needs the NUMBER of a game; enginetour games --incidents lists them")
         wish = Wish(times, speed, last_search, accept_change, engine)
@@ -68,6 +79,7 @@ def games(
     with open_store(db) as store:
         log = chosen(store, name, edition)
         if number is not None:
+            refuse_tables("one game is told as text or JSON")
             stored = log.game(number)
             if as_json:
                 say_json(_whole(stored))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from enginetour.cli.common import database_option, open_store, say_json, show
+from enginetour.cli.common import ask_for, database_option, format_option, open_store, say_json, show
 
 EVENTS_SHOWN = 10  # of each system: half a screen
 
@@ -25,7 +25,10 @@ EVENTS_SHOWN = 10  # of each system: half a screen
     flag_value="opponents",
     help="Print CSV of one table; default: opponents.",
 )
-def history(engine: str, db: Path | None, list_name: str | None, as_json: bool, table: str | None) -> None:
+@format_option
+def history(
+    engine: str, db: Path | None, list_name: str | None, as_json: bool, table: str | None, form: str | None
+) -> None:
     """An engine's ratings over editions and events, opponents, and days.
 
     Example: enginetour history "Toga II" --list blitz
@@ -34,6 +37,10 @@ def history(engine: str, db: Path | None, list_name: str | None, as_json: bool, 
     from enginetour.reports.text import moment
     from enginetour.store.careers import career
 
+    if form is not None and (as_json, bool(table)) not in ((False, False), (form == "json", form == "csv")):
+        raise click.UsageError(f"--{'json' if as_json else 'csv'} and --format {form} do not go together")
+    as_json, table = as_json or form == "json", "opponents" if form == "csv" and not table else table
+    ask_for(form)
     with open_store(db) as store:
         found = career(store, engine, list_name=list_name)
         value = {

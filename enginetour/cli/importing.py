@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli import imported
-from enginetour.cli.common import database_option, output_options, rows_of_others, say, say_json
+from enginetour.cli.common import database_option, output_options, refuse_tables, rows_of_others, say, say_json
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
 from enginetour.errors import InputRefused, UsageRefused
 
@@ -73,6 +73,8 @@ def import_(
         raise click.UsageError("--variant is for files")
     if as_csv and not listing:
         raise click.UsageError("--csv is for --list")
+    if not listing:
+        refuse_tables("leave it out, or ask for --list")
     if listing:
         imported.tell(db, as_json=as_json, as_csv=as_csv)
         return

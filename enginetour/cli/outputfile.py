@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.common import say, width
+from enginetour.cli.common import formatted, say, width
 from enginetour.errors import UsageRefused
-from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps, render
+from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps
 from enginetour.wholefile import is_special
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Target:
 
     def put_sheet(self, sheet: Sheet, value: object, told: str) -> None:
         """A sheet in the form asked for; `value` is its JSON."""
-        text = sheet.csv() if self.as_csv else dumps(value) + "\n" if self.as_json else render(sheet, self.room)
+        text = sheet.csv() if self.as_csv else dumps(value) + "\n" if self.as_json else formatted(sheet, self.room)
         self.put(text, told)
 
     def put(self, text: str, told: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import say, say_json, show
+from enginetour.cli.common import output_options, refuse_tables, say, say_json, show
 from enginetour.errors import InputRefused, TourError, UsageRefused
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--unfinished-ok", is_flag=True, help="TDE: games without a result count as played, for nothing.")
 @click.option("--why", nargs=2, metavar="A B", help="Why these two are paired, or are not.")
 @click.option("--xboard", is_flag=True, help="Be xboard's -pairingEngine: its commands on standard input.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@output_options
 def pair(
     file: Path | None,
     system: str | None,
@@ -50,6 +50,7 @@ def pair(
     why: tuple[str, str] | None,
     xboard: bool,
     as_json: bool,
+    as_csv: bool,
 ) -> None:
     """Pair the next round of FILE: a TRF, or a folder's register.tde.
 
@@ -79,6 +80,7 @@ def pair(
     except Unpairable as error:
         raise InputRefused(f"round {field.number}: {error}", place=str(file)) from None
     if why is not None:
+        refuse_tables("--why is told as text or JSON")
         _explain(made, foreign, paired, why, as_json=as_json)
         return
     warnings = (*foreign.warnings, *told)
@@ -86,7 +88,7 @@ def pair(
     if output is not None:
         for path in write(foreign, paired, output):
             say(f"{path} written", err=True)
-    show(sheet, as_json=as_json, as_csv=False, value=round_json(name, field, labels, paired, warnings))
+    show(sheet, as_json=as_json, as_csv=as_csv, value=round_json(name, field, labels, paired, warnings))
 
 
 def _read(

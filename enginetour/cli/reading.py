@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import chosen, open_store, output_options, say_json, show, tournament_options, width
+from enginetour.cli.common import (
+    chosen,
+    markup,
+    open_store,
+    output_options,
+    say_json,
+    show,
+    tournament_options,
+    width,
+)
 from enginetour.errors import UsageRefused
 
 if TYPE_CHECKING:
@@ -165,9 +174,11 @@ def _show_pairs(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
 
 @click.command()
 @tournament_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@output_options
 @click.option("--step", "step", type=click.IntRange(min=1), help="Round robin N in full: crosstable, parking, ranking.")
-def ladder(db: Path | None, name: str | None, edition: int | None, as_json: bool, step: int | None) -> None:
+def ladder(
+    db: Path | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool, step: int | None
+) -> None:
     """The bubble's story: sections, who was parked, who dropped out, and why.
 
     Example: enginetour ladder --step 3
@@ -184,16 +195,20 @@ def ladder(db: Path | None, name: str | None, edition: int | None, as_json: bool
             )
         if step is not None:
             told, sheet, lines = tell.round_robin(log, step)
-            if as_json:
-                say_json({"tournament": log.title, **told})
+            if as_json or as_csv or markup():
+                show(sheet, as_json=as_json, as_csv=as_csv, value={"tournament": log.title, **told})
             else:
                 click.echo(ladders.one(f"ladder · {log.title}", told, sheet, lines, width()), nl=False)
             return
-        if not as_json:
+        if not (as_json or as_csv or markup()):
             click.echo(tell.story(log), nl=False)
             return
         format_, state = tournament.fold(log)
         placed = format_.standings(state)
+        if not as_json:
+            sheet = ladders.sheet(f"ladder · {log.title}", format_.notes(state), placed)
+            show(sheet, as_json=False, as_csv=as_csv)
+            return
         ranking = [{"rank": line.rank, "name": line.name, "status": line.status} for line in placed]
         say_json({
             "steps": ladders.steps(format_.notes(state)),

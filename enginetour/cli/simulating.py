@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import database_option, output_options, say, say_json, show
+from enginetour.cli.common import database_option, markup, output_options, say, say_json, show
 from enginetour.errors import InputRefused, UsageRefused
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def simulate(
         "--noise": (noise, not case),
         "--seed": (seed, not case),
         "--csv": (as_csv or None, not case),
+        "--format": (markup(), not case),
     }
     for option, (value, used) in idle.items():
         if value is not None and not used:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -50,22 +50,31 @@ def text(
     first_told = 1 if most is None or not isinstance(count, int) else max(1, count - most + 1)
     if first_told > 1:
         lines.append(f"      the first {first_told - 1} are told by: enginetour ladder")
-    place = sum(line.rank is not None for line in ranking)
-    begun: set[int] = set()
-    for note in notes:
-        told: dict[str, Any] = dict(note.fields)
-        number = told["step"]
-        head = "" if number in begun else str(number)
-        begun.add(number)
-        games = str(told["games_total"]) if note.kind in _DECIDES else ""
+    before = 0
+    for number, games, words in _briefs(notes, ranking):
+        head, before = "" if number == before else str(number), number
         if number >= first_told:
-            first = f"{head:>4}  {games:>5}  "
-            words = safe(_brief(note, told, place))
-            lines += textwrap.wrap(words, _TEXT_WIDTH, initial_indent=first, subsequent_indent=" " * 15)
-        place -= note.kind == "drop"
+            first = f"{head:>4}  {'' if games is None else games:>5}  "
+            lines += textwrap.wrap(safe(words), _TEXT_WIDTH, initial_indent=first, subsequent_indent=" " * 15)
     if any(line.status == "final" for line in ranking):
         lines += _rankings(ranking, by_rating)
     return "\n".join(lines) + "\n"
+
+
+def sheet(title: str, notes: Sequence[Note], ranking: Sequence[Placed]) -> Sheet:
+    """The ladder as a table: each coming and going with its round robin and the games finished by then."""
+    columns = (Column("step", "RR"), Column("games", "games"), Column("told", "decision", left=True))
+    rows = tuple({"step": step, "games": games, "told": told} for step, games, told in _briefs(notes, ranking))
+    return Sheet(title, columns, rows)
+
+
+def _briefs(notes: Sequence[Note], ranking: Sequence[Placed]) -> Iterator[tuple[int, int | None, str]]:
+    """Each note in few words with its round robin; games finished in all where it is a decision."""
+    place = sum(line.rank is not None for line in ranking)
+    for note in notes:
+        told: dict[str, Any] = dict(note.fields)
+        yield told["step"], told["games_total"] if note.kind in _DECIDES else None, _brief(note, told, place)
+        place -= note.kind == "drop"
 
 
 def _brief(note: Note, told: dict[str, Any], place: int) -> str:

@@ -1,0 +1,174 @@
+"""Sheets as Markdown, BBCode and HTML, and `--format` on the commands that print them."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.cli import cli
+from enginetour.reports.markup import MARKUPS, bbcode, html, markdown
+from enginetour.reports.sheet import Column, Sheet, safe
+from tests.storing import game, open_log
+
+ODD = "A|B_c* [/code] <b>$x_1$</b> & `d`"
+SHEET = Sheet(
+    "list · 1 < 2",
+    (Column("rank", "#"), Column("name", "engine", left=True), Column("plus", "+")),
+    ({"rank": 1, "name": ODD, "plus": 12.5}, {"rank": 2, "name": "Toga II", "plus": None}),
+    notes=("1. a note", "# and *another*"),
+)
+
+
+def test_markdown_is_a_table_of_pipes() -> None:
+    """Sides by colons, signs of the language shielded, notes as a list that begins no other one."""
+    assert markdown(SHEET) == (
+        "**list · 1 \\< 2**\n"
+        "\n"
+        "| # | engine | + |\n"
+        "| ---: | :--- | ---: |\n"
+        "| 1 | A\\|B\\_c\\* \\[/code\\] \\<b\\>\\$x\\_1\\$\\</b\\> \\& \\`d\\` | 12.5 |\n"
+        "| 2 | Toga II |  |\n"
+        "\n"
+        "- 1\\. a note\n"
+        "- \\# and \\*another\\*\n"
+    )
+
+
+def test_bbcode_is_one_block_of_code() -> None:
+    """Columns stand, and no name ends the block."""
+    assert bbcode(SHEET) == (
+        "[code]\n"
+        "list · 1 < 2\n"
+        "#  engine                                +\n"
+        "1  A|B_c* (/code] <b>$x_1$</b> & `d`  12.5\n"
+        "2  Toga II\n"
+        "1. a note\n"
+        "# and *another*\n"
+        "[/code]\n"
+    )
+
+
+def test_html_is_a_table_with_a_caption() -> None:
+    """Everything foreign is escaped; what is read from right to left is so within itself."""
+    told = html(Sheet("t", SHEET.columns, ({"rank": 1, "name": "שלום <i>", "plus": 2},), notes=("a & b",)))
+    assert told == (
+        "<table>\n"
+        "<caption>t</caption>\n"
+        "<thead>\n"
+        '<tr><th scope="col" style="text-align:right">#</th><th scope="col">engine</th>'
+        '<th scope="col" style="text-align:right">+</th></tr>\n'
+        "</thead>\n"
+        "<tbody>\n"
+        '<tr><td style="text-align:right">1</td><td><bdi>שלום &lt;i&gt;</bdi></td>'
+        '<td style="text-align:right">2</td></tr>\n'
+        "</tbody>\n"
+        "</table>\n"
+        "<p>a &amp; b</p>\n"
+    )
+
+
+class _Cells(HTMLParser):
+    """The tags seen, and the words of each cell."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.cells: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag == "td":
+            self.cells.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.cells and self.tags[-1] in ("td", "bdi"):
+            self.cells[-1] += data.strip("\n")
+
+
+@given(st.text(max_size=100))
+def test_no_name_leaves_its_cell(name: str) -> None:
+    """Whatever it is: one cell in HTML, one line and as many bars in Markdown, one block in BBCode."""
+    sheet = Sheet("", (Column("name", "engine", left=True), Column("n", "n")), ({"name": name, "n": 1},))
+    page = _Cells()
+    page.feed(html(sheet))
+    assert set(page.tags) <= {"table", "thead", "tbody", "tr", "th", "td", "bdi"}
+    assert len(page.cells) == 2 and page.cells[0].split() == safe(name).split()
+    (line,) = markdown(sheet).split("\n")[2:-1]
+    bare = line.replace("\\\\", "")
+    assert bare.count("|") - bare.count("\\|") == 3
+    assert bbcode(sheet).lower().count("[/code]") == 1
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    path = tmp_path / "a.db"
+    store, log = open_log(path)
+    with store:
+        log.record_game(game())
+    return path
+
+
+def ask(db: Path, *words: str) -> Result:
+    return CliRunner().invoke(cli, [*words, "--db", str(db)])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("standings",),
+        ("standings", "--engines"),
+        ("crosstable",),
+        ("crosstable", "--pairs"),
+        ("games",),
+        ("games", "--endings"),
+        ("ratings",),
+        ("ratings", "--matrix", "los"),
+        ("ratings", "--head-to-head", "all"),
+        ("ratings", "--system", "elo"),
+        ("history", "Fruit"),
+        ("editions",),
+        ("lists",),
+        ("imports",),
+    ],
+    ids=" ".join,
+)
+def test_every_table_comes_in_every_format(db: Path, words: tuple[str, ...]) -> None:
+    """The formats that a flag has too are the same as by the flag; those for forums begin as theirs do."""
+    told = {form: ask(db, *words, "--format", form) for form in ("text", "markdown", "bbcode", "html", "csv", "json")}
+    assert {done.exit_code for done in told.values()} == {0}, {form: done.output for form, done in told.items()}
+    assert told["text"].stdout == ask(db, *words).stdout
+    assert told["json"].stdout == ask(db, *words, "--json").stdout and json.loads(told["json"].stdout) is not None
+    assert told["csv"].stdout == ask(db, *words, "--csv").stdout
+    assert "\n| " in f"\n{told['markdown'].stdout}" and "---" in told["markdown"].stdout
+    assert told["bbcode"].stdout.startswith("[code]\n") and told["bbcode"].stdout.endswith("[/code]\n")
+    assert told["html"].stdout.startswith("<table>\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("standings", "--json", "--format", "markdown"), "--json and --format markdown do not go together"),
+        (("history", "Fruit", "--csv", "events", "--format", "html"), "--csv and --format html do not go together"),
+        (("games", "1", "--format", "html"), "--format html is for tables: one game is told as text or JSON"),
+        (("ratings", "--layout", "ordo", "--format", "bbcode"), "leave out --format bbcode"),
+        (("standings", "--format", "rtf"), "'rtf' is not one of"),
+    ],
+)
+def test_what_cannot_be_had_together_is_refused(db: Path, words: tuple[str, ...], what: str) -> None:
+    """Wrong usage, in one sentence."""
+    done = ask(db, *words)
+    assert done.exit_code == 2
+    assert what in done.stderr
+
+
+def test_the_formats_of_sheets_and_of_commands_are_the_same() -> None:
+    """Text, CSV and JSON are a sheet's own; all others are here."""
+    from enginetour.cli.common import FORMATS
+
+    assert {*MARKUPS, "text", "csv", "json"} == {*FORMATS}
