@@ -69,7 +69,8 @@ class Desk:
         if stored.voided or game.outcome.value == "*":
             raise UsageRefused(f"game {number} is void already", step="enginetour games lists them")
         said = self._write(GameVoided(game.pairing, game.outcome, why), why)
-        again = game.pairing.key in {pairing.key for pairing in self.format.offers(self.state())}
+        open_now = (*self.format.offers(self.state()), *self.format.ahead(self.state()))
+        again = game.pairing.key in {pairing.key for pairing in open_now}
         rest = "it is offered again" if again else "what it decided stands, it only leaves the ratings"
         who = f"{game.pairing.white} - {game.pairing.black} {game.outcome}"
         return f"game {number} ({who}) is void; {rest}. {said}".strip()

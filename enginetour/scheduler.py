@@ -155,7 +155,7 @@ class Scheduler:
             return
         busy = {pairing.key for pairing, _ in self.flying.values()}
         running = Counter(name for pairing, _ in self.flying.values() for name in (pairing.white, pairing.black))
-        for pairing in self._allotment.ordered(self.setbacks.ordered(self.format.offers(self.state))):
+        for pairing in self._wanted():
             if room <= 0:
                 return
             names = (pairing.white, pairing.black)
@@ -178,6 +178,13 @@ class Scheduler:
             self.flying[future] = (pairing, self.clock())
             running.update(names)
             room -= 1
+
+    def _wanted(self) -> list[Pairing]:
+        """Games in the order in which they should begin; beside other slots one looks ahead before it stands idle."""
+        wanted = self.setbacks.ordered(self.format.offers(self.state))
+        if self.slots > 1:
+            wanted += self.setbacks.ordered(self.format.ahead(self.state))
+        return self._allotment.ordered(wanted)
 
     def _refuse(self, refusal: TourError) -> None:
         """No new games; running ones end, for they began before it."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
+
+import pytest
 
 from enginetour.errors import InputRefused, MachineFailure, TourError
 from enginetour.formats.base import make_format, options_model
@@ -340,3 +343,57 @@ def test_our_own_failure_in_a_place_is_no_failure_of_the_machine() -> None:
     assert loop.run() is End.STOPPED
     assert str(loop.refusal) == "not ours any more"
     assert (len(place.tasks), len(loop.log.games)) == (2, 1)  # type: ignore[attr-defined]
+
+
+class Landing(Inline):
+    """A place and the loop's inbox: games stay in the air until the loop waits, and then one of them ends, by lot."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(ended)
+        self.air: list[tuple[Future[Any], GameTask]] = []
+        self.dice = random.Random(seed)
+
+    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.air.append((future, task))
+        return future
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Callable[[], None]:
+        if self.air:
+            future, task = self.air.pop(self.dice.randrange(len(self.air)))
+            outcome = random.Random(f"{task.pairing.key}").choice([Outcome.WHITE, Outcome.DRAW, Outcome.BLACK])
+            future.set_result(ended(task, outcome))
+        return lambda: None
+
+    def get_nowait(self) -> Callable[[], None]:
+        raise Empty
+
+    def put(self, _: Callable[[], None]) -> None:
+        pass
+
+
+@pytest.mark.parametrize("pair_games", [1, 2])
+def test_more_slots_play_the_same_bubble(pair_games: int) -> None:
+    """With three slots the loop looks ahead: more games are at once in the air, and log and decisions stay the same."""
+    options = options_model("bubble")(size=4, min_matches=5, unpark_threshold=2, games_per_pairing=pair_games)
+    format_ = make_format("bubble", options)
+    field = tuple(Entrant(f"E{number}") for number in range(9))
+
+    def log_of(slots: int) -> tuple[MemoryLog, int]:
+        log, place = MemoryLog(), Landing(slots)
+        loop = Scheduler(log, format_, field, place, task_for, slots=slots, inbox=place)  # type: ignore[arg-type]
+        assert loop.run() is End.FINISHED
+        state, early = format_.start(field), 0
+        for event in log.events():
+            assert isinstance(event, GameFinished)
+            early += event not in [GameFinished(game, event.outcome) for game in format_.offers(state)]
+            state = format_.step(state, event)
+        return log, early
+
+    alone, _ = log_of(1)
+    together, early = log_of(3)
+    assert early > 0
+    assert {g.pairing: g.outcome for g in together.games.values()} == {
+        g.pairing: g.outcome for g in alone.games.values()
+    }
+    assert together.notes == alone.notes

@@ -34,6 +34,14 @@ class Format(Protocol[S]):
         """Games that may be played now, in the order wished; a window, empty only if none is left."""
         ...
 
+    def ahead(self, state: S) -> tuple[Pairing, ...]:
+        """Games that are not on offer yet and sure to be; they may be played now, to keep slots busy.
+
+        Their results are held back until they are due: nothing depends on whether anybody looked ahead. One that was
+        begun is taken, whoever comes or goes meanwhile, and counts for the strength alone if it is never due.
+        """
+        ...
+
     def step(self, state: S, event: Event) -> S:
         """The state after one event of the log. ValueError: the event cannot have happened here."""
         ...

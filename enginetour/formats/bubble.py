@@ -15,6 +15,8 @@ from dataclasses import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from enginetour.formats import bubble_words as words
+from enginetour.formats.bubble_choice import Limits, choose, parted, without
+from enginetour.formats.bubble_lookahead import certain
 from enginetour.formats.bubble_state import BubbleState, Due, Entry
 from enginetour.formats.bubble_table import bounds, final_table, interim, on_record
 from enginetour.formats.docket import fair
@@ -82,6 +84,7 @@ class Bubble:
 
     def __init__(self, options: BubbleOptions, *, due: Iterable[Due] = ()) -> None:
         self.options = options
+        self.limits = Limits(options.size, options.min_matches, options.unpark_threshold)
         self.due = tuple(due)
 
     def start(self, entrants: tuple[Entrant, ...]) -> BubbleState:
@@ -110,10 +113,19 @@ class Bubble:
         """Games of the running round robin, in playing order."""
         return state.docket.open()
 
+    def ahead(self, state: BubbleState) -> tuple[Pairing, ...]:
+        """Games of the next round robin that come whatever the last matches of this one bring."""
+        return certain(state, self.limits)
+
     def step(self, state: BubbleState, event: Event) -> BubbleState:
         """The state after one event; the last game of a round robin brings the decision and the next one."""
+        if not isinstance(event, GameFinished):  # what was certain may be so no longer, and may be in the air
+            state = replace(state, early=state.early.promising(self.ahead(state)))
         match event:
             case GameFinished(pairing, outcome):
+                if not state.docket.knows(pairing.key):
+                    return self._held_back(state, pairing, outcome)
+                state = state.as_promised(pairing)
                 wanted = state.docket.counts(pairing)
                 if outcome is Outcome.VOID:
                     return state
@@ -121,6 +133,8 @@ class Bubble:
                     return replace(state, docket=state.docket.finished(pairing, outcome))
                 return self._settled(state.recorded(pairing, outcome))
             case GameVoided(pairing, outcome):
+                if pairing.key in state.early.results:
+                    return replace(state, early=state.early.released(pairing.key))
                 was = state.docket.voidable(pairing)
                 if was is None or not state.gone.isdisjoint(pairing.pair):
                     return replace(state, docket=state.docket.struck_out(pairing, outcome))
@@ -145,7 +159,7 @@ class Bubble:
         rho = (state.returned + 40.5) / (state.listed + 90)  # prior from 10/15/5: 45 % more by returning engines
         entries = len(state.old) * (size - 1) * (1 + rho)
         returns = len(state.parked) * (size - self.options.unpark_threshold)
-        return max(fewest, min(most, round(state.docket.left + games * (entries + returns))))
+        return max(fewest, min(most, round(state.docket.left + games * (entries + returns)) - len(state.early.results)))
 
     def standings(self, state: BubbleState) -> tuple[Placed, ...]:
         """The interim ranking, best first, each with its status; half points and games over the edition."""
@@ -174,26 +188,12 @@ class Bubble:
         record = on_record(state, lines)
         if not state.old and not state.parked:  # rule 3
             return self._finished(state, [line.name for line in lines], record)
-        top, last = lines[0].name, lines[-1].name
-        matches = state.matches(last)
-        action, leaver, reason = "park", top, "last_below_min_matches"
-        if matches >= self.options.min_matches:  # rule 4
-            action, leaver, reason = "drop", last, "last_has_min_matches"
-        elif not state.old:
-            back = state.replacement(_without(state.section, top), self.options.unpark_threshold)
-            if back is not None and not back.to_play:  # rule 8
-                action, leaver, reason = "drop", last, "last_has_met_all_left"
-        left = replace(state, section=_without(state.section, leaver))
-        entry = left.replacement(left.section, self.options.unpark_threshold)
-        assert entry is not None, "list and parking are not both empty"
-        if action == "drop":
-            left = replace(left, new=(*left.new, leaver))
-        else:
-            left = replace(left, parked=(*left.parked, leaver))
-        text = words.decision(reason, leaver, last, matches, self.options.min_matches, len(left.new))
+        choice = choose(state, lines[0].name, lines[-1].name, self.limits)
+        left, entry, reason, leaver = parted(state, choice), choice.entry, choice.reason, choice.leaver
+        text = words.decision(reason, leaver, choice.last, choice.matches, self.options.min_matches, len(left.new))
         parked = [name for name in left.parked if name != entry.engine]
-        record |= {"parked": parked, "action": action, "engine": leaver, "reason": reason}
-        left = left.noted(action, text, **record, last=last, last_matches=matches)
+        record |= {"parked": parked, "action": choice.action, "engine": leaver, "reason": reason}
+        left = left.noted(choice.action, text, **record, last=choice.last, last_matches=choice.matches)
         return self._entered(left.next_round_robin(self.options.size), entry)
 
     def _finished(self, state: BubbleState, best_first: list[str], record: dict[str, object]) -> BubbleState:
@@ -217,6 +217,18 @@ class Bubble:
             state = self._entered(state, entry)
         return state
 
+    def _held_back(self, state: BubbleState, pairing: Pairing, outcome: Outcome) -> BubbleState:
+        """A game before its time waits for its round robin. ValueError: it was not certain, or is in already."""
+        if pairing.key in state.early.results:
+            raise ValueError(f"{pairing.white} - {pairing.black} is finished already")
+        for games in (state.early.match(pairing.pair), self.ahead(state)):
+            if pairing in games:
+                if outcome is Outcome.VOID:
+                    return state
+                match = [game for game in games if game.pair == pairing.pair]
+                return replace(state, early=state.early.held_back(match, pairing.key, outcome))
+        raise ValueError(f"{pairing.white} - {pairing.black} was never on offer")
+
     # Comings and goings
 
     def _due_withdrawals(self, state: BubbleState) -> BubbleState:
@@ -233,7 +245,7 @@ class Bubble:
             raise ValueError(f"{name} is not in this tournament")
         if name in state.gone:
             raise ValueError(f"{name} has withdrawn already")
-        state = replace(state, gone=state.gone | {name})
+        state = replace(state, gone=state.gone | {name}).without_early(name)
         entry: Entry | None = None
         if name in state.new:
             was = "ranked"
@@ -243,10 +255,10 @@ class Bubble:
             entry = state.replacement(state.section, self.options.unpark_threshold)
         elif name in state.parked:
             was = "parked"
-            state = replace(state, parked=_without(state.parked, name))
+            state = replace(state, parked=without(state.parked, name))
         else:
             was = "listed"
-            state = replace(state, old=_without(state.old, name))
+            state = replace(state, old=without(state.old, name))
         if was != "ranked":
             state = replace(state, withdrawn=(*state.withdrawn, name))
         if entry is not None:
@@ -275,10 +287,6 @@ class Bubble:
                 old = (*state.old[:at], name, *state.old[at:])
         state = replace(state, old=old, place=state.place.set(name, spot))
         return state.noted("add", words.addition(name, instead), engine=name, instead=instead)
-
-
-def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return tuple(other for other in names if other != name)
 
 
 def _once(names: Iterable[str], what: str) -> None:

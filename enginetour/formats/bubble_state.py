@@ -12,6 +12,7 @@ from typing import Literal
 
 from immutables import Map
 
+from enginetour.formats.bubble_early import Early
 from enginetour.formats.docket import Docket, legs, match_games, window
 from enginetour.model import Note, Outcome, Pairing
 from enginetour.standings import Grid, Scored, counted
@@ -56,7 +57,7 @@ class BubbleState:
     `place` is the place in the starting list (higher is better), `met` holds opponents of finished matches,
     `balance` is Whites minus Blacks over scheduled games. `listed` and `returned` count the matches that entries
     from the list and from parking brought, for the forecast. `withdrawn` are out and not ranked; `gone` are all
-    that withdrew.
+    that withdrew. `early` are games of the next round robin that were certain before it began.
     """
 
     pair_games: int
@@ -68,6 +69,7 @@ class BubbleState:
     withdrawn: tuple[str, ...] = ()
     gone: frozenset[str] = frozenset()
     docket: Docket = field(default_factory=Docket)
+    early: Early = field(default_factory=Early)
     grid: Grid = field(default_factory=Map)
     met: Map[str, frozenset[str]] = field(default_factory=Map)
     balance: Map[str, int] = field(default_factory=Map)
@@ -127,7 +129,8 @@ class BubbleState:
         """Matches added to the docket in this order, with their colours.
 
         One game: White is who has had fewer Whites minus Blacks, of equals the lower in the list. More: the lower
-        has White in the first, then they alternate.
+        has White in the first, then they alternate. A match that was begun early stays as it was promised, and its
+        results count from now on.
         """
         balance, encounters = self.balance, self.encounters
         games: list[Pairing] = []
@@ -136,12 +139,19 @@ class BubbleState:
             white, black = low, high
             if self.pair_games == 1 and balance.get(high, 0) < balance.get(low, 0):
                 white, black = high, low
-            match = match_games(white, black, games=self.pair_games, encounter=encounters + 1, number=self.number)
+            match = tuple(
+                match_games(white, black, games=self.pair_games, encounter=encounters + 1, number=self.number)
+            )
             encounters += self.pair_games // legs(self.pair_games)
-            for game in match:
+            for game in self.early.match(match[0].pair) if self.early.is_begun(match[0].pair) else match:
                 balance = _shifted(balance, game, 1)
                 games.append(game)
-        return replace(self, docket=self.docket.extended(games), balance=balance, encounters=encounters)
+        state = replace(self, docket=self.docket.extended(games), balance=balance, encounters=encounters)
+        for game in games:
+            outcome = self.early.results.get(game.key)
+            if outcome is not None:
+                state = replace(state, early=state.early.released(game.key)).recorded(game, outcome)
+        return state
 
     def next_round_robin(self, size: int) -> BubbleState:
         """An empty docket for the step after this one."""
@@ -156,6 +166,24 @@ class BubbleState:
             balance = _shifted(balance, game, -1)
         section = tuple(member for member in self.section if member != name)
         return replace(self, docket=docket, balance=balance, section=section)
+
+    def without_early(self, name: str) -> BubbleState:
+        """No game of that name is promised any more; those in the air may still come in, and count for nothing."""
+        early, gone = self.early.without(name)
+        return replace(self, early=early, docket=self.docket.set_aside(gone))
+
+    def as_promised(self, pairing: Pairing) -> BubbleState:
+        """Where a match was promised with other colours or numbers than it has now, and came in so: as promised."""
+        scheduled = self.docket.scheduled(pairing.key)
+        if scheduled is None or scheduled == pairing or self.early.promised.get(pairing.key) != pairing:
+            return self
+        balance = self.balance
+        match = self.early.match(pairing.pair)
+        for game in match:
+            was = self.docket.scheduled(game.key)
+            if was is not None:
+                balance = _shifted(_shifted(balance, was, -1), game, 1)
+        return replace(self, docket=self.docket.renumbered(match), balance=balance)
 
     def recorded(self, pairing: Pairing, outcome: Outcome) -> BubbleState:
         """One counting game more; the pair has met when all games of its match are finished."""

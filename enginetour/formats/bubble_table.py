@@ -47,14 +47,15 @@ def bounds(state: BubbleState, size: int) -> tuple[int, int]:
     if state.ended:
         return (0, 0)
     games, left = state.pair_games, state.docket.left
-    fewest = left + len(state.old) * (size - 1) * games
+    fewest = max(left, left + len(state.old) * (size - 1) * games - len(state.early.results))
     still_in = (*state.old, *state.section, *state.parked)
     names = frozenset(still_in)
     unmet = sum(len(names) - 1 - state.met_among(name, names) for name in still_in) // 2
     half_played = 0
     if games > 1:
         half_played = len({game.pair for game in state.docket.unfinished()}) * games - left
-    return (fewest, unmet * games - half_played)
+    early = sum(names.issuperset(key[:2]) for key in state.early.results)
+    return (fewest, unmet * games - half_played - early)
 
 
 def _form(state: BubbleState, name: str) -> Fraction:

@@ -6,7 +6,7 @@ steps in a persistent map however long the tournament is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from immutables import Map
@@ -108,6 +108,24 @@ class Docket:
         if key not in self.off:
             raise ValueError(f"{_called(pairing)} was never on offer")
         return False
+
+    def scheduled(self, key: GameKey) -> Pairing | None:
+        """The game of that key that is still to be played."""
+        place = self.place.get(key)
+        return None if place is None or key in self.played else self.games[place]
+
+    def knows(self, key: GameKey) -> bool:
+        """Whether such a game was ever scheduled or called off."""
+        return key in self.place or key in self.played or key in self.off
+
+    def renumbered(self, games: Iterable[Pairing]) -> Docket:
+        """The same games with other colours or numbers."""
+        other = {self.place[game.key]: game for game in games if self.scheduled(game.key) is not None}
+        return replace(self, games=tuple(other.get(place, game) for place, game in enumerate(self.games)))
+
+    def set_aside(self, games: Mapping[GameKey, Outcome | None]) -> Docket:
+        """Games that count for nothing, and None for those that may still come in."""
+        return replace(self, off=self.off.update(games)) if games else self
 
     def finished(self, pairing: Pairing, outcome: Outcome) -> Docket:
         """One game less to play; ask `counts` first. A game called off is only remembered."""

@@ -124,6 +124,10 @@ class Match:
         """The earliest games still to be played; none once a verdict has fallen or one of the two has left."""
         return () if state.is_over else tuple(state.pairing(number) for number in state.open())
 
+    def ahead(self, _: MatchState) -> tuple[Pairing, ...]:
+        """None: the window reaches as far as anybody needs."""
+        return ()
+
     def step(self, state: MatchState, event: Event) -> MatchState:
         """The state after one event; ValueError: it cannot have happened here."""
         match event:

@@ -137,6 +137,10 @@ class PairList(ABC):
         """The earliest games still to be played, round by round."""
         return state.docket.open()
 
+    def ahead(self, _: ListState) -> tuple[Pairing, ...]:
+        """None: all games of the list are on offer as the window reaches them."""
+        return ()
+
     def step(self, state: ListState, event: Event) -> ListState:
         """The state after one event; ValueError: it cannot have happened here."""
         match event:

@@ -64,6 +64,10 @@ class Rounds:
         """Games of the running round, board by board."""
         return state.docket.open()
 
+    def ahead(self, _: RoundsState) -> tuple[Pairing, ...]:
+        """None: the next round is paired by the results of this one."""
+        return ()
+
     def step(self, state: RoundsState, event: Event) -> RoundsState:
         """The state after one event; the last game of a round brings the next round."""
         match event:

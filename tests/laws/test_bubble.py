@@ -2,18 +2,32 @@
 
 import json
 import random
+from functools import reduce
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from immutables import Map
 
 from enginetour.formats.bubble import Bubble
+from enginetour.formats.bubble_state import BubbleState
 from enginetour.interop.bubblecase import read_case, trace
-from enginetour.model import Entrant, GameFinished
+from enginetour.model import (
+    Added,
+    Entrant,
+    Event,
+    GameFinished,
+    GameKey,
+    GameVoided,
+    Outcome,
+    Pairing,
+    Withdrawn,
+)
 from enginetour.simulate import play_case
 from tests.laws.bubble_cases import check_invariants, random_case
 from tests.laws.bubble_oracle import oracle_trace
 
 seeds = st.integers(0, 10**9)
+RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 @settings(max_examples=150, deadline=None)
@@ -55,3 +69,74 @@ def test_bounds_and_forecast_hold_at_every_game(seed: int) -> None:
     for to_come, (fewest, most, likely) in zip(range(len(told) - 1, -1, -1), told, strict=True):
         assert fewest <= to_come <= most
         assert fewest <= likely <= most
+
+
+def played_at_once(seed: int, dice: random.Random, slots: int) -> tuple[BubbleState, Bubble, list[GameFinished]]:
+    """An edition on so many slots, ending in any order, with what is certain of the next round robin begun early."""
+    known = read_case({**random_case(seed, longest=14), "withdrawals": []})
+    bubble = Bubble(known.options)
+    state = bubble.start(tuple(Entrant(name) for name in reversed(known.ranking)))
+    air: list[Pairing] = []
+    log: list[GameFinished] = []
+    while True:
+        wanted = [*bubble.offers(state), *(bubble.ahead(state) if slots > 1 else ())]
+        assert len({game.key for game in wanted}) == len(wanted)
+        assert {game.key for game in air} <= {game.key for game in wanted}
+        air += [game for game in wanted if game not in air][: slots - len(air)]
+        if not air:
+            return state, bubble, log
+        game = air.pop(dice.randrange(len(air)))
+        log.append(GameFinished(game, known.outcome(game)))
+        state = bubble.step(state, log[-1])
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.randoms(use_true_random=False), st.sampled_from([2, 4, 16]))
+def test_looking_ahead_never_shows(seed: int, dice: random.Random, slots: int) -> None:
+    """However many slots: the games with their colours and numbers, the decisions and the table are those of one."""
+    ahead, bubble, log = played_at_once(seed, dice, slots)
+    alone, _, games = played_at_once(seed, dice, 1)
+    assert {event.pairing: event.outcome for event in log} == {event.pairing: event.outcome for event in games}
+    assert bubble.notes(ahead) == bubble.notes(alone)
+    assert bubble.standings(ahead) == bubble.standings(alone)
+    assert ahead.early.results == alone.early.results == Map()
+
+
+@settings(max_examples=80, deadline=None)
+@given(seeds, st.randoms(use_true_random=False))
+def test_what_was_begun_is_taken(seed: int, dice: random.Random) -> None:
+    """Through withdrawals, newcomers and games struck out each game begun comes in, and none is played twice."""
+    known = read_case({**random_case(seed, longest=12), "withdrawals": []})
+    bubble = Bubble(known.options)
+    start = state = bubble.start(tuple(Entrant(name) for name in reversed(known.ranking)))
+    present, air, log, done = list(known.ranking), list[Pairing](), list[Event](), list[GameFinished]()
+    joined, played = 0, set[GameKey]()
+    while True:
+        gone = set(known.ranking) - set(present)
+        fresh = [game for game in (*bubble.offers(state), *bubble.ahead(state)) if game.key not in {g.key for g in air}]
+        assert all(gone.isdisjoint(game.pair) and game.key not in played for game in fresh)
+        air += fresh[: 4 - len(air)]
+        if not air:
+            break
+        event: Event
+        match dice.choice(["end"] * 12 + ["withdraw", "add", "void"]):
+            case "withdraw" if present:
+                event = Withdrawn(present.pop(dice.randrange(len(present))))
+            case "add" if joined < 2 and not state.ended:
+                joined += 1
+                event = Added(Entrant(f"N{joined}"))
+            case "void" if done:
+                struck = done.pop(dice.randrange(len(done)))
+                event = GameVoided(struck.pairing, struck.outcome)
+                played.discard(struck.pairing.key)
+            case _:
+                game = air.pop(dice.randrange(len(air)))
+                event = GameFinished(game, dice.choice(RESULTS))
+                done.append(event)
+                played.add(game.key)
+        state = bubble.step(state, event)
+        log.append(event)
+    assert state.ended
+    names = sorted(line.name for line in bubble.standings(state))
+    assert names == sorted([*known.ranking, *(f"N{number}" for number in range(1, joined + 1))])
+    assert reduce(bubble.step, log, start) == state
