@@ -170,6 +170,8 @@ class CecpEngine(CecpListener):
     def go_lines(self, ask: Ask) -> bytes:
         """`time`, `otim`, then the move; `go` at its first move of the game."""
         lines = self._turn_lines(ask) if self._rest is None else [self._rest]
+        if self.fence == "inline" and self._can_ping():
+            lines.insert(0, self._ping())
         self._rest = None
         self._force = False
         self._listen()

@@ -141,14 +141,16 @@ class CecpListener(Engine):
         return Said(What.PONG, stamp_ns=self.stamp_ns)
 
     def _announced(self, text: str, *, numbered: bool) -> Said | None:
+        # What comes before the pong of an inline fence belongs to the past.
+        asked = self.thinking and (self.fence != "inline" or self._pings == self._pongs)
         if numbered:
-            if not self.thinking or self._plain_form or text in self._sent:
+            if not asked or self._plain_form or text in self._sent:
                 return None  # an echo
             self._held = Said(What.ANSWER, text, self.stamp_ns)
             self._held_until = self.stamp_ns + HELD_NS
             return None
         self._plain_form = True
-        if not self.thinking:
+        if not asked:
             again = text == self._by_number
             self._by_number = ""
             return None if again else Said(What.STALE, text, self.stamp_ns)

@@ -217,6 +217,8 @@ class Scripted:
         if self.searches == self.at - 1:
             if self.fault == "resigns-at-a-fence":
                 self.say("resign")
+            if self.fault == "answers-at-a-fence":
+                self.say("bestmove a2a3" if self.protocol == "uci" else "move a2a3")
             if self.fault == "blames-at-a-fence":
                 self.say(f"Illegal move: {self.opponent}")
         self.say(text)

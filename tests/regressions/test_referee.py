@@ -88,6 +88,15 @@ def test_who_has_not_answered_has_not(protocol: Protocol, fault: str, monkeypatc
     assert "referee's own share up to 10000" in played.cause
 
 
+@BOTH
+def test_what_comes_before_the_pong_of_an_inline_fence_is_stale(protocol: Protocol) -> None:
+    """Also a legal move; in CECP the setting did nothing."""
+    played = game(scripted(protocol, "answers-at-a-fence", fence="inline"), sound(protocol))
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert [warning.partition(":")[0] for warning in played.white.warnings] == ["out-of-turn"]
+    assert "a2a3" not in {move.uci for move in played.moves}
+
+
 def test_rights_are_told_by_files_only_where_a_letter_is_not_enough() -> None:
     """In Chess960 too KQkq is what every engine reads; the file of a rook is told where another stands outside it."""
     outer = Position("4k3/8/8/8/8/8/8/R4K1R w HA - 0 1", "chess960")
