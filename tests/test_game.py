@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from typing import Literal
@@ -168,6 +169,16 @@ def test_a_delay_between_lines_excuses_no_flag() -> None:
     slow = scripted("uci", "late", at=2, seconds=0.5, line_delay_ms=400)
     played = lost(game(slow, sound(), white_tc="0.1", margin=0), "late", Termination.TIME)
     assert "doubtful" not in played.cause
+
+
+def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the kernel says that this process waited during the search is a part of the referee's own share."""
+    waits = itertools.count(step=10**9)
+    monkeypatch.setattr(clock.RunQueue, "waited_ns", lambda queue: next(waits))
+    late = scripted("uci", "late", at=1, seconds=0.4)
+    played = game(late, sound(), white_tc="0.2", doubtful_flag="void")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
+    assert "doubtful" in played.cause
 
 
 @pytest.mark.usefixtures("unanswered")
