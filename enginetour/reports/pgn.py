@@ -91,8 +91,8 @@ def score_words(score: int) -> str:
 
 
 def is_mate(score: int) -> bool:
-    """A score that counts the moves to a mate."""
-    return abs(score) >= MATE_SCORE - MATE_RANGE
+    """A score that counts the moves to a mate. Beyond them engines have scales of their own, 99994 for a mate in 3."""
+    return MATE_SCORE - MATE_RANGE <= abs(score) <= MATE_SCORE
 
 
 def clean(words: str, longest: int = LONGEST_TAG) -> str:
