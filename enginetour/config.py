@@ -14,6 +14,7 @@ from enginetour.notices import NotifySection
 from enginetour.sections.entrants import EntrantSection
 from enginetour.sections.play import PlaySection
 from enginetour.sections.ratings import RatingsSection
+from enginetour.sections.report import ReportSection
 from enginetour.sections.tournament import TournamentSection
 from enginetour.tomlplace import near, read_toml, refusal, toml_place
 
@@ -42,6 +43,7 @@ class Config(BaseModel):
     play: PlaySection = PlaySection()
     ratings: RatingsSection = RatingsSection()
     notify: NotifySection = NotifySection()
+    report: ReportSection = ReportSection()
     entrants: Annotated[tuple[EntrantSection, ...], Field(min_length=1)]
     path: Path
     text: str
@@ -99,7 +101,7 @@ def load(path: Path) -> Config:
     for key in ("path", "text", "format_options"):
         if key in table:
             raise InputRefused(
-                f"unknown key {key!r}; known: tournament, format, play, ratings, notify, entrants",
+                f"unknown key {key!r}; known: tournament, format, play, ratings, notify, report, entrants",
                 place=_at(path, text, (key,)),
             )
     _refuse_bare(path, text, table)

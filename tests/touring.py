@@ -33,6 +33,8 @@ system = "{system}"
 {settings}
 [play]
 tc = "{tc}"
+[report]
+write = false
 {entrants}
 """
 BUBBLE = "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 2"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from enginetour.cli.common import chosen, open_store, say, tournament_options
+from enginetour.errors import TourError
+
+if TYPE_CHECKING:
+    from enginetour.store.reader import TournamentReader
 
 
 @click.command()
@@ -28,3 +34,41 @@ def report(db: Path | None, name: str | None, edition: int | None, output: Path 
         target = output or folder_of(store.database.path.resolve(), log.slug)
         written = write_report(log, target)
         say(f"report: {written.start}")
+
+
+class _Hurried(Exception):
+    """Whoever runs the tournament is in a hurry."""
+
+
+def has_report(database: Path, log: TournamentReader) -> bool:
+    """There is one where a run would write it."""
+    from enginetour.tournamentreport import folder_of
+
+    return (folder_of(database, log.slug) / "index.html").exists()
+
+
+def report_at_end(
+    database: Path,
+    log: TournamentReader,
+    tell: Callable[[str], None],
+    hurried: Callable[[], bool],
+    again: str,
+    suspended: Sequence[str],
+) -> None:
+    """What `run` leaves for the morning. Nothing of it may harm the run: what fails is told in a line."""
+    from enginetour.tournamentreport import folder_of, write_report
+
+    def heed() -> None:
+        if hurried():
+            raise _Hurried
+
+    try:
+        heed()
+        written = write_report(log, folder_of(database, log.slug), again=again, suspended=suspended, heed=heed)
+        tell(f"report: {written.start}")
+    except _Hurried:
+        tell("no report: stopped in a hurry; enginetour report writes it")
+    except (OSError, TourError) as error:
+        tell(f"no report: {error}")
+    except Exception as error:  # ours; all games are in the store, and the run's exit code is about them
+        tell(f"no report, our own failure, {type(error).__name__}: {error}; enginetour report tells where")

@@ -18,6 +18,7 @@ from enginetour.cli.broadcast import Broadcast
 from enginetour.cli.common import rows_of_others, say
 from enginetour.cli.heard import Heard
 from enginetour.cli.outlet import unhurried
+from enginetour.cli.reporting import has_report, report_at_end
 from enginetour.cli.screen import Lines, LiveTable
 from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
@@ -194,6 +195,9 @@ class Run:
                 if isinstance(screen, Lines):
                     self.voice.try_to(screen.strength)
                 self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
+            if self.plan.config.report.write and not (idle and has_report(session.plan.database, log)):
+                again, gone = self.again, sorted(told.suspended)
+                report_at_end(session.plan.database, log, self.voice.say, self.signals.is_hard, again, gone)
         return self._code(end, session, sorted(told.suspended))
 
     def _sinks(self, path: Path) -> Sequence[Sink]:

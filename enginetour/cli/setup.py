@@ -139,6 +139,9 @@ def _starter(
         '# command = ["./tell-me"]  # the event as JSON on stdin, and in ENGINETOUR_EVENT, ENGINETOUR_TEXT, ...',
         '# webhook = "https://example.org/hook"  # the same JSON by POST',
         "",
+        "# [report]  # pages to look at in a browser, written at the end of a run",
+        "# write = false  # only when asked for: enginetour report",
+        "",
         "# The old ranking, best first; a bubble starts at the lower end.",
     ]
     for engine in engines:
