@@ -11,8 +11,9 @@ from __future__ import annotations
 from enginetour.reports.html.geometry import BETWEEN, DROPS, LEAPS, MOVES, NAMES, PAWNS, SIGHT, STEPS
 
 PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = b"PNBRQK"
+EMPTY = 0
 LARGE = 0xDF  # clears the bit that makes a letter small, and Black's
-_SMALL = 0x20
+SMALL = 0x20
 _FIRST_SMALL = 0x60
 
 Effects = tuple[tuple[int, int], ...]
@@ -85,7 +86,7 @@ def spelled(squares: bytearray, uci: str, what: Effects, *, white: bool) -> str:
         san = f"{chr(piece & LARGE)}{twin}{cross}{uci[2:4]}"
     for square, code in what:
         squares[square] = code
-    king = squares.find(KING | _SMALL if white else KING)
+    king = squares.find(KING | SMALL if white else KING)
     return f"{san}+" if king >= 0 and gives_check(squares, king, what, white=white) else san
 
 
@@ -110,14 +111,13 @@ def gives_check(squares: bytearray, king: int, what: Effects, *, white: bool) ->
 
 def attacked(squares: bytearray, square: int, *, white: bool) -> bool:
     """Whether a piece of White (Black) attacks the square."""
-    side = 0 if white else _SMALL
-    if any(squares[seen] == KNIGHT | side for seen in LEAPS[square]):
-        return True
-    if any(squares[seen] == PAWN | side for seen in PAWNS[white][square]):
-        return True
-    if any(squares[seen] == KING | side for seen in STEPS[square]):
-        return True
-    return gives_check(squares, square, tuple((seen, 0) for seen in STEPS[square]), white=white)
+    side = EMPTY if white else SMALL
+    for kind, near in ((KNIGHT, LEAPS[square]), (PAWN, PAWNS[white][square]), (KING, STEPS[square])):
+        piece = kind | side
+        for seen in near:
+            if squares[seen] == piece:
+                return True
+    return gives_check(squares, square, tuple((seen, EMPTY) for seen in STEPS[square]), white=white)
 
 
 def _open(squares: bytearray, kind: int, start: int, end: int) -> bool:
@@ -144,7 +144,7 @@ def _told_apart(squares: bytearray, start: int, end: int, *, white: bool) -> str
                 fits = other in STEPS[end]
             else:
                 fits = _open(squares, kind, other, end)
-            if fits and _is_safe(squares, other, end, white=white):
+            if fits and is_safe(squares, ((other, EMPTY), (end, piece)), white=white):
                 others.append(other)
         other = squares.find(piece, other + 1)
     if not others:
@@ -157,11 +157,12 @@ def _told_apart(squares: bytearray, start: int, end: int, *, white: bool) -> str
     return name if same_rank else name[1]
 
 
-def _is_safe(squares: bytearray, start: int, end: int, *, white: bool) -> bool:
-    """The mover's own king is not attacked afterwards."""
+def is_safe(squares: bytearray, what: Effects, *, white: bool) -> bool:
+    """White's (Black's) own king is not attacked once that has changed; so it is where there is none."""
     after = squares[:]
-    after[end], after[start] = after[start], 0
-    king = after.find(KING if white else KING | _SMALL)
+    for square, code in what:
+        after[square] = code
+    king = after.find(KING if white else KING | SMALL)
     return king < 0 or not attacked(after, king, white=not white)
 
 
@@ -186,7 +187,7 @@ def _pawn(squares: bytearray, start: int, end: int, promoted: str, *, white: boo
     if squares[end]:
         return ((start, 0), (end, arrived))
     beside = (start & 56) | (end & 7)
-    if squares[beside] != piece ^ _SMALL:
+    if squares[beside] != piece ^ SMALL:
         return None
     return ((start, 0), (end, arrived), (beside, 0))
 
@@ -214,4 +215,4 @@ def _dropped(squares: bytearray, uci: str, *, white: bool) -> Effects | None:
     drop = DROPS.get(uci)
     if drop is None or squares[drop[1]]:
         return None
-    return ((drop[1], drop[0] if white else drop[0] | _SMALL),)
+    return ((drop[1], drop[0] if white else drop[0] | SMALL),)

@@ -9,6 +9,8 @@ from functools import cache
 
 from markupsafe import Markup
 
+from enginetour.reports.html.ownmarkup import own
+
 LETTERS = "KQRBNPkqrbnp"
 EDGE = 45  # units of a square, as python-chess draws pieces
 _NAMED = re.compile(r'<g id="[^"]*" class="[^"]*"')
@@ -39,7 +41,7 @@ def _attributes(style: str) -> Iterable[str]:
 
 def symbols(letters: Iterable[str] = LETTERS) -> Markup:
     """Definitions of the pieces that a board on the page uses."""
-    return Markup("<defs>{}</defs>").format(Markup("").join(Markup(drawn()[letter]) for letter in letters))
+    return Markup("<defs>{}</defs>").format(Markup("").join(own(drawn()[letter]) for letter in letters))
 
 
 def script() -> str:

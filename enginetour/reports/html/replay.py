@@ -58,9 +58,11 @@ def replayed(game: Game) -> Replay:
     boards, plies = [squares], []
     side, atomic = white, opening.variant == "atomic"
     for move in game.moves:
-        what = changed(squares, move.uci, white=side, atomic=atomic)
+        what = effects(squares, move.uci, white=side)
         if what is None:
             break
+        if atomic:
+            what = exploded(squares, what)
         squares = squares[:]
         for square, code in what:
             squares[square] = code
@@ -84,12 +86,11 @@ def _start(variant: str) -> str:
     return start_fen(variant)
 
 
-def changed(squares: bytearray, uci: str, *, white: bool, atomic: bool) -> Effects | None:
-    """`effects`, with the explosion of a capture where the variant has it."""
-    what = effects(squares, uci, white=white)
-    if what is None or not atomic or len(what) > 3:
+def exploded(squares: bytearray, what: Effects) -> Effects:
+    """Atomic chess: a capture also takes what made it, and all but pawns around it."""
+    if len(what) < 2 or len(what) > 3:
         return what
-    (start, _), (end, arrived), *beside = what
+    (start, _), (end, _), *beside = what
     if not squares[end] and not beside:
         return what
     blown = tuple((at, 0) for at in sorted(STEPS[end]) if at != start and squares[at] and squares[at] & LARGE != PAWN)
