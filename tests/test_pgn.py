@@ -97,6 +97,55 @@ def test_what_is_known_of_engines_and_machine_is_tagged() -> None:
     assert found.headers["Hardware"] == "Ryzen 9"
 
 
+def test_every_tag_in_its_place() -> None:
+    """The roster, then where it began, who played, under what, how it went: what tools and people look for."""
+    start = chess.Board.from_chess960_pos(0).fen()
+    opening = Opening("Back rank 0", 3, start, ("g2g3", "g7g6"), "A00", "chess960")
+    one = game(
+        opening=opening,
+        moves=(),
+        black_tc="5+0.05",
+        white=SideRecord(own_name="Ada the Engine"),
+        black=SideRecord(own_name="Bea"),
+        pairing=Pairing("Ada 1.0", "Bea", round=2, encounter=5, leg=2, handicap=-1),
+        hardware="Ryzen 9",
+    )
+    tags, _, _ = pgn.text(one, 7, "trial", "here", ratings={"Ada 1.0": 2_811.6, "Bea": 2_700.0}).partition("\n\n")
+    assert tags.splitlines() == [
+        '[Event "trial"]',
+        '[Site "here"]',
+        '[Date "2023.11.14"]',
+        '[Round "2.7"]',
+        '[White "Ada 1.0"]',
+        '[Black "Bea"]',
+        '[Result "0-1"]',
+        '[Variant "Chess960"]',
+        '[SetUp "1"]',
+        f'[FEN "{start}"]',
+        '[WhiteElo "2812"]',
+        '[BlackElo "2700"]',
+        '[ECO "A00"]',
+        '[Opening "Back rank 0"]',
+        '[WhiteTimeControl "1+0.05"]',
+        '[BlackTimeControl "5+0.05"]',
+        '[Handicap "Black gives 1"]',
+        '[PlyCount "0"]',
+        '[Termination "normal"]',
+        '[GameStartTime "2023-11-14T22:13:20Z"]',
+        '[GameEndTime "2023-11-14T22:14:35Z"]',
+        '[GameDuration "00:01:15"]',
+        '[WhiteEngine "Ada the Engine"]',
+        '[BlackEngine "Bea"]',
+        '[Encounter "5"]',
+        '[Leg "2"]',
+        '[OpeningName "Back rank 0"]',
+        '[OpeningNumber "3"]',
+        '[OpeningPlies "2"]',
+        '[Hardware "Ryzen 9"]',
+    ]
+    assert '[TimeControl "1+0.05"]' in pgn.text(game(), 7, "trial")
+
+
 def test_a_game_from_a_position_with_black_to_move_reads_back() -> None:
     """FEN and SetUp are there and the numbers start where the position says."""
     made = moves_of(("e8e7", "e1e2"), BLACK_FIRST)

@@ -122,14 +122,14 @@ def _tags(game: Game, number: int, event: str, site: str, ratings: Mapping[str, 
         "Black": pairing.black,
         "Result": str(game.outcome),
     }
-    for colour, name in (("White", pairing.white), ("Black", pairing.black)):
-        if name in ratings:
-            tags[f"{colour}Elo"] = str(round(ratings[name]))
     opening = game.opening
     if opening.variant != STANDARD:
         tags["Variant"] = VARIANTS[opening.variant].tag
     if opening.fen:
         tags |= {"SetUp": "1", "FEN": opening.fen}
+    for colour, name in (("White", pairing.white), ("Black", pairing.black)):
+        if name in ratings:
+            tags[f"{colour}Elo"] = str(round(ratings[name]))
     if opening.eco:
         tags |= {"ECO": opening.eco, "Opening": opening.name if opening.name != opening.eco else ""}
     if game.white_tc == game.black_tc:
