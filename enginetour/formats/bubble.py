@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from enginetour.formats import bubble_words as words
 from enginetour.formats.bubble_choice import Limits, choose, parted, without
@@ -20,6 +20,7 @@ from enginetour.formats.bubble_lookahead import certain
 from enginetour.formats.bubble_state import BubbleState, Due, Entry
 from enginetour.formats.bubble_table import bounds, final_table, interim, on_record
 from enginetour.formats.docket import fair
+from enginetour.formats.owncolours import OwnColours
 from enginetour.model import (
     Added,
     Entrant,
@@ -37,10 +38,8 @@ from enginetour.model import (
 from enginetour.schedules import circle
 
 
-class BubbleOptions(BaseModel):
+class BubbleOptions(OwnColours):
     """Settings of the bubble; the defaults are Muller's 10/15/5 with one game a match."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
     size: int = Field(default=10, ge=2, description="members of the section, which plays round robins")
     min_matches: int = Field(

@@ -37,17 +37,25 @@ def legs(pair_games: int) -> int:
 
 
 def match_games(
-    white: str, black: str, *, games: int, encounter: int, number: int, earlier: int = 0, handicap: int = 0
+    white: str,
+    black: str,
+    *,
+    games: int,
+    encounter: int,
+    number: int,
+    earlier: int = 0,
+    handicap: int = 0,
+    swap: bool = True,
 ) -> Iterator[Pairing]:
-    """All games of one match, `white` having White in the first, then alternating.
+    """All games of one match, `white` having White in the first, then alternating, or without `swap` in all.
 
     `encounter` is the number of the first encounter, `number` the round; `earlier` encounters of the pair came before.
     `white` gives `handicap` bands in every game of it, whatever its colour there.
     """
     for game in range(games):
         meeting, leg = divmod(game, legs(games))
-        pair = (white, black) if game % 2 == 0 else (black, white)
-        given = handicap if game % 2 == 0 else -handicap
+        turned = swap and game % 2 == 1
+        pair, given = ((black, white), -handicap) if turned else ((white, black), handicap)
         yield Pairing(*pair, earlier + meeting + 1, leg + 1, encounter + meeting, number, given)
 
 

@@ -7,16 +7,8 @@ from dataclasses import replace
 
 from pydantic import Field, field_validator
 
-from enginetour.formats.pairlist import (
-    Board,
-    ListOptions,
-    ListState,
-    PairList,
-    in_blocks,
-    picked,
-    some_entrants,
-    withdrawn_lines,
-)
+from enginetour.formats.listoptions import ListOptions, picked, some_entrants
+from enginetour.formats.pairlist import Board, ListState, PairList, in_blocks, withdrawn_lines
 from enginetour.model import Placed
 from enginetour.schedules import berger, slide
 
@@ -69,7 +61,8 @@ class Gauntlet(PairList):
             for pairs in sliding:
                 number += 1
                 for seed, other in pairs:
-                    pair = (front[seed], back[other]) if turn[seed] % 2 == 0 else (back[other], front[seed])
+                    is_white = turn[seed] % 2 == 0 or not self.options.swap
+                    pair = (front[seed], back[other]) if is_white else (back[other], front[seed])
                     turn[seed] += 1
                     yield (*self._turned(*pair, cycle), cycle, number)
             for pairs in among:

@@ -10,19 +10,20 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from enginetour import field as fields
 from enginetour.field import BLACK, Board, Kind, Member, Paired, Turn
 from enginetour.formats.docket import fair
 from enginetour.formats.leave import Asked
+from enginetour.formats.owncolours import OwnColours
 from enginetour.formats.pairing_system import PairingSystem
 
 
-class KnockoutOptions(BaseModel):
+class KnockoutOptions(OwnColours):
     """Settings of every knock-out; the number of rounds follows from the field."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+    colours_by: ClassVar[str] = "the tree"
     scoring: ClassVar[str] = "games"
     placement: ClassVar[tuple[str, ...]] = ()
     unplayed: ClassVar[Literal["preset"]] = "preset"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, field_validator
 from pydantic import Field as Setting
 
 from enginetour import placement
@@ -15,6 +15,7 @@ from enginetour.field import Board, Field, Member, Paired
 from enginetour.formats.docket import fair
 from enginetour.formats.handicap import BY_RATING, RatingHandicap, without_odds_colours
 from enginetour.formats.leave import Asked
+from enginetour.formats.owncolours import OwnColours
 from enginetour.model import Placed
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ class Weighed:
     barred: Numbers
 
 
-class RoundsOptions(BaseModel):
+class RoundsOptions(OwnColours):
     """Settings of every system that pairs in rounds."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+    colours_by = "the pairing system"
 
     rounds: int = Setting(default=5, ge=1, le=1000, description="rounds in all")
     games_per_pairing: int = Setting(default=1, ge=1, description="games of one match: 1 or an even number")

@@ -1,7 +1,8 @@
 """What round robin, gauntlet and Scheveningen share: pairs known from the start, so games may be played in any order.
 
-Colours are swapped in even cycles; with an even number of games a match they alternate inside it. Who joins later
-plays its games after all others.
+Colours are swapped in even cycles; with an even number of games a match they alternate inside it. Without `swap` one
+of a pair has White throughout: seeds against the others, the first team against the second. Who joins later plays its
+games after all others.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from immutables import Map
-from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from enginetour.formats.docket import Docket, fair, legs, match_games, window
-from enginetour.formats.handicap import BY_RATING, RatingHandicap
+from enginetour.formats.docket import Docket, legs, match_games, window
+from enginetour.formats.listoptions import ListOptions
 from enginetour.model import (
     Added,
     Entrant,
@@ -32,47 +32,6 @@ from enginetour.model import (
 from enginetour.standings import Grid, Scored, counted, table, total
 
 Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
-
-
-class ListOptions(BaseModel):
-    """Settings of every format with a pair list."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
-
-    cycles: int = Field(
-        default=1, ge=1, description="how often everybody meets everybody it is to meet; 2: a double round robin"
-    )
-    games_per_pairing: int = Field(default=1, ge=1, description="games of one match in a cycle: 1 or an even number")
-    handicap: RatingHandicap | None = Field(default=None, description=BY_RATING)
-
-    @field_validator("games_per_pairing")
-    @classmethod
-    def _even(cls, games: int) -> int:
-        return fair(games)
-
-
-def some_entrants(wanted: int | list[str], key: str) -> int | list[str]:
-    """The setting `key`, the first so many entrants or a list of names, if it names somebody and nobody twice."""
-    if isinstance(wanted, int) and wanted < 1:
-        raise ValueError(f"{key} {wanted} is too few: at least 1")
-    if isinstance(wanted, list) and not wanted:
-        raise ValueError(f"{key} is an empty list: name at least one entrant")
-    if isinstance(wanted, list) and len(set(wanted)) < len(wanted):
-        twice = next(name for name in wanted if wanted.count(name) > 1)
-        raise ValueError(f"{key} names {twice!r} twice")
-    return wanted
-
-
-def picked(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozenset[str]:
-    """Who the setting means; ValueError: it names a stranger, or everybody."""
-    if isinstance(wanted, list):
-        for name in wanted:
-            if name not in names:
-                raise ValueError(f"{key} names {name!r}, who is not an entrant")
-    count = wanted if isinstance(wanted, int) else len(wanted)
-    if count >= len(names):
-        raise ValueError(f"{key}: {count} of {len(names)} entrants leave nobody to play against")
-    return frozenset(names[:wanted] if isinstance(wanted, int) else wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +157,13 @@ class PairList(ABC):
         """Whole cycles among the present, in rounds after those there are."""
 
     def _turned(self, white: str, black: str, cycle: int) -> tuple[str, str]:
-        """Colours swapped in even cycles, unless a match is fair in itself."""
-        return (black, white) if self.options.games_per_pairing == 1 and cycle % 2 else (white, black)
+        """Colours swapped in even cycles, unless a match is fair in itself or they stay; all of them in reverse."""
+        swaps = self.options.swap and self.options.games_per_pairing == 1 and cycle % 2 == 1
+        return (black, white) if swaps != self.options.reverse else (white, black)
+
+    def _is_fixed(self, state: ListState) -> bool:
+        """Whether colours go by who is a seed."""
+        return bool(state.seeds) and not self.options.swap
 
     def _scheduled(self, state: ListState, boards: Iterable[Board]) -> ListState:
         games, each = self.options.games_per_pairing, legs(self.options.games_per_pairing)
@@ -209,7 +173,7 @@ class PairList(ABC):
             white, black, cycle, number, given = self._at_odds(state, board)
             earlier = cycle * games // each
             of_match = {"games": games, "encounter": encounters + 1, "number": number, "earlier": earlier}
-            pairings += match_games(white, black, **of_match, handicap=given)
+            pairings += match_games(white, black, **of_match, handicap=given, swap=self.options.swap)
             encounters += games // each
             rounds = max(rounds, number)
         return replace(state, docket=state.docket.extended(pairings), encounters=encounters, rounds=rounds)
@@ -257,7 +221,8 @@ class PairList(ABC):
         boards: list[Board] = []
         for cycle in range(state.cycles):
             for seat, other in enumerate(opponents):
-                pair = (name, other) if seat % 2 == 0 else (other, name)
+                is_first = seeded or other not in state.seeds if self._is_fixed(state) else seat % 2 == 0
+                pair = (name, other) if is_first else (other, name)
                 boards.append((*self._turned(*pair, cycle), cycle, first + cycle * len(opponents) + seat))
         names, ratings = (*state.names[:at], name, *state.names[at:]), state.ratings.set(name, entrant.rating)
         state = replace(state, names=names, ratings=ratings)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import Field, model_validator
 
+from enginetour.formats.listoptions import ListOptions
 from enginetour.formats.orders import Colours, Order, rounds_of
-from enginetour.formats.pairlist import Board, ListOptions, ListState, PairList
+from enginetour.formats.pairlist import Board, ListState, PairList
 
 
 class RoundRobinOptions(ListOptions):

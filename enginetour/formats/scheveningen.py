@@ -8,16 +8,8 @@ from dataclasses import replace
 from pydantic import Field, field_validator
 
 from enginetour.errors import InputRefused
-from enginetour.formats.pairlist import (
-    Board,
-    ListOptions,
-    ListState,
-    PairList,
-    in_blocks,
-    picked,
-    some_entrants,
-    withdrawn_lines,
-)
+from enginetour.formats.listoptions import ListOptions, picked, some_entrants
+from enginetour.formats.pairlist import Board, ListState, PairList, in_blocks, withdrawn_lines
 from enginetour.model import Placed
 from enginetour.schedules import slide
 
@@ -79,5 +71,6 @@ class Scheveningen(PairList):
             for pairs in rounds:
                 number += 1
                 for one, other in pairs:  # a chequered board of pairs: nobody's colours differ by more than one
-                    pair = (first[one], second[other]) if (one + other) % 2 == 0 else (second[other], first[one])
+                    is_white = (one + other) % 2 == 0 or not self.options.swap
+                    pair = (first[one], second[other]) if is_white else (second[other], first[one])
                     yield (*self._turned(*pair, cycle), cycle, number)

@@ -213,8 +213,8 @@ def _opening_policy(reading: _Reading, repeat: int, *, many: bool) -> None:
     if suite and repeat > 2:
         suite["repeat"] = repeat
     for option, key, value in (("noswap", "swap", False), ("reverse", "reverse", True)):
-        if option in reading.numbers and many:
-            reading.said.append(f"-{option}: only a match of two has it here, left out")
+        if option in reading.numbers and reading.format["system"] == "cup":
+            reading.said.append(f"-{option}: a cup gives both the same colours, left out")
         elif option in reading.numbers:
             reading.format[key] = value
     if suite:

@@ -167,7 +167,9 @@ def tournament(system: str, seed: int) -> tuple[Format[Any], tuple[Entrant, ...]
         for number in range(count)
     )
     model, given_settings = options_model(system), settings_of(system, dice, count)
-    if "handicap" in model.model_fields and dice.random() < 0.3:
+    if "swap" in model.model_fields:
+        given_settings |= {"swap": dice.random() < 0.7, "reverse": dice.random() < 0.3}
+    if "handicap" in model.model_fields and not given_settings.get("reverse") and dice.random() < 0.3:
         given_settings["handicap"] = {"correction": dice.randint(0, 1), "ceiling": dice.randint(1, 4)}
     if "absent" in model.model_fields and count > 4 and dice.random() < 0.3:
         rounds = given_settings["rounds"]

@@ -1,0 +1,66 @@
+"""Colours that stay or are reversed, in the formats that have them; refused with the reason where they have not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pydantic import ValidationError
+
+from enginetour.formats.base import options_model
+from enginetour.formats.gauntlet import Gauntlet, GauntletOptions
+from enginetour.formats.listoptions import ListOptions
+from enginetour.formats.pairlist import PairList
+from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
+from enginetour.formats.scheveningen import Scheveningen, ScheveningenOptions
+from enginetour.model import Added, Entrant, Pairing
+from tests.pairlists import field
+
+LISTS = (
+    (RoundRobin, RoundRobinOptions),
+    (Gauntlet, GauntletOptions),
+    (Scheveningen, ScheveningenOptions),
+)
+
+
+@pytest.mark.parametrize(("made", "options"), LISTS)
+@pytest.mark.parametrize("games", [1, 4])
+def test_colours_that_stay(made: type[PairList], options: type[ListOptions], games: int) -> None:
+    """Without `swap` one of each pair has White in all games of all cycles; seeds and the first team always."""
+    format_ = made(options(games_per_pairing=games, cycles=3, swap=False))
+    state = format_.start(field(5))
+    state = format_.step(state, Added(Entrant("N")))
+    whites: dict[tuple[str, str], set[str]] = {}
+    for game in state.docket.games:
+        whites.setdefault(game.pair, set()).add(game.white)
+    assert all(len(who) == 1 for who in whites.values())
+    if state.seeds:
+        assert {name for who in whites.values() for name in who} <= state.seeds
+
+
+@pytest.mark.parametrize(("made", "options"), LISTS)
+@pytest.mark.parametrize("swap", [True, False])
+def test_colours_in_reverse(made: type[PairList], options: type[ListOptions], swap: bool) -> None:
+    """The same games in the same order, White and Black exchanged, also those of a newcomer."""
+
+    def games(reverse: bool) -> list[Pairing]:
+        format_ = made(options(games_per_pairing=2, cycles=2, swap=swap, reverse=reverse))
+        return list(format_.step(format_.start(field(5)), Added(Entrant("N"))).docket.games)
+
+    turned = [replace(game, white=game.black, black=game.white) for game in games(reverse=False)]
+    assert games(reverse=True) == turned
+
+
+@pytest.mark.parametrize(("made", "options"), LISTS)
+def test_reverse_and_odds_are_refused(made: type[PairList], options: type[ListOptions]) -> None:
+    """With odds the weaker has Black first, so there is nothing to reverse."""
+    with pytest.raises(ValidationError, match="leave one of them out"):
+        options.model_validate({"reverse": True, "handicap": {}})
+
+
+@pytest.mark.parametrize("system", ["bubble", "dutch", "mcmahon", "cup", "gopair", "entropy"])
+@pytest.mark.parametrize("key", ["swap", "reverse"])
+def test_formats_with_colours_of_their_own_say_so(system: str, key: str) -> None:
+    """They refuse the setting with the reason, and name the formats that have it."""
+    with pytest.raises(ValidationError, match=f"{key} is for match, roundrobin, gauntlet and scheveningen: here"):
+        options_model(system).model_validate({key: False})
