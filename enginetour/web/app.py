@@ -144,6 +144,7 @@ def site(hall: Hall, library: Library) -> Starlette:
             Route("/", index),
             Route("/index.html", index),
             Route("/events", doors),
+            Route("/favicon.ico", _no_icon),
             Route("/assets/{name}", assets),
             Route("/t/{slug}/", tournament),
             Route("/t/{slug}/live.html", live),
@@ -167,6 +168,11 @@ def _answer(request: Request, body: bytes, etag: str, media_type: str) -> Respon
     if etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(body, headers=headers, media_type=media_type)
+
+
+async def _no_icon(_: Request) -> Response:
+    """Browsers ask for it unasked."""
+    return Response(status_code=204, headers={"cache-control": "max-age=86400"})
 
 
 async def _not_here(_: Request, error: Exception) -> Response:

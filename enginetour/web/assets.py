@@ -10,7 +10,7 @@ from enginetour.reports.html import page, pieces
 
 KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 OWN = ("live.css", "live.js", "doors.js")
-NAMES = (*page.ASSETS, "game.css", "pieces.js", *OWN)
+NAMES = (*page.ASSETS, "game.css", "board.js", "pieces.js", *OWN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from enginetour.reports.html.gamepage import game_page
 from enginetour.reports.html.page import render
 from enginetour.reports.html.site import Site
 from enginetour.reports.progress import of_games, of_rounds
 from enginetour.review import pages
+from enginetour.review.games import game_rows
 from enginetour.review.review import Review, review_of
 from enginetour.store.entries import Entry
 from enginetour.store.log import TournamentLog
@@ -119,9 +121,6 @@ class Pages:
         number = address.removeprefix("games/").removesuffix(".html")
         if not (number.isascii() and number.isdigit() and len(number) < 10 and address.endswith(".html")):
             return None
-        from enginetour.reports.html.gamepage import game_page
-        from enginetour.review.games import game_rows
-
         for row in islice(game_rows(shelf.log, int(number), int(number)), 1):
             return game_page(row, shelf.site)
         return None

@@ -5,7 +5,7 @@
   const SVG = "http://www.w3.org/2000/svg";
   const LINES = 30; // as the server keeps
   const SQUARE = 45; // units, as python-chess draws pieces
-  const STEEP = 1000; // centipawns, as the server cuts
+  const BEND = 0.004; // a centipawn in the curve of chances: 1 pawn is 20 of 100, 5 pawns 76
   const AWAY_MS = 10000; // hidden for so long: the connection is given back, the page is told all when it returns
   const AGAIN_MS = 5000; // after an answer that is no stream
   const TICK_MS = 100;
@@ -44,6 +44,7 @@
     const tenth = seconds < 20 ? `.${Math.floor(rest / 100) % 10}` : "";
     return `${Math.floor(seconds / 60)}:${two(seconds % 60)}${tenth}`;
   };
+  const chance = (score) => (100 * (2 / (1 + Math.exp(-BEND * score)) - 1)).toFixed(1);
   const nodesWords = (nodes) => (nodes >= 1e6 ? `${(nodes / 1e6).toFixed(1)} M` : nodes >= 1e4 ? `${Math.round(nodes / 1e3)} k` : String(nodes));
 
   class Game {
@@ -62,7 +63,7 @@
         parts.who.classList.add(side ? "key-black" : "key-white");
         return parts;
       });
-      this.curve = draw("svg", { class: "curve", viewBox: `0 ${-STEEP} 100 ${2 * STEEP}`, preserveAspectRatio: "none", role: "img", "aria-label": "evaluations of both engines, White's view" });
+      this.curve = draw("svg", { class: "curve", viewBox: "0 -100 100 200", preserveAspectRatio: "none", role: "img", "aria-label": "evaluations of both engines, White's view" });
       this.curve.append(draw("line", { class: "zero", x1: 0, x2: 100, y1: 0, y2: 0 }));
       this.lines = ["white", "black"].map((side) => draw("polyline", { class: side, points: "" }));
       this.curve.append(...this.lines);
@@ -82,6 +83,12 @@
         if ((place + (place >> 3)) % 2) path += `M${(place & 7) * SQUARE} ${(place >> 3) * SQUARE}h${SQUARE}v${SQUARE}h-${SQUARE}z`;
       }
       board.append(draw("path", { class: "dark", d: path }));
+      for (let place = 0; place < 8; place += 1) {
+        board.append(draw("text", { class: place % 2 ? "on-light" : "on-dark", x: place * SQUARE + 38, y: 8 * SQUARE - 3 }));
+        board.lastChild.textContent = "abcdefgh"[place];
+        board.append(draw("text", { class: place % 2 ? "on-dark" : "on-light", x: 2, y: place * SQUARE + 10 }));
+        board.lastChild.textContent = String(8 - place);
+      }
       return board;
     }
 
@@ -163,7 +170,7 @@
         const points = [];
         for (let ply = side; ply < this.scores.length; ply += 2) {
           const score = this.scores[ply];
-          if (score !== null && score !== undefined) points.push(`${((100 * ply) / wide).toFixed(2)},${-score}`);
+          if (score !== null && score !== undefined) points.push(`${((100 * ply) / wide).toFixed(2)},${chance(-score)}`);
         }
         this.lines[side].setAttribute("points", points.join(" "));
       }

@@ -1,0 +1,111 @@
+"""Debian's Chromium, driven by Playwright: one browser a session, a fresh context a test, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+
+from tests.serving import served
+from tests.touring import BUBBLE, FOUR, config, running, tour
+
+SHOTS = Path(__file__).parent / "shots"  # ignored by git: to be looked at after a run
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),
+)
+PHONE = {"width": 390, "height": 800}
+Opened = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium of this machine; without one the test is skipped."""
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        pytest.skip("chromium is not on this machine")
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=program, headless=True, args=list(ARGUMENTS))
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Opened]:
+    """Opens an address in a context of its own; what the console says in anger, and other hosts, fail the test."""
+    contexts: list[BrowserContext] = []
+    wrong: list[str] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            wrong.append(f"{message.page.url if message.page else ''}: {message.text}")
+
+    def opened(url: str, *, quiet: bool = True, **options: object) -> Page:
+        context = browser.new_context(**options)  # type: ignore[arg-type]
+        contexts.append(context)
+        page = context.new_page()
+        home = urlsplit(url).netloc
+
+        def asked(request: Request) -> None:
+            parts = urlsplit(request.url)
+            if parts.scheme not in ("data", "blob") and parts.netloc != home:
+                wrong.append(f"asked {request.url}")
+
+        page.on("request", asked)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        if quiet:
+            page.on("console", heard)
+        page.goto(url)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture(scope="session")
+def finished() -> Iterator[Path]:
+    """A workspace with a small bubble that was played to its end."""
+    with tempfile.TemporaryDirectory(prefix="enginetour-browser-") as name:
+        folder = Path(name)
+        tour(folder, "run", str(config(folder, FOUR, "bubble", BUBBLE)))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def site(finished: Path) -> Iterator[str]:
+    """The address of the finished bubble, served."""
+    with served(finished) as url:
+        yield f"{url}/t/trial"
+
+
+@pytest.fixture(scope="session")
+def live() -> Iterator[str]:
+    """The address of a tournament that is being played, until the tests are over."""
+    with tempfile.TemporaryDirectory(prefix="enginetour-browser-") as name:
+        folder = Path(name)
+        path = config(folder, FOUR[:2], "roundrobin", "cycles = 100\ngames_per_pairing = 2", tc="20+0.2")
+        with running(folder, path) as _, served(folder) as url:
+            yield f"{url}/t/trial"
+
+
+def until(page: Page, expression: str, seconds: float = 60.0) -> None:
+    """Wait until an expression holds. Playwright's own wait would need eval, which the pages forbid."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, f"never so: {expression}"
+        page.wait_for_timeout(20)
+
+
+def shot(page: Page, name: str) -> None:
+    """Keep a picture of the whole page."""
+    SHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SHOTS / f"{name}.png", full_page=True)

@@ -1,0 +1,182 @@
+"""The live page in a real browser: it follows the games, forgets what is past, and comes back after a loss."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessible import findings, is_wider_than_its_window
+from tests.browser.conftest import PHONE, Opened, shot, until
+from tests.serving import Stage, move, served, serving, start
+from tests.storing import game
+
+UPDATE_MS = 300  # from the slot's stamp to the page: what the live page promises
+WATCH = """() => {
+  window.late = [];
+  new MutationObserver((changes) => {
+    for (const { target } of changes) window.late.push(Date.now() - 1000 * Number(target.dataset.at));
+  }).observe(document.getElementById("boards"), { subtree: true, attributes: true, attributeFilter: ["data-ply"] });
+}"""
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(tmp_path)
+    yield made
+    made.store.close()
+
+
+def connected(page: Page) -> Page:
+    """Wait until it shows what the stream has told."""
+    until(page, "document.getElementById('headline').textContent.includes('running')")
+    return page
+
+
+def test_a_move_is_on_the_page_within_moments(live: str, opened: Opened) -> None:
+    """From the slot's stamp of a move to its board in the page: under 0.3 s, as the best of ten moves shows."""
+    page = opened(f"{live}/live.html")
+    page.evaluate(WATCH)
+    until(page, "window.late.length >= 10")
+    late = page.evaluate("window.late")
+    assert min(late) < UPDATE_MS, late
+    assert page.locator(".game").count() == 1
+    assert page.locator(".clock.runs").count() == 1
+    assert page.locator("#table tbody tr").count() == 2
+    shot(page, "live")
+    assert findings(page) == []
+
+
+@pytest.mark.parametrize(("scheme", "size"), [("dark", None), ("light", PHONE), ("dark", PHONE)])
+def test_it_is_readable_in_the_dark_and_on_a_phone(live: str, opened: Opened, scheme: str, size: object) -> None:
+    """Contrast, names and headings hold in both schemes; nothing makes a phone scroll sideways."""
+    page = connected(opened(f"{live}/live.html", color_scheme=scheme, **({"viewport": size} if size else {})))
+    page.wait_for_selector(".game")
+    shot(page, f"live-{scheme}-{'phone' if size else 'desk'}")
+    assert findings(page) == []
+    assert not is_wider_than_its_window(page)
+
+
+def test_without_scripts_there_are_table_and_games(live: str, opened: Opened) -> None:
+    """What stood when it was loaded is told without a script, and that the boards need one."""
+    page = opened(f"{live}/live.html", java_script_enabled=False)
+    assert page.locator("#table tbody tr").count() == 2
+    assert "switched off" in page.locator("noscript").inner_text()
+    assert page.locator("#games li").count() > 0
+
+
+def test_an_open_page_does_not_grow(stage: Stage, opened: Opened) -> None:
+    """After 10,000 events the page has the nodes and the memory that it had after the first two thousand."""
+    with stage.running(), served(stage.database.parents[1]) as url:
+        page = connected(opened(f"{url}/t/autumn/live.html"))
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable")
+
+        def weighed() -> tuple[float, float]:
+            for _ in range(2):  # what the first pass lets go of the second collects
+                session.send("HeapProfiler.collectGarbage")
+            found = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+            return found["Nodes"], found["JSHeapUsedSize"]
+
+        def tell_a_thousand(first: int) -> None:
+            for count in range(first, first + 1000, 4):
+                slot, ply = count // 4 % 4, count // 16 % 60
+                stage.tell("move" if ply else "start", **(move(ply, slot) if ply else start(slot, f"Fruit {count}")))
+                for number in (count + 1, count + 2):
+                    names = {"white": "Fruit", "black": "Toga", "result": "1-0", "cause": "White mates"}
+                    stage.tell("game", number=number, **names, plies=60, seconds=1.0, decisions=[])
+                stage.tell("incident", game=count + 1, engine="Toga", category="crash", cause=f"signal {count}")
+            until(page, f"document.getElementById('incidents').textContent.includes('signal {first + 996}')")
+
+        for first in range(0, 2000, 1000):
+            tell_a_thousand(first)
+        nodes, heap = weighed()
+        for first in range(2000, 10_000, 1000):
+            tell_a_thousand(first)
+        later, more = weighed()
+        assert page.locator("#games li").count() == 30
+        assert page.locator("#incidents li").count() == 30
+        assert later <= nodes + 100, (nodes, later)
+        assert more <= heap + 1_000_000, (heap, more)
+
+
+def test_names_of_engines_are_text(stage: Stage, opened: Opened) -> None:
+    """Markup, right-to-left marks and a hundred signs in names, openings and lines: all as text, nothing runs over."""
+    name = "<img src=x onerror=alert(1)>‮evil" + "W" * 100
+    with stage.running(), served(stage.database.parents[1]) as url:
+        page = connected(opened(f"{url}/t/autumn/live.html", viewport=PHONE))
+        stage.tell("start", **start(white=name, opening=f"{name}</script>"))
+        stage.tell("move", **move(1, pv=f"g1f3 <b>{name}</b>", san=name))
+        stage.tell(
+            "game", number=1, white=name, black="Toga", result="1-0", cause=name, plies=1, seconds=1, decisions=[]
+        )
+        stage.tell("incident", game=1, engine=name, category="crash", cause=name)
+        page.wait_for_selector("#incidents li")
+        page.wait_for_selector(".game[data-ply='1']")
+        assert "<img src=x onerror=alert(1)>evil" in page.locator(".game h3").inner_text()
+        assert page.locator("main img, main b, main script").count() == 0
+        assert not is_wider_than_its_window(page)
+        shot(page, "live-hostile")
+
+
+def test_a_tournament_that_begins_and_ends_is_noticed(stage: Stage, opened: Opened) -> None:
+    """A page that was open before sees the boards come, a game's result, the table move, and the end."""
+    with served(stage.database.parents[1]) as url:
+        index = opened(f"{url}/")
+        assert "Not running" in index.locator("h2").all_inner_texts()
+        page = opened(f"{url}/t/autumn/live.html")
+        assert page.locator("#silence").is_visible()
+        with stage.running():
+            stage.playing = [start() | move(2, score=-20) | {"moves": ["g1f3", "g8f6"]}]
+            expect(index.locator("h2").first).to_have_text("Running")
+            page.wait_for_selector(".game[data-ply='2']")
+            assert not page.locator("#silence").is_visible()
+            assert page.locator(".game .score").all_inner_texts() == ["–", "+0.20"]
+            number = stage.record(game())
+            stage.tell("end", slot=0, outcome="1-0", cause="Black resigns")
+            stage.tell("game", number=number, white="Fruit", black="Toga", result="1-0", cause="Black resigns", plies=2)
+            until(page, "document.querySelector('#table td').nextElementSibling.nextElementSibling.textContent === '1'")
+            assert "Black resigns" in page.locator("#games li").inner_text()
+            assert "ended" in page.locator(".game").inner_text()
+        page.wait_for_selector("#silence:not([hidden])")
+        expect(index.locator("h2").first).to_have_text("Not running")
+
+
+def test_a_page_comes_back_to_a_server_that_was_away(stage: Stage, opened: Opened) -> None:
+    """The page says that it is cut off, keeps what it has, and is told everything anew when the server is back."""
+    folder = stage.database.parents[1]
+    with stage.running():
+        stage.playing = [start()]
+        with serving(folder) as (url, _):
+            page = connected(opened(f"{url}/t/autumn/live.html", quiet=False))
+            page.wait_for_selector(".game[data-ply='0']")
+        until(page, "document.getElementById('line').textContent.includes('lost')")
+        stage.playing = [start() | move(2) | {"moves": ["g1f3", "g8f6"]}]
+        with served(folder, "--port", url.rpartition(":")[2]):
+            page.wait_for_selector(".game[data-ply='2']")
+            assert page.locator("#line").inner_text() == ""
+
+
+def test_a_hidden_page_gives_its_connection_back(stage: Stage, opened: Opened) -> None:
+    """Browsers have six connections to a host: a page that nobody sees takes none, and is told all when it is seen."""
+    with stage.running(), served(stage.database.parents[1]) as url:
+        stage.playing = [start()]
+        page = opened(f"{url}/")
+        page.add_init_script(
+            "window.streams = []; const Whole = EventSource;"
+            "window.EventSource = class extends Whole { constructor(url) { super(url); window.streams.push(this); } };"
+            "const wait = setTimeout; window.setTimeout = (act, ms) => wait(act, ms / 100);"
+            "Object.defineProperty(document, 'hidden', { get: () => window.away === true, configurable: true });"
+        )
+        page.goto(f"{url}/t/autumn/live.html")
+        page.wait_for_selector(".game")
+        page.evaluate("window.away = true; document.dispatchEvent(new Event('visibilitychange'))")
+        until(page, "window.streams.every((one) => one.readyState === EventSource.CLOSED)")
+        stage.tell("start", **start(white="Phalanx"))
+        page.evaluate("window.away = false; document.dispatchEvent(new Event('visibilitychange'))")
+        until(page, "window.streams.length === 2")
+        until(page, "document.querySelector('.game h3').textContent.includes('Phalanx')")
+        assert json.loads(page.evaluate("JSON.stringify(window.streams.map((one) => one.readyState))")) == [2, 1]
