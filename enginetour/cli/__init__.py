@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "games": ("Read", "games", "games", "the games, or one of them with its moves"),
     "report": ("Read", "reporting", "report", "pages to look at in a browser: result, games, incidents"),
     "ratings": ("Read", "lists", "ratings", "a rating list from the store"),
+    "chart": ("Read", "pictures", "chart", "pictures for forums: list, crosstable, ladder, history"),
     "lists": ("Lists", "editions", "lists", "rating lists by name: define one, show what it takes"),
     "publish": ("Lists", "editions", "publish", "freeze a list as an edition"),
     "editions": ("Lists", "editions", "editions", "what was published of the lists"),

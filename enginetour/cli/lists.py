@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,33 +78,22 @@ def ratings(
         raise click.UsageError(f"--sprt makes no list: leave out {'how to show one' if shown else '--output'}")
     if sprt is not None and (fields or list_name or as_of):
         raise click.UsageError(f"--sprt makes no list: leave out {flags(fields) or 'LIST and --as-of'}")
-    if list_name is not None and (name or edition or everything):
-        raise click.UsageError("a list names its tournaments itself: leave out -t and --all, or use --tournaments")
     stored = list_name is None and as_of is None and set(fields) <= _STORED and fields.get("system") not in (None, "ml")
     if stored and shown:
         raise click.UsageError(_ML_ONLY)
     if stored and "anchors" in fields:
         raise click.UsageError("--anchor is for --system ml")
+    which = Which(list_name, name, edition, everything, as_of)
     with open_store(db, change=stored) as store:
-        if list_name is not None:
-            title, found = _defined(store, list_name, asked, as_of, errors_for)
-        else:
-            filtered = as_of is not None or not set(fields) <= set(TERMS)
-            log = None if everything or (filtered and not name and not edition) else chosen(store, name, edition)
-            if sprt is not None and test is not None:
-                tell_test(store, log, sprt[:2], test, as_json=as_json, as_csv=as_csv)
-                return
-            if log is not None and as_of is None:
-                log.refuse_struck_out()
-            if log is not None:
-                _refuse_strangers({**(fields.get("anchors") or {}), **(fields.get("loose") or {})}, log)
-            title = "all tournaments" if log is None else log.title
-            if stored:
-                _tell_stream(store, log, fields["system"], title, into)
-                return
-            found = _asked(store, log, asked, as_of, errors_for)
-    then = f", as of {as_of}" if as_of else ""
-    heading = f"ratings · {title}{then}"
+        if sprt is not None and test is not None:
+            tell_test(store, which.log(store, fields), sprt[:2], test, as_json=as_json, as_csv=as_csv)
+            return
+        if stored:
+            _tell_stream(store, which.log(store, fields), fields["system"], into)
+            return
+        heading, found = asked_list(store, which, asked, errors_for)
+    if into.put_picture(found, heading, shown=display != Display()):
+        return
     if found.model in ("logistic", "davidson", "raokupper"):
         told = present(*(found, None, display), title=heading, room=into.room, as_json=into.as_json, as_csv=into.as_csv)
         into.put(told, counted(found))
@@ -113,6 +103,46 @@ def ratings(
     from enginetour.reports.editions import listed
 
     into.put_sheet(listed(heading, found), found.to_json(), counted(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """The list that is meant: of a name, of a tournament, of the whole store; now, or `as_of` a moment."""
+
+    list_name: str | None
+    name: str | None
+    edition: int | None
+    everything: bool
+    as_of: str | None
+
+    def __post_init__(self) -> None:
+        if self.list_name is not None and (self.name or self.edition or self.everything):
+            raise click.UsageError("a list names its tournaments itself: leave out -t and --all, or use --tournaments")
+
+    def log(self, store: Store, fields: Mapping[str, object]) -> TournamentLog | None:
+        """The tournament; None for the whole store, which a filter in `fields` asks for unless one is named."""
+        filtered = self.as_of is not None or not set(fields) <= set(TERMS)
+        if self.everything or (filtered and not self.name and not self.edition):
+            return None
+        return chosen(store, self.name, self.edition)
+
+
+def asked_list(
+    store: Store, which: Which, asked: dict[str, Any], errors_for: tuple[str, ...] = ()
+) -> tuple[str, RatingList]:
+    """The list with the filters and terms of `list_options`, and its heading."""
+    then = f", as of {which.as_of}" if which.as_of else ""
+    if which.list_name is not None:
+        title, found = _defined(store, which.list_name, asked, which.as_of, errors_for)
+        return f"ratings · {title}{then}", found
+    fields = given(asked)
+    log = which.log(store, fields)
+    if log is not None and which.as_of is None:
+        log.refuse_struck_out()
+    if log is not None:
+        _refuse_strangers({**(fields.get("anchors") or {}), **(fields.get("loose") or {})}, log)
+    title = "all tournaments" if log is None else log.title
+    return f"ratings · {title}{then}", _asked(store, log, asked, which.as_of, errors_for)
 
 
 def _defined(
@@ -163,16 +193,19 @@ def _asked(
     return list_of(store, selection, errors_for=asked_errors(errors_for, selection.pairs))
 
 
-def _tell_stream(store: Store, log: TournamentLog | None, system: str, title: str, into: Target) -> None:
+def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Target) -> None:
     """An incremental system as its stored events have it: over the whole store, shown for a tournament."""
     from enginetour.cli import tell
     from enginetour.reports import ratings as sheets
     from enginetour.store.lists import ratings_of, refresh
 
+    if log is not None:
+        log.refuse_struck_out()
     refresh(store, system)
     known = ratings_of(store, system)
     if log is not None:
         known = tell.of_tournament(log, known)
+    title = "all tournaments" if log is None else log.title
     sheet = sheets.incremental(f"{tell.SYSTEM_NAMES[system]} · {title}", known)
     value = {"list": [dict(row) for row in sheet.rows], "model": system}
     into.put_sheet(sheet, value, f"{len(sheet.rows):,} engines")

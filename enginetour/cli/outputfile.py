@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.common import formatted, say, width
+from enginetour.cli.common import formatted, markup, say, width
 from enginetour.errors import UsageRefused
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps
 from enginetour.wholefile import is_special
@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def output_option(command: F) -> F:
     """``-o FILE`` as `output`."""
     return click.option(
-        "-o", "--output", type=click.Path(path_type=Path), help="File to write: .csv, .json, else text."
+        "-o", "--output", type=click.Path(path_type=Path), help="File to write: .csv, .json, .png, .svg, else text."
     )(command)
 
 
@@ -41,8 +41,26 @@ class Target:
         """Columns of the text."""
         return width() if self.path is None else PLAIN_WIDTH
 
+    def put_picture(self, found: RatingList, title: str, *, shown: bool) -> bool:
+        """A list as a picture where the file is one, else False; `shown` is asking for looks that no picture has."""
+        from enginetour.cli.pictures import drawn_as, put
+
+        if self.path is None or not drawn_as(self.path):
+            return False
+        from enginetour.reports.charts.ratinglist import of_list
+
+        if shown or self.as_json or self.as_csv or markup():
+            what = "a picture of a list has looks of its own: leave out how to show it"
+            raise UsageRefused(what, place="--output", step="or write into a file that is no picture")
+        put(self.path, of_list(found, title))
+        return True
+
     def put_sheet(self, sheet: Sheet, value: object, told: str) -> None:
-        """A sheet in the form asked for; `value` is its JSON."""
+        """A sheet in the form asked for; `value` is its JSON. UsageRefused for a file that is a picture."""
+        from enginetour.cli.pictures import drawn_as
+
+        if self.path is not None and drawn_as(self.path):
+            raise UsageRefused("no picture is made of this table", place="--output", step="enginetour chart")
         text = sheet.csv() if self.as_csv else dumps(value) + "\n" if self.as_json else formatted(sheet, self.room)
         self.put(text, told)
 
@@ -50,21 +68,26 @@ class Target:
         """All of it, or the file as it was; a written file is told on stderr."""
         if self.path is None:
             click.echo(text, nl=False)
-            return
-        if is_special(self.path):
-            with self.path.open("w", encoding="utf-8") as device:
-                device.write(text)
-            return
-        beside = self.path.with_name(f".{self.path.name}.new")
-        try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC  # a link there is not ours
-            with os.fdopen(os.open(beside, flags, 0o666), "w", encoding="utf-8") as sink:
-                sink.write(text)
-            beside.replace(self.path)
-        except OSError:
-            beside.unlink(missing_ok=True)
-            raise
-        say(f"{self.path} written: {told}", err=True)
+        else:
+            write_whole(self.path, text.encode(), told)
+
+
+def write_whole(path: Path, content: bytes, told: str) -> None:
+    """All of it, or the file as it was; a written file is told on stderr, a device or pipe is only written into."""
+    if is_special(path):
+        with path.open("wb") as device:
+            device.write(content)
+        return
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC  # a link there is not ours
+        with os.fdopen(os.open(beside, flags, 0o666), "wb") as sink:
+            sink.write(content)
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
+    say(f"{path} written: {told}", err=True)
 
 
 def target(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequence[Path] = ()) -> Target:

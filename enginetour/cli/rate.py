@@ -99,6 +99,8 @@ def rate(
         errors_for=asked_errors(errors_for, pairs),
         skipped=left.games,
     )
+    if into.put_picture(found, f"ratings · {', '.join(path.name for path in files)}", shown=display != Display()):
+        return
     value = {
         "files": list(map(str, files)),
         "left_out": {**asdict(left), "games": left.games},

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from enginetour.reports.charts.marks import SMALL, TEXT, Area, Line, Mark, Words, box, brief, told
+from enginetour.reports.charts.marks import SMALL, TEXT, TITLE, Area, Line, Mark, Words, box, brief, told
 from enginetour.reports.charts.output import width_of
 from enginetour.reports.charts.scales import Scale, number
 
 WIDTH = 720.0  # units: what a page of text is wide, and a post in a forum
 HEAD = 34.0  # of the title
 LABEL = 18.0  # of the numbers at an axis
-_TITLE = 14.0
 
 
 def heading(title: str, width: float = WIDTH) -> list[Mark]:
     """The title; shortened where it would run out of the picture."""
-    return [Words(0, 16, fitted(title, width, _TITLE, bold=True), size=_TITLE, bold=True)]
+    return [Words(0, 16, fitted(title, width, TITLE, bold=True), size=TITLE, bold=True)]
 
 
 def fitted(text: str, room: float, size: float = TEXT, *, bold: bool = False) -> str:
@@ -55,7 +54,7 @@ def across(
 
     A tick of which there is nothing to `say` is left out.
     """
-    for tick in scale.ticks(max(2, int(abs(scale.end - scale.start) / 80))):
+    for tick in scale.ticks(max(2, int(abs(scale.end - scale.start) / 60))):
         x = scale.at(tick)
         if not say(tick):
             continue

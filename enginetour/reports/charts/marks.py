@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Literal
 
@@ -16,6 +16,7 @@ from enginetour.reports.sheet import safe, shortened
 
 TEXT = 12.0  # units: what a page calls small text
 SMALL = 10.5  # of ticks and notes
+TITLE, TITLE_HEIGHT = 14.0, 24.0  # size of the title, and the height that it takes
 LONGEST = 34  # signs of a name beside a chart; the whole name shows under the pointer
 _NO_XML = re.compile("[\ufffe\uffff]")  # noncharacters that XML 1.0 (2.2) forbids; `safe` takes the rest
 
@@ -85,7 +86,10 @@ Mark = Line | Area | Words | Tip
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Marks in the order in which they are drawn; `title` names it, `summary` says in words what is to be seen."""
+    """Marks in the order in which they are drawn; `title` names it, `summary` says in words what is to be seen.
+
+    The first mark is the title, in the upper `TITLE_HEIGHT` units: pages with headings of their own leave it out.
+    """
 
     title: str
     summary: str
@@ -102,6 +106,12 @@ def told(text: object) -> str:
 def brief(name: str, most: int = LONGEST) -> str:
     """A name where room is short, without its middle."""
     return shortened(told(name), most)
+
+
+def retitled(picture: Picture, title: str) -> Picture:
+    """The same under another title, such as one that names the tournament where no page does."""
+    head = Words(0, 16, brief(title, int(picture.width / (0.6 * TITLE))), size=TITLE, bold=True)
+    return replace(picture, title=told(title), marks=(head, *picture.marks[1:]))
 
 
 def box(x: float, y: float, width: float, height: float) -> tuple[Spot, ...]:

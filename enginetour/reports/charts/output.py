@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Literal
@@ -36,10 +37,13 @@ _drawing = threading.RLock()  # matplotlib is not made for threads (its FAQ), an
 
 
 def svg(picture: Picture) -> str:
-    """One ``<svg>`` element for a page: its colours are the page's variables, its letters the page's."""
+    """One ``<svg>`` element for a page: its colours are the page's variables, its letters the page's.
+
+    The title is not drawn, as pages have headings: it is the element's name for who cannot see it.
+    """
     from enginetour.reports.charts.tidy import inline
 
-    return inline(_raw(picture), picture)
+    return inline(_raw(replace(picture, marks=picture.marks[1:])), picture)
 
 
 def svg_file(picture: Picture) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from enginetour.errors import UsageRefused
+from enginetour.ratings.listing import RatingList
 from enginetour.reports.charts import frame
 from enginetour.reports.charts.marks import (
     SMALL,
@@ -23,6 +25,7 @@ from enginetour.reports.charts.marks import (
 from enginetour.reports.charts.output import width_of
 from enginetour.reports.charts.scales import Scale, around
 
+MOST_RATED = 200  # engines of a picture that can be read
 _ROW, _CLOSE_ROW, _MANY = 20.0, 15.0, 60  # units; of a list with more engines than that
 _LEAST_SPAN = 20.0  # Elo: a list of equals does not look like one of rivals
 
@@ -38,8 +41,25 @@ class Rated:
     games: int
 
 
-def rating_list(rows: Sequence[Rated], *, title: str, confidence: float | None = 95.0) -> Picture:
-    """In the order given; `confidence` of the bounds in %, None for systems that have none."""
+def rated(found: RatingList) -> tuple[Rated, ...]:
+    """The first pool of a list, which is the largest: ratings of different pools compare in nothing."""
+    rows = [row for row in found.rows if row.pool == 1]
+    return tuple(Rated(row.name, row.rating, row.plus, row.minus, row.games) for row in rows)
+
+
+def of_list(found: RatingList, title: str) -> Picture:
+    """A picture of a whole list; UsageRefused where nobody is rated."""
+    if not found.rows:
+        raise UsageRefused("nobody is rated, there is nothing to draw", place=title)
+    bounded = any(row.error is not None for row in found.rows)
+    return rating_list(rated(found), title=title, confidence=95.0 if bounded else None)
+
+
+def rating_list(
+    rows: Sequence[Rated], *, title: str, confidence: float | None = 95.0, most: int = MOST_RATED
+) -> Picture:
+    """The first `most` in the order given; `confidence` of the bounds in %, None for systems that have none."""
+    rows, more = rows[:most], max(0, len(rows) - most)
     size, row = (TEXT, _ROW) if len(rows) <= _MANY else (SMALL, _CLOSE_ROW)
     rank = width_of(str(len(rows)), size) + 8
     names = frame.names_width([one.name for one in rows], 230, size)
@@ -54,6 +74,8 @@ def rating_list(rows: Sequence[Rated], *, title: str, confidence: float | None =
         marks += _row(one, place, rank, names, top + place * row, row, size, scale)
     if not rows:
         marks.append(frame.empty("no engine is rated", top + 14))
+    if more:
+        marks.append(Words(rank, bottom + 28, f"and {more:,} more", "muted", SMALL))
     return Picture(told(title), _summary(rows), width, bottom + 36, tuple(marks))
 
 

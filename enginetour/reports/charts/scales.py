@@ -9,6 +9,7 @@ from math import ceil, floor, log10
 from enginetour.reports.charts.marks import finite
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)  # round steps of an axis
+_DECADES = 3  # of a logarithmic scale with ticks at 1, 2 and 5; a longer one has those at 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,10 @@ class Scale:
     def ticks(self, most: int = 6) -> list[float]:
         """Round numbers inside, `most` at most or the few that a logarithmic scale has."""
         if self.log:
-            powers = range(ceil(log10(self.low) - 1e-9), floor(log10(self.high) + 1e-9) + 1)
-            return [10.0**power for power in powers]
+            powers = range(floor(log10(self.low)), floor(log10(self.high)) + 1)
+            parts = (1,) if log10(self.high / self.low) > _DECADES else _STEPS[:3]
+            found = (part * 10.0**power for power in powers for part in parts)
+            return [tick for tick in found if self.low <= tick <= self.high]
         step = step_of((self.high - self.low) / most)
         first = ceil(self.low / step - 1e-9)
         return [number * step for number in range(first, floor(self.high / step + 1e-9) + 1)]
@@ -60,7 +63,7 @@ def around(values: Iterable[float | None], start: float, end: float, *, least: f
 
 
 def counting(most: int, start: float, end: float) -> Scale:
-    """From 0 to a count."""
+    """From 0 to a count, or to 1."""
     return Scale(0, max(1, most), start, end)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape, quoteattr
 
-from enginetour.reports.charts.marks import Picture, Tip
+from enginetour.reports.charts.marks import TITLE_HEIGHT, Picture, Tip
 from enginetour.reports.charts.palette import BY_SENTINEL, LIGHT
 
 NAMESPACE = "http://www.w3.org/2000/svg"
@@ -27,7 +27,7 @@ _LETTERS = "system-ui, 'DejaVu Sans', sans-serif"
 def inline(raw: str, picture: Picture) -> str:
     """The element for a page: role and name for who cannot see it, colours by variable."""
     variables = {role: f"var(--{role})" for role in BY_SENTINEL.values()}
-    view = f"0 0 {_short(picture.width)} {_short(picture.height)}"
+    view = f"0 {_short(TITLE_HEIGHT)} {_short(picture.width)} {_short(picture.height - TITLE_HEIGHT)}"
     head = f'<svg class="chart" viewBox="{view}" role="img" aria-label={quoteattr(picture.title)}>'
     lines = [head, f"<desc>{escape(picture.summary)}</desc>", *_marks(raw, variables), *_tips(picture), "</svg>"]
     return "\n".join(lines) + "\n"
