@@ -13,42 +13,58 @@ from enginetour.errors import TourError
 
 if TYPE_CHECKING:
     from enginetour.store.reader import TournamentReader
+    from enginetour.store.tournaments import Store
 
 
 @click.command()
+@click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder to write; default: beside the database.")
-def report(db: Path | None, name: str | None, edition: int | None, output: Path | None) -> None:
+def report(list_name: str | None, db: Path | None, name: str | None, edition: int | None, output: Path | None) -> None:
     """A report to look at in a browser, from the disk and without network.
 
     Who is best and how sure that is, what happened, was it fair, what went
-    wrong, what next; every game to replay. A report that stands there
-    already is replaced, anything else is refused.
+    wrong, what next; every game to replay. With LIST, one of `lists define`:
+    the list, who is stronger than whom, editions, engines. A report that
+    stands there already is replaced, anything else is refused.
 
     Example: enginetour report -t autumn -o ~/autumn
+    Example: enginetour report blitz
     """
-    from enginetour.tournamentreport import folder_of, write_report
+    from enginetour.tournamentreport import folder_of, list_folder, write_list_report, write_report
 
+    if list_name is not None and (name or edition):
+        raise click.UsageError("a list names its tournaments itself: leave out -t and --edition")
     with open_store(db) as store:
+        if list_name is not None:
+            target = output or list_folder(_results(store), list_name)
+            say(f"report: {write_list_report(store, list_name, target).start}")
+            return
         log = chosen(store, name, edition)
-        target = output or folder_of(store.database.path.resolve(), log.slug)
+        target = output or folder_of(_results(store), log.slug)
         written = write_report(log, target)
         say(f"report: {written.start}")
+
+
+def _results(store: Store) -> Path:
+    """The folder of the database; where that is on a server, the usual one of this workspace."""
+    place = store.database.path
+    return place.resolve().parent if isinstance(place, Path) else Path.cwd() / "results"
 
 
 class _Hurried(Exception):
     """Whoever runs the tournament is in a hurry."""
 
 
-def has_report(database: Path, log: TournamentReader) -> bool:
+def has_report(results: Path, log: TournamentReader) -> bool:
     """There is one where a run would write it."""
     from enginetour.tournamentreport import folder_of
 
-    return (folder_of(database, log.slug) / "index.html").exists()
+    return (folder_of(results, log.slug) / "index.html").exists()
 
 
 def report_at_end(
-    database: Path,
+    results: Path,
     log: TournamentReader,
     tell: Callable[[str], None],
     hurried: Callable[[], bool],
@@ -64,7 +80,7 @@ def report_at_end(
 
     try:
         heed()
-        written = write_report(log, folder_of(database, log.slug), again=again, suspended=suspended, heed=heed)
+        written = write_report(log, folder_of(results, log.slug), again=again, suspended=suspended, heed=heed)
         tell(f"report: {written.start}")
     except _Hurried:
         tell("no report: stopped in a hurry; enginetour report writes it")

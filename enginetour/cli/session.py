@@ -195,9 +195,9 @@ class Run:
                 if isinstance(screen, Lines):
                     self.voice.try_to(screen.strength)
                 self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
-            if self.plan.config.report.write and not (idle and has_report(session.plan.database, log)):
+            if self.plan.config.report.write and not (idle and has_report(pgn.path.parent, log)):
                 again, gone = self.again, sorted(told.suspended)
-                report_at_end(session.plan.database, log, self.voice.say, self.signals.is_hard, again, gone)
+                report_at_end(pgn.path.parent, log, self.voice.say, self.signals.is_hard, again, gone)
         return self._code(end, session, sorted(told.suspended))
 
     def _sinks(self, path: Path) -> Sequence[Sink]:

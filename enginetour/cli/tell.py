@@ -13,6 +13,7 @@ from enginetour.errors import UsageRefused
 from enginetour.model import GameFinished, GameKey, GameVoided, Note, Placed
 from enginetour.reports import ladder, sprt, text
 from enginetour.reports import ratings as rating_sheets
+from enginetour.reports.ratings import SYSTEM_NAMES as SYSTEM_NAMES
 from enginetour.reports.sheet import render
 from enginetour.review.strength import rating_order as rating_order
 from enginetour.review.strength import tournament_list as tournament_list
@@ -30,12 +31,6 @@ if TYPE_CHECKING:
     from enginetour.tournament import Session
 
 MOST_TOLD = 12  # round robins told at the end of a run: a screenful
-SYSTEM_NAMES = {
-    "elo": "Elo, incremental",
-    "gor": "GoR, Czech 1998",
-    "egf": "GoR, EGF as in the thesis of 2010",
-    "egf2021": "GoR, EGF 2021",
-}
 
 
 def morning(session: Session, pgn: Path, end: End) -> None:

@@ -10,6 +10,12 @@ from enginetour.reports.columns import COLUMNS, NAME_ROOM, NARROW, USUAL, WIDE
 from enginetour.reports.sheet import Column, Sheet, points, safe
 
 FEW_NAMED = 10  # engines in a note
+SYSTEM_NAMES = {
+    "elo": "Elo, incremental",
+    "gor": "GoR, Czech 1998",
+    "egf": "GoR, EGF as in the thesis of 2010",
+    "egf2021": "GoR, EGF 2021",
+}
 
 
 def likelihood(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from enginetour.reports.html.page import day_and_time
+from enginetour.reports.ratings import SYSTEM_NAMES
 from enginetour.reports.sheet import Column, Sheet
 from enginetour.review.editions import EditionPoint, History, ListHistory, RatingPath
 
@@ -35,21 +36,21 @@ def engines(one: ListHistory) -> Sheet:
     )
     rows = []
     for name, points in one.engines:
-        by_number = {point.number: _rated(point) for point in points}
+        by_number = {point.number: rated(point) for point in points}
         rows.append({"name": name, **{f"e{number}": by_number.get(number, "") for number in numbers}})
     return Sheet("engines through the editions", columns, tuple(rows))
 
 
-def _rated(point: EditionPoint) -> str:
+def rated(point: EditionPoint) -> str:
     """``2641 ±60``; the larger distance where the bounds differ."""
     bounds = [bound for bound in (point.plus, point.minus) if bound is not None]
     return f"{point.rating:.0f} ±{max(bounds):.0f}" if len(bounds) == 2 else f"{point.rating:.0f}"
 
 
 def by_system(history: History) -> Iterator[tuple[str, tuple[RatingPath, ...]]]:
-    """The paths of each incremental system."""
+    """The paths of each incremental system, by its name for people."""
     for system in dict.fromkeys(path.system for path in history.paths):
-        yield system, tuple(path for path in history.paths if path.system == system)
+        yield SYSTEM_NAMES[system], tuple(path for path in history.paths if path.system == system)
 
 
 def paths(own: Sequence[RatingPath]) -> Sheet:

@@ -26,7 +26,7 @@ def rating_list(review: Review) -> Picture | None:
     if not rows:
         return None
     rated = [ratinglist.Rated(row.name, row.rating, row.plus, row.minus, row.games) for row in rows]
-    return ratinglist.rating_list(rated, title="Rating list")
+    return ratinglist.rating_list(rated, title="Ratings, and how far they may be off")
 
 
 def ladder(review: Review) -> Picture | None:
@@ -34,7 +34,9 @@ def ladder(review: Review) -> Picture | None:
     if review.ladder is None:
         return None
     ranked = [ladder_chart.Ranked(line.name, line.rank, line.status) for line in review.ladder.ranking]
-    return ladder_chart.ladder(round_robins(review.notes, review.facts.games), ranked, title="Ladder")
+    return ladder_chart.ladder(
+        round_robins(review.notes, review.facts.games), ranked, title="Who was in the section, and at which place"
+    )
 
 
 def opponents(one: EngineReview) -> Picture | None:

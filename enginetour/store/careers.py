@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from math import log10
@@ -13,7 +13,6 @@ from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
 from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.likelihood import ELO_SCALE
-from enginetour.ratings.listing import RatingList
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import edition, editions_of
 from enginetour.store.listed import list_of
@@ -107,7 +106,7 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> Career
     mine = {names[version] for version in versions}
     events = [event for system in SYSTEMS for event in history(store, system, plain) if event.engine in mine]
     ratings = {row.name: row.rating for row in found.rows}
-    met = tuple(_opponents(selection, found, name))
+    met = tuple(opponents_of(ratings.get(name), met_by(selection, {name}).get(name, {}), ratings))
     games = sum(opponent.games for opponent in met)
     return CareerOf(name, ratings.get(name), games, first, last, tuple(_published(store, own)), tuple(events), met)
 
@@ -123,18 +122,24 @@ def _versions(store: Store, engine: str) -> tuple[set[int], str]:
     return found, plain[min(found)]
 
 
-def _opponents(selection: Selection, found: RatingList, name: str) -> Iterable[Opponent]:
-    """The opponents, most games first."""
-    pairs, ratings = selection.pairs, {row.name: row.rating for row in found.rows}
-    met: dict[str, list[int]] = {}
+def met_by(selection: Selection, wanted: Collection[str]) -> dict[str, dict[str, list[int]]]:
+    """Of each engine wanted that has games: its opponents with wins, draws, losses."""
+    pairs = selection.pairs
+    found: dict[str, dict[str, list[int]]] = {}
     for white, black, *results in zip(pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses, strict=True):
         one, other = pairs.names[white], pairs.names[black]
-        if name in (one, other):
-            counts = results if name == one else results[::-1]
-            kept = met.setdefault(other if name == one else one, [0, 0, 0])
-            for place, count in enumerate(counts):
-                kept[place] += int(count)
-    own = ratings.get(name)
+        for name, opponent, counts in ((one, other, results), (other, one, results[::-1])):
+            if name in wanted:
+                kept = found.setdefault(name, {}).setdefault(opponent, [0, 0, 0])
+                for place, count in enumerate(counts):
+                    kept[place] += int(count)
+    return found
+
+
+def opponents_of(
+    own: float | None, met: Mapping[str, Sequence[int]], ratings: Mapping[str, float]
+) -> Iterator[Opponent]:
+    """The opponents of an engine with the rating `own`, most games first."""
     for opponent, (wins, draws, losses) in sorted(met.items(), key=lambda item: (-sum(item[1]), item[0])):
         games = wins + draws + losses
         score, rating = (wins + draws / 2) / games, ratings.get(opponent)

@@ -29,8 +29,11 @@ def game(number: int, site: Site, here: str, words: object = None) -> Markup:
     return escape(told) if address is None else Markup('<a href="{}">{}</a>').format(site.link(address, here), told)
 
 
-def table(sheet: Sheet, site: Site, here: str, *, label: str = "", ident: str = "", sortable: bool = False) -> Markup:
-    """A sheet in its own box that scrolls sideways, with its notes below; `label` is told to screen readers."""
+def table(sheet: Sheet, site: Site, here: str, *, label: str = "", kind: str = "") -> Markup:
+    """A sheet in its own box that scrolls sideways, with its notes below; `label` is told to screen readers.
+
+    `kind` is one of the style sheet's: ``cross`` for square tables.
+    """
     cells = sheet.cells()
     used = [place for place, column in enumerate(sheet.columns) if column.header or any(row[place] for row in cells)]
     columns = [sheet.columns[place] for place in used]
@@ -39,10 +42,8 @@ def table(sheet: Sheet, site: Site, here: str, *, label: str = "", ident: str = 
         _row(columns, [row[place] for place in used], sheet.rows[number], site, here)
         for number, row in enumerate(cells)
     )
-    attributes = Markup(' id="{}"').format(ident) if ident else Markup("")
-    kind = "table sortable" if sortable else "table"
-    body = Markup('<table class="{}"{}>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table>').format(
-        kind, attributes, head, rows
+    body = Markup('<table class="{}">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table>').format(
+        f"table {kind}".rstrip(), head, rows
     )
     return boxed(body, label or sheet.title) + notes(sheet.notes)
 
