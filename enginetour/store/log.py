@@ -7,12 +7,12 @@ tournament's lock; readers need none.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from enginetour.errors import StoreRefused, UsageRefused
 from enginetour.model import (
@@ -22,9 +22,11 @@ from enginetour.model import (
     Extended,
     Game,
     GameFinished,
+    GameKey,
     GameVoided,
     Note,
     Outcome,
+    Pairing,
     Replaced,
     Withdrawn,
 )
@@ -32,28 +34,25 @@ from enginetour.store import queries, records
 from enginetour.store.database import PATIENCE_S, Database
 from enginetour.store.entrants import add_entrant, made_id
 from enginetour.store.reader import NEXT_POSITION, TournamentReader
+from enginetour.store.remembered import COUNTED, PairCounts, Remembered
+from enginetour.store.sqlwords import upsert
 from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
 from enginetour.task import EngineSpec
-
-_COUNTED = {Outcome.WHITE: (1, 0, 0), Outcome.DRAW: (0, 1, 0), Outcome.BLACK: (0, 0, 1), Outcome.VOID: (0, 0, 0)}
 
 # Built once: the statement cache then finds them by identity in the commit's way.
 _KNOWN = select(GAMES.c.number).where(
     *(GAMES.c[name] == bindparam(f"k_{name}") for name in ("tournament", "a", "b", "meeting", "leg", "replay"))
 )
 _NEXT_NUMBER = select(func.coalesce(func.max(GAMES.c.number), 0) + 1).where(GAMES.c.tournament == bindparam("t"))
+_KNOWN_AND_NEXT = select(_KNOWN.exists(), _NEXT_NUMBER.scalar_subquery())
 _VERSIONS = (
-    select(ENTRANTS.c.name, ENTRANTS.c.engine, ENGINES.c.own_name)
+    select(ENTRANTS.c.name, ENTRANTS.c.engine, ENGINES.c.own_name, ENGINES.c.name.label("plain"))
     .join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
     .where(ENTRANTS.c.tournament == bindparam("t"), ENTRANTS.c.name.in_([bindparam("w"), bindparam("b")]))
     .order_by(ENTRANTS.c.since)
 )
 _GAME, _MOVES, _EVENT, _NOTES, _INCIDENTS = (insert(table) for table in (GAMES, MOVES, EVENTS, NOTES, INCIDENTS))
-_new_counts = upsert(PAIR_COUNTS)
-_COUNTS = _new_counts.on_conflict_do_update(
-    index_elements=["tournament", "white", "black"],
-    set_={name: PAIR_COUNTS.c[name] + _new_counts.excluded[name] for name in ("wins", "draws", "losses")},
-)
+_COUNTS = upsert(PAIR_COUNTS, ("tournament", "white", "black"), ("wins", "draws", "losses"), adds=True)
 
 
 def write_notes(connection: Connection, tournament: int, position: int, notes: Sequence[Note]) -> None:
@@ -70,6 +69,8 @@ class TournamentLog(TournamentReader):
     def __init__(self, database: Database, row: Any) -> None:
         super().__init__(database, row)
         self._newest: int | None = None  # position of the last event written through this object
+        self._written = 0  # position of the event of the transaction under way
+        self._remembered = Remembered()
 
     def record_game(self, game: Game, notes: Sequence[Note] = ()) -> int | None:
         """Write a game, its event, notes, incidents and pair counts, all or nothing; its number.
@@ -82,13 +83,12 @@ class TournamentLog(TournamentReader):
         key = {f"k_{name}": columns[name] for name in ("a", "b", "meeting", "leg", "replay")}
         pairing = game.pairing
         with self._writing(patience=PATIENCE_S) as (connection, position):
-            if connection.execute(_KNOWN, {"k_tournament": self.id, **key}).first() is not None:
-                return None
             here = {"t": self.id}
-            sides = {"w": pairing.white, "b": pairing.black}
-            versions = {row.name: row for row in connection.execute(_VERSIONS, {**here, **sides})}
+            known, number = connection.execute(_KNOWN_AND_NEXT, {"k_tournament": self.id, **key, **here}).one()
+            if known:
+                return None
+            versions = self._versions(connection, pairing)
             white, black = versions[pairing.white].engine, versions[pairing.black].engine
-            number = int(connection.execute(_NEXT_NUMBER, here).scalar_one())
             columns |= {"tournament": self.id, "number": number, "white_engine": white, "black_engine": black}
             made = made_id(connection.execute(_GAME, columns))
             connection.execute(_MOVES, {"game": made, "moves": blob})
@@ -106,7 +106,21 @@ class TournamentLog(TournamentReader):
                 if side.own_name and not row.own_name:
                     own_name = records.clean(side.own_name)[:100]  # reliability spec 2.6
                     connection.execute(update(ENGINES).where(ENGINES.c.id == row.engine).values(own_name=own_name))
-        return number
+                    self._remembered.versions = {}
+        self._remembered.finished(pairing.key, game.outcome, game.category)
+        if game.outcome is not Outcome.VOID and not pairing.handicap:
+            plain = versions[pairing.white].plain, versions[pairing.black].plain
+            self._remembered.counted(plain, game.outcome)
+        return int(number)
+
+    def _versions(self, connection: Connection, pairing: Pairing) -> dict[str, Any]:
+        """The rows of the engine versions that play now, by the names of entrants."""
+        sides = {"w": pairing.white, "b": pairing.black}
+        found = self._remembered.versions
+        if self._newest is None or not found.keys() >= set(sides.values()):
+            rows = connection.execute(_VERSIONS, {"t": self.id, **sides})
+            found = self._remembered.versions = {**found, **{row.name: row for row in rows}}
+        return found
 
     def record_event(
         self, event: Event, notes: Sequence[Note] = (), *, why: str = "", spec: EngineSpec | None = None
@@ -115,6 +129,7 @@ class TournamentLog(TournamentReader):
 
         UsageRefused if there is no such game to void, no such entrant, or one of that name already.
         """
+        self._remembered = Remembered()
         with self._writing() as (connection, position):
             match event:
                 case GameVoided():
@@ -142,8 +157,45 @@ class TournamentLog(TournamentReader):
             write_notes(connection, self.id, position, notes)
         return position
 
+    @property
+    def known_ratings(self) -> dict[str, float]:
+        """As a reader's, asked for once."""
+        if self._newest is None:
+            return super().known_ratings
+        if self._remembered.ratings is None:
+            self._remembered.ratings = super().known_ratings
+        return self._remembered.ratings
+
+    def replays(self, key: GameKey) -> int:
+        """As a reader's, asked for once."""
+        if self._newest is None:
+            return super().replays(key)
+        return self._not_counting()[key]
+
+    def aborts(self, key: GameKey) -> int:
+        """As a reader's, asked for once."""
+        if self._newest is None:
+            return super().aborts(key)
+        self._not_counting()
+        return self._remembered.given_up[key]
+
+    def _not_counting(self) -> Counter[GameKey]:
+        if self._remembered.void is None:
+            with self.database.reading() as connection:
+                return self._remembered.look(connection, self.id)
+        return self._remembered.void
+
+    def pair_counts(self) -> PairCounts:
+        """As a reader's, asked for once."""
+        if self._newest is None:
+            return super().pair_counts()
+        if self._remembered.counts is None:
+            self._remembered.counts = super().pair_counts()
+        return dict(self._remembered.counts)
+
     def accept_change(self, specs: Mapping[str, EngineSpec]) -> None:
         """From the next event on these entrants are played by what is on the disk now: new engine versions."""
+        self._remembered = Remembered()
         with self.database.writing() as connection:
             position = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one())
             for name, spec in specs.items():
@@ -162,9 +214,9 @@ class TournamentLog(TournamentReader):
             if self._newest not in (None, position - 1):
                 step = "let one run end, then start it again; leave lock files alone"
                 raise StoreRefused("somebody else writes this tournament", place=self.title, step=step)
+            self._written = position - 1
             yield connection, position
-            written = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one()) - 1
-        self._newest = written
+        self._newest = self._written
 
     def _write_event(
         self,
@@ -178,9 +230,10 @@ class TournamentLog(TournamentReader):
         text = records.packed(payload) if payload else ""
         row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": text}
         connection.execute(_EVENT, {**row, "at": time.time()})
+        self._written = position
 
     def _count(self, connection: Connection, white: int, black: int, outcome: Outcome, times: int) -> None:
-        wins, draws, losses = (times * count for count in _COUNTED[outcome])
+        wins, draws, losses = (times * count for count in COUNTED[outcome])
         pair = {"tournament": self.id, "white": white, "black": black}
         connection.execute(_COUNTS, {**pair, "wins": wins, "draws": draws, "losses": losses})
 
