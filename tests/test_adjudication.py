@@ -13,7 +13,7 @@ from enginetour.model import Outcome, Termination
 from enginetour.referee.ends import Ends
 from enginetour.reports.pgn import termination_words
 from enginetour.task import DrawRule, ResignRule, Rules
-from tests.playing import game, scripted, sound
+from tests.playing import Protocol, game, scripted, sound
 
 SHUFFLE = ["g1f3", "g8f6", "f3g1", "f6g8"]
 FAR = "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K2R w - - 0 30"
@@ -154,10 +154,11 @@ def test_engines_that_see_a_draw_for_so_long_get_it(protocol: str) -> None:
     assert game(sound(), sound(), draw=DrawRule(0, 6, 30)).termination is Termination.REPETITION
 
 
-def test_scores_from_whites_side_are_turned() -> None:
+@pytest.mark.parametrize("protocol", ["uci", "cecp"])
+def test_scores_from_whites_side_are_turned(protocol: Protocol) -> None:
     """Of two engines that say +0.31 one is behind, if Black speaks from White's side."""
     rule = ResignRule(3, 31)
-    black = scripted("uci", name="black", whitepov=True)
+    black = scripted(protocol, name="black", whitepov=True)
     played = game(sound(), black, resign=rule)
     assert (played.outcome, played.termination, played.plies) == (Outcome.WHITE, Termination.ADJUDICATION_RESIGN, 6)
     assert game(sound(), sound(), resign=rule).termination is Termination.REPETITION

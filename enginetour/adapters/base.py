@@ -107,7 +107,7 @@ class Engine(Wire):
         return False
 
     def game_over(self, result: str, why: str) -> bytes:
-        """What to tell it when a game has ended; b"" for nothing."""
+        """The line that tells it that a game has ended; b"" for none."""
         del result, why
         return b""
 

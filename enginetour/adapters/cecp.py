@@ -201,7 +201,7 @@ class CecpEngine(CecpListener):
 
     def game_over(self, result: str, why: str) -> bytes:
         """`result`; an engine that knows no such command says so, which is noise."""
-        return f"result {result} {{{why}}}\n".encode("ascii", "replace")
+        return f"result {result} {{{why}}}".encode("ascii", "replace")
 
     # Fences.
 

@@ -41,10 +41,9 @@ def part(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], link: 
             seat.engine.spoiled = seat.engine.spoiled or verdict.cause
     owing = [seat.engine for seat in seats if seat.engine.thinking and not seat.engine.spoiled]
     converse({engine: engine.settle() for engine in owing}, link)
-    for seat in seats:
-        words = seat.engine.game_over(verdict.outcome.value, verdict.cause)
-        if words and not seat.engine.spoiled and not seat.engine.dead:
-            seat.engine.process.write(words)
+    listening = [seat.engine for seat in seats if not seat.engine.spoiled and not seat.engine.dead]
+    words = {engine: engine.game_over(verdict.outcome.value, verdict.cause) for engine in listening}
+    converse({engine: engine.say(line) for engine, line in words.items() if line}, link)
 
 
 def leave(seats: Sequence[Seat], shelf: EngineShelf) -> None:

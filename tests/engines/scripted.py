@@ -245,6 +245,8 @@ class Scripted:
         self.say(f"bestmove {move} ponder {hint}" if self.protocol == "uci" else f"move {move}")
 
     def think(self):
+        if self.fault == "wordless" and self.searches == self.at:
+            time.sleep(self.seconds)
         if self.protocol == "uci":
             self.say("info depth 5 seldepth 9 score cp 31 nodes 1234 nps 9 time 1 pv g1f3 g8f6", "info string hello")
         else:

@@ -1,0 +1,66 @@
+"""What an engine file says of an engine is done at its pipe."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from enginetour.adapters import base
+from enginetour.referee.shelf import EngineShelf
+from enginetour.task import EngineSpec
+from tests.playing import Protocol, game, scripted, sound
+
+BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
+
+
+def sent(spec: EngineSpec, games: int = 1) -> list[tuple[float, str]]:
+    """Seconds and words of all that an engine was sent in its games."""
+    shelf = EngineShelf()
+    for _ in range(games):
+        game(spec, sound(spec.protocol), shelf=shelf)
+    engine = shelf.take(spec)[0]
+    assert engine is not None
+    lines = [line.partition(" > ") for line in engine.process.traffic(1000)]
+    shelf.end(engine)
+    return [(float(stamp), words) for stamp, mark, words in lines if mark]
+
+
+@BOTH
+def test_init_lines_come_once_before_the_first_game(protocol: Protocol) -> None:
+    """As they are, in their order, behind the options."""
+    options = (("Hash", "8"),) if protocol == "uci" else (("Depth", "4"),)
+    spec = scripted(protocol, name="initial", options=options, init=("book off", "log  on"))
+    words = [line for _, line in sent(spec, games=2)]
+    first, option, begun = words.index("book off"), "setoption name Hash value 8", "ucinewgame"
+    if protocol == "cecp":
+        option, begun = "option Depth=4", "new"
+    assert words[first + 1] == "log  on"
+    assert words.count("book off") == words.count("log  on") == 1
+    assert words.index(option) < first < words.index(begun)
+    assert words.count(begun) == 2
+
+
+@BOTH
+def test_lines_keep_their_distance(protocol: Protocol) -> None:
+    """With `line_delay_ms` none follows another sooner; without it they come together."""
+    stamps = [stamp for stamp, _ in sent(scripted(protocol, name="apart", line_delay_ms=3))]
+    assert min(after - before for before, after in pairwise(stamps)) >= 0.003 - 1e-6
+    together = [stamp for stamp, _ in sent(scripted(protocol, name="together"))]
+    assert len(set(together)) < len(together)
+
+
+@BOTH
+def test_a_silent_reader_of_single_lines_is_woken_once_a_wait(
+    protocol: Protocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One empty line when an answer is overdue, in a search and at a fence; never to an engine without the quirk."""
+    monkeypatch.setattr(base, "POKE_NS", 50 * base.MS)
+    words = [line for _, line in sent(scripted(protocol, "wordless", line_delay_ms=1, seconds=0.2))]
+    asked = [at for at, line in enumerate(words) if line.startswith(("go", "usermove"))]
+    assert words[asked[1] + 1] == ""
+    assert words[asked[1] + 2] != ""
+    assert all(line for _, line in sent(scripted(protocol, "wordless", seconds=0.2)))
+    fenced = [line for _, line in sent(scripted(protocol, "late-pong", line_delay_ms=1, seconds=0.2))]
+    ping = "isready" if protocol == "uci" else "ping"
+    assert "" in {after for before, after in pairwise(fenced) if before.startswith(ping)}
