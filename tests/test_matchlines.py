@@ -10,7 +10,10 @@ import pytest
 
 from enginetour.cli.screen import Claimed, Lines
 from enginetour.model import Game, Outcome, Pairing, SideRecord, Termination
+from enginetour.ratings.matchtest import match_test
+from enginetour.ratings.sequential import Sprt
 from enginetour.reports import matchlines
+from enginetour.reports.matchlines import MatchScore
 from enginetour.reports.progress import Progress
 from tests.touring import config, tour
 
@@ -23,22 +26,63 @@ def test_the_words_of_a_match() -> None:
     """As cutechess-cli prints them, to the blank: two before the bracket."""
     assert matchlines.started(1, 20, "A", "B") == "Started game 1 of 20 (A vs B)"
     assert matchlines.finished(5, game()) == "Finished game 5 (A vs B): 1-0 {White mates}"
-    assert matchlines.score("A", "B", 3, 1, 2) == "Score of A vs B: 3 - 1 - 2  [0.667] 6"
+    assert matchlines.score(MatchScore("A", "B", (2, 1, 0), (1, 1, 1))) == "Score of A vs B: 3 - 1 - 2  [0.667] 6"
 
 
-def test_the_words_of_the_strength() -> None:
-    """Patterns that scripts use find their figures; 20 - 20 - 60 is no difference, with the error of 100 games."""
-    elo, pairs = matchlines.strength(20, 20, 60, (5, 10, 20, 10, 5))
-    assert re.fullmatch(r"Elo difference: 0\.0 \+/- \d+\.\d, LOS: 50\.0 %, DrawRatio: 60\.0 %", elo)
-    assert pairs == "Ptnml(0-2): [5, 10, 20, 10, 5]"
-    (alone,) = matchlines.strength(20, 20, 60)
-    assert re.search(r"\+/- 43\.\d,", alone)  # 1.96 x 800/ln(10)/sqrt(100) x the sd of 0.316 of a game
+def test_the_interval_of_a_match() -> None:
+    """The lines of cutechess-cli, then the block of fastchess, figure for figure; 3 of the 7 level pairs are drawn."""
+    match = MatchScore("A", "B", (12, 6, 2), (6, 8, 6), (1, 2, 7, 6, 4), 3, "10+0.1, 1t, 16MB, UHO.epd")
+    lines = list(matchlines.interval(match))
+    assert lines == [
+        "...      A playing White: 12 - 2 - 6  [0.750] 20",
+        "...      A playing Black: 6 - 6 - 8  [0.500] 20",
+        "...      White vs Black: 18 - 8 - 14  [0.625] 40",
+        "Elo difference: 88.7 +/- 89.4, LOS: 98.1 %, DrawRatio: 35.0 %",
+        "--------------------------------------------------",
+        "Results of A vs B (10+0.1, 1t, 16MB, UHO.epd):",
+        "Elo: 88.74 +/- 89.37, nElo: 114.55 +/- 120.86",
+        "LOS: 98.15 %, DrawRatio: 35.00 %, PairsRatio: 3.33",
+        "Games: 40, Wins: 18, Losses: 8, Draws: 14, Points: 25.0 (62.50 %)",
+        "Ptnml(0-2): [1, 2, 7, 6, 4], WL/DD Ratio: 1.33",
+        "--------------------------------------------------",
+    ]
 
 
-@pytest.mark.parametrize("counts", [(0, 0, 0), (6, 0, 0)])
-def test_what_is_infinite_is_left_out(counts: tuple[int, int, int]) -> None:
-    """No game, or only wins: neither inf nor nan."""
-    assert list(matchlines.strength(*counts)) == []
+def test_single_games_and_a_test() -> None:
+    """Without pairs the error is that of the games; a test adds a line to each of the two."""
+    test = match_test(Sprt(0.0, 10.0), [(number, 2 if number % 3 else 0) for number in range(60)])
+    lines = list(matchlines.interval(MatchScore("A", "B", (20, 0, 10), (20, 0, 10)), test))
+    assert re.fullmatch(r"SPRT: llr \S+ \(\S+%\), lbound -2\.94, ubound 2\.94", lines[4])
+    assert re.fullmatch(r"LLR: \d\.\d\d \(\d+\.\d%\) \(-2\.94, 2\.94\) \[0\.00, 10\.00\]", lines[-2])
+    assert not [line for line in lines if "Ptnml" in line or "PairsRatio" in line]
+    (alone,) = (line for line in lines if line.startswith("Elo difference"))
+    assert re.search(r"\+/- 9\d\.\d,", alone)
+
+
+def test_a_verdict_is_told_as_there() -> None:
+    """Words that scripts wait for."""
+    test = match_test(Sprt(0.0, 100.0), [(number, 2 if number % 5 else 0) for number in range(200)])
+    assert test.walk.verdict == "H1"
+    lines = list(matchlines.interval(MatchScore("A", "B", (80, 0, 20), (80, 0, 20)), test))
+    assert lines[4].endswith(" - H1 was accepted")
+
+
+@pytest.mark.parametrize(
+    "match", [MatchScore("A", "B", (3, 0, 0), (3, 0, 0), (0, 0, 0, 0, 3)), MatchScore("A", "B", (0, 0, 0), (0, 0, 0))]
+)
+def test_what_is_infinite_is_left_out(match: MatchScore) -> None:
+    """No game, or only wins: neither inf nor nan, and no line about a strength nobody can tell."""
+    told = " ".join(matchlines.interval(match))
+    assert not re.search(r"inf|nan|Elo|Ratio: $|WL/DD|PairsRatio", told)
+    assert bool(told) == bool(match.games)
+
+
+def test_the_terms_of_a_match() -> None:
+    """One where both play by the same, two where not; options nobody set are NULL."""
+    same = [("10+0.1", {"Threads": "1", "hash": "16"})] * 2
+    assert matchlines.terms(same, "/books/UHO.epd") == "10+0.1, 1t, 16MB, UHO.epd"
+    other = [("nodes=1000", {}), ("movetime=0.1", {"Hash": "16"})]
+    assert matchlines.terms(other, "") == "1000 nodes - 0.1/move, NULL, NULL - 16MB"
 
 
 def test_started_games_are_numbered_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,11 +115,18 @@ def test_a_match_speaks_as_scripts_expect(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     path = config(tmp_path, ("wren1", "wren4"), "match", "games = 4")
     out = tour(tmp_path, "run", str(path)).stdout.splitlines()
-    known = [line.split()[0] for line in out if re.match(r"(Started|Finished|Score) ", line)]
+    known = [line.split()[0] for line in out if re.match(r"(Started game|Finished game|Score) ", line)]
     assert known == ["Started", "Finished", "Score"] * 4
     assert "Started game 4 of 4 (Wren 4 vs Wren 1)" in out
     last = [line for line in out if line.startswith("Score")][-1]
     score = re.fullmatch(r"Score of Wren 1 vs Wren 4: (\d) - (\d) - (\d)  \[([01]\.\d{3})\] 4", last)
     assert score is not None
     assert sum(int(score[n]) for n in (1, 2, 3)) == 4
-    assert sum(bool(re.fullmatch(r"Ptnml\(0-2\): \[\d, \d, \d, \d, \d\]", line)) for line in out) == 1
+    pairs = [re.match(r"Ptnml\(0-2\): \[(\d), (\d), (\d), (\d), (\d)\]", line) for line in out]
+    (found,) = [match for match in pairs if match]
+    assert sum(int(found[n]) for n in range(1, 6)) == 2
+    (terms,) = [line for line in out if line.startswith("Results of Wren 1 vs Wren 4 (")]
+    assert terms.endswith("):")
+    colours = [int(line.split()[-1]) for line in out if re.match(r"\.\.\.      Wren 1 playing ", line)]
+    assert colours == [2, 2]
+    assert out.count("Finished match") == 1

@@ -79,8 +79,8 @@ class Lines(Watcher):
                 del self._open[slot]
         self._fresh = True
         click.echo(matchlines.finished(number, game))
-        if (score := self.picture.score()) is not None:
-            click.echo(matchlines.score(*score))
+        if (match := self.picture.match()) is not None:
+            click.echo(matchlines.score(match))
         for incident in game.incidents:
             kind = "warning" if incident.is_warning else "incident"
             click.echo(safe(f"  {kind}: {_about(incident.engine, incident.cause)}   enginetour games {number}"))
@@ -106,11 +106,14 @@ class Lines(Watcher):
 
     def strength(self) -> None:
         """How far two engines are apart, as far as that can be told, unless it was told since the last game."""
-        score = self.picture.score() if self._fresh else None
+        match = self.picture.match() if self._fresh else None
         self._fresh = False
-        if score is not None:
-            for line in matchlines.strength(*score[2:], self.picture.pairs()):
+        if match is not None:
+            test = self.picture.test[1] if self.picture.test else None
+            for line in matchlines.interval(self.picture.paired(match), test):
                 click.echo(line)
+            if not self.picture.remaining[1]:
+                click.echo(matchlines.ended())
 
 
 class LiveTable(Watcher):

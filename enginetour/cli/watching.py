@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from enginetour.changes import Desk
@@ -16,11 +17,12 @@ from enginetour.exports import PgnFile, write_traffic
 from enginetour.formats.base import Format
 from enginetour.model import Game, Incident, Note, Outcome
 from enginetour.ratings.listing import rating_list
+from enginetour.reports.matchlines import MatchScore, terms
 from enginetour.reports.progress import Progress
 from enginetour.scheduler import Scheduler, Watcher
 from enginetour.steering import Helm
 from enginetour.store import queries
-from enginetour.store.pairscores import openings_of_pair
+from enginetour.store.pairscores import drawn_pairs, openings_of_pair
 
 
 class Picture(Progress):
@@ -59,22 +61,26 @@ class Picture(Progress):
         rows = rating_list(self.log.pair_counts(), names=[line.name for line in self.placed]).rows
         self.elo = {row.name: (row.rating, row.plus, row.minus) for row in rows}
 
-    def score(self) -> tuple[str, str, int, int, int] | None:
+    def match(self) -> MatchScore | None:
         """From the log, games that were struck out left away."""
         if self.two is None:
             return None
         first, second = self.two
         counts = self.log.pair_counts()
-        with_white, with_black = counts.get((first, second), (0, 0, 0)), counts.get((second, first), (0, 0, 0))
-        wins, losses = with_white[0] + with_black[2], with_white[2] + with_black[0]
-        draws = with_white[1] + with_black[1]
-        return (first, second, wins, losses, draws) if wins + losses + draws else None
+        white, black = counts.get((first, second), (0, 0, 0)), counts.get((second, first), (0, 0, 0))[::-1]
+        return MatchScore(first, second, white, black) if sum(white) + sum(black) else None
 
-    def pairs(self) -> tuple[int, ...] | None:
+    def paired(self, match: MatchScore) -> MatchScore:
         """From the log as well."""
-        if self.two is None:
-            return None
-        return openings_of_pair(self.log, *self.two)
+        pairs = openings_of_pair(self.log, match.first, match.second)
+        drawn = drawn_pairs(self.log, match.first, match.second) if pairs else 0
+        return replace(match, pairs=pairs, drawn=drawn, terms=self._terms(match))
+
+    def _terms(self, match: MatchScore) -> str:
+        """What both play by, and from which suite."""
+        specs, sides = self.log.specs, self.log.config.get("sides", {})
+        both = [(sides.get(name, {}).get("tc", ""), dict(specs[name].options)) for name in (match.first, match.second)]
+        return terms(both, str(self.log.config["play"].get("openings", {}).get("file") or ""))
 
 
 COMFORT = "; the store has all games, later ones bring them"

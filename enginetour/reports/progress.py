@@ -13,6 +13,7 @@ from enginetour.model import Pairing, Placed
 from enginetour.ratings.matchtest import MatchTest
 from enginetour.reports import sprt
 from enginetour.reports.endings import endings_words
+from enginetour.reports.matchlines import MatchScore
 from enginetour.reports.pgn import is_mate, score_words
 from enginetour.reports.sheet import Column, Sheet, points, safe
 from enginetour.reports.text import duration
@@ -85,11 +86,12 @@ class Progress:
     def rate(self) -> None:
         """Bring `elo` up to date; a picture without a log has nothing to rate by."""
 
-    def score(self) -> tuple[str, str, int, int, int] | None:
-        """Of a tournament of two: the first, the second, wins, losses, draws of the first; None without a game."""
+    def match(self) -> MatchScore | None:
+        """Of a tournament of two: how it stands, without its pairs; None without a game."""
 
-    def pairs(self) -> tuple[int, ...] | None:
-        """Of a tournament of two: pairs of games on one opening by the points they brought the first."""
+    def paired(self, match: MatchScore) -> MatchScore:
+        """The same with its pairs on one opening and its terms; a picture without a log knows none."""
+        return match
 
     def event(self, slot: int, name: str, payload: Any) -> None:
         """A live event of a slot: start, move, end."""

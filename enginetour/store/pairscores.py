@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, select
+from sqlalchemy import ColumnElement, Connection, Subquery, and_, case, func, select
 
 from enginetour.model import Outcome
 from enginetour.store.database import Database
@@ -53,29 +53,20 @@ def openings_of_tournament(log: TournamentReader) -> dict[tuple[str, str], PairC
         return _added_up(connection, (STANDING, GAMES.c.tournament == log.id), plain)
 
 
+def drawn_pairs(log: TournamentReader, one: str, other: str) -> int:
+    """How many pairs of two engines of a tournament are two draws; the other level ones are a win each."""
+    with log.database.reading() as connection:
+        plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
+        couples = _couples((STANDING, GAMES.c.tournament == log.id))
+        rows = connection.execute(select(couples.c.low, couples.c.high).where(couples.c.draws == 2)).all()
+    return sum({plain[low], plain[high]} == {one, other} for low, high in rows)
+
+
 def _added_up(
     connection: Connection, wanted: tuple[ColumnElement[bool], ...], names: Mapping[int, str]
 ) -> dict[tuple[str, str], PairCounts]:
     """The aggregate under these names, from the side of the name that sorts first."""
-    white, black, outcome = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome
-    forward = white < black
-    points = case(
-        (outcome == Outcome.DRAW.value, 1),
-        (outcome == Outcome.WHITE.value, case((forward, 2), else_=0)),
-        else_=case((forward, 0), else_=2),
-    )
-    low, high = case((forward, white), else_=black), case((forward, black), else_=white)
-    couples = (
-        select(low.label("low"), high.label("high"), func.sum(points).label("points"))
-        .where(*wanted)
-        .group_by(GAMES.c.tournament, low, high, GAMES.c.meeting, (GAMES.c.leg + 1) // 2)
-        .having(
-            func.count() == 2,
-            func.sum(case((forward, 1), else_=0)) == 1,
-            func.min(GAMES.c.opening) == func.max(GAMES.c.opening),
-        )
-        .subquery()
-    )
+    couples = _couples(wanted)
     columns = couples.c.low, couples.c.high, couples.c.points
     found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 5)
     for one, other, brought, number in connection.execute(select(*columns, func.count()).group_by(*columns)):
@@ -85,3 +76,27 @@ def _added_up(
         pair = (names[other], names[one]) if turned else (names[one], names[other])
         found[pair][4 - brought if turned else brought] += number
     return {pair: (c[0], c[1], c[2], c[3], c[4]) for pair, c in sorted(found.items())}
+
+
+def _couples(wanted: tuple[ColumnElement[bool], ...]) -> Subquery:
+    """Complete pairs: both versions, the points of the one with the lower number, and how many games were drawn."""
+    white, black, outcome = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome
+    forward = white < black
+    points = case(
+        (outcome == Outcome.DRAW.value, 1),
+        (outcome == Outcome.WHITE.value, case((forward, 2), else_=0)),
+        else_=case((forward, 0), else_=2),
+    )
+    low, high = case((forward, white), else_=black), case((forward, black), else_=white)
+    drawn = func.sum(case((outcome == Outcome.DRAW.value, 1), else_=0)).label("draws")
+    return (
+        select(low.label("low"), high.label("high"), func.sum(points).label("points"), drawn)
+        .where(*wanted)
+        .group_by(GAMES.c.tournament, low, high, GAMES.c.meeting, (GAMES.c.leg + 1) // 2)
+        .having(
+            func.count() == 2,
+            func.sum(case((forward, 1), else_=0)) == 1,
+            func.min(GAMES.c.opening) == func.max(GAMES.c.opening),
+        )
+        .subquery()
+    )
