@@ -262,7 +262,7 @@ def test_file_without_rights(readable: Path) -> None:
 
 def test_locked_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A database that another program holds is busy, not broken."""
-    monkeypatch.setattr("enginetour.store.database.BUSY_TIMEOUT_MS", 10)
+    monkeypatch.setattr("enginetour.store.ground.BUSY_TIMEOUT_MS", 10)
     path = tmp_path / "t.db"
     Database.open(path).close()
     holder = sqlite3.connect(path, isolation_level=None)
@@ -296,7 +296,7 @@ def test_made_by_two_at_once(tmp_path: Path) -> None:
 
 DYING = """
 import os, sys
-from enginetour.store import database
+from enginetour.store import database, schema
 from enginetour.store.tables import METADATA
 
 SPILL = "CREATE TABLE spill AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 9000) "
@@ -311,7 +311,7 @@ def half(connection):
 if sys.argv[2] == "early":
     METADATA.create_all = half
 else:
-    database.schema.check = lambda *_: os.kill(os.getpid(), 9)
+    schema.check = lambda *_: os.kill(os.getpid(), 9)
 database.Database.open(sys.argv[1])
 """
 

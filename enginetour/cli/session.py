@@ -36,7 +36,7 @@ from enginetour.reports.progress import clock_words, of_games
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.steering import Helm
 from enginetour.store.slugs import slug_of
-from enginetour.store.sqlite_errors import StoreBusy
+from enginetour.store.trouble import StoreBusy
 from enginetour.supervise import inforce
 from enginetour.supervise.cores import Cores
 from enginetour.supervise.processors import allowed

@@ -15,8 +15,10 @@ from pathlib import Path
 
 from enginetour.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.store import schema
-from enginetour.store.database import connected, reading_mode, version_of
-from enginetour.store.sqlite_errors import StoreBusy, told, translated
+from enginetour.store.database import version_of
+from enginetour.store.sqlite_errors import told, translated
+from enginetour.store.sqlite_file import connected, found_schema, reading_mode
+from enginetour.store.trouble import StoreBusy
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ def _copied(source: Path, new: Path) -> dict[str, int]:
 def _verified(new: Path) -> dict[str, int]:
     """The rows of every table of a copy whose pages, rows, references and schema are well; StoreRefused otherwise."""
     with told(new), closing(connected(new, "mode=ro&immutable=1")) as reader:
-        schema.check(reader, new)
+        schema.check(found_schema(reader), new)
         found = reader.execute("PRAGMA integrity_check(1)").fetchone()[0]
         lost = reader.execute("PRAGMA foreign_key_check").fetchone()
         if found != "ok" or lost is not None:

@@ -1,150 +1,87 @@
-"""The file: opened only if it is ours, created whole, and every failure of it in one line.
+"""A database: opened only if it is ours, created whole, and every failure of it in one line.
 
-SQLite in WAL mode with ``synchronous=FULL``: a commit that returned survives a power cut. A file that is not ours
-is looked at without a write, without side files too, and left as it was.
+What it stands on, a file of SQLite or a PostgreSQL server, is its `ground`.
 """
 
 from __future__ import annotations
 
-import os
-import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
-from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import ExceptionContext
 
-from enginetour.errors import StorageFailed, StoreRefused
-from enginetour.store import schema
-from enginetour.store.filesystem import check_folder
-from enginetour.store.sqlite_errors import StoreBusy, told, translated
-from enginetour.store.tables import APPLICATION_ID, SCHEMA_VERSION
+from enginetour.errors import StoreRefused
+from enginetour.serveraddress import Address
+from enginetour.store import ground
+from enginetour.store.ground import Ground
+from enginetour.store.grounds import ground_of
+from enginetour.store.tables import SCHEMA_VERSION
+from enginetour.store.trouble import StoreAway, StoreBusy
 
-MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
-BUSY_TIMEOUT_MS = 5000  # other commands write in short transactions (reliability spec 3)
-BUSY_SLICE_MS = 200  # SQLite waits without hearing signals, and SIGTERM has 5 s in all (reliability spec 3)
-PATIENCE_S = 60.0  # for a finished game: another command that holds the file longer must not cost it
-OPEN_TIMEOUT_S = 5.0  # two runs may create one database at the same moment; the same patience
-
-
-def connected(path: Path, mode: str) -> sqlite3.Connection:
-    """A bare connection; `mode` is the query of SQLite's file URI."""
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?{mode}",
-        uri=True,
-        isolation_level=None,  # transactions begin and end where we say so
-        check_same_thread=False,
-        timeout=BUSY_TIMEOUT_MS / 1000,
-    )
-    connection.execute("PRAGMA trusted_schema=OFF")
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA synchronous=FULL")
-    return connection
+PATIENCE_S = 60.0  # for a finished game: a command that holds the database, or a server's restart, must not cost it
+AGAIN_S = 0.2  # between two tries to reach a server
 
 
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
+def is_made(address: Address | str) -> bool:
+    """There is something in that place, ours or not; False for a database that is yet to be made or to be filled."""
+    return ground_of(address).is_made()
 
 
-def _holds_bytes(path: Path) -> bool:
-    return path.is_file() and path.stat().st_size > 0
-
-
-def _is_unborn(path: Path) -> bool:
-    """Nothing was ever committed to it: empty, or killed while it was created."""
-    with path.open("rb") as file:
-        head = file.read(len(MAGIC))
-    return head == b"" or (not head.strip(b"\x00") and _holds_bytes(_beside(path, "-journal")))
-
-
-def is_made(path: Path) -> bool:
-    """There is something in that place, ours or not; False for a file that is yet to be made or to be filled."""
-    return path.exists() and not (path.is_file() and _is_unborn(path))
-
-
-def _check_header(path: Path) -> None:
-    """Refuse by the first 100 bytes what is not ours: they name format, version and application."""
-    with path.open("rb") as file:
-        head = file.read(100)
-    if not head.startswith(MAGIC):
-        raise StoreRefused("is no SQLite database", place=str(path), step="name another file with --db")
-    if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
-        raise StoreRefused("is a database of another program", place=str(path), step="name another file with --db")
-
-
-def version_of(path: Path) -> int:
-    """All refusals, without a byte written, and the schema's version; 0 where that is to be seen after a roll-back.
-
-    Side files appear only beside a log that is there already.
-    """
-    if not path.is_file():
-        raise StoreRefused("is no file", place=str(path), step="name another file with --db")
-    _check_header(path)
-    if _holds_bytes(_beside(path, "-journal")):
-        return 0  # killed while it was created: SQLite rolls back when we write, then the schema is looked at
-    mode = "mode=ro" if _holds_bytes(_beside(path, "-wal")) else "mode=ro&immutable=1"
-    with told(path):
-        connection = connected(path, mode)
-        try:
-            return schema.check(connection, path)
-        finally:
-            connection.close()
+def version_of(address: Address | str) -> int:
+    """All refusals, without a byte written, and the schema's version; 0 where that is to be seen after a roll-back."""
+    return ground_of(address).arrive(create=False).version
 
 
 class Database:
     """An open database. `warnings` are sentences for the user; use as a context manager or call `close`.
 
-    `heed` is called several times a second while somebody else holds the file; what it raises ends the wait.
+    `heed` is called several times a second while somebody else holds it or the server is away; what it raises ends the
+    wait. `patience` in seconds is how long a server that is away is waited for, `tell` hears of it.
     """
 
     def __init__(
         self,
-        path: Path,
-        mode: str,
+        ground: Ground,
+        engine: Engine,
         *,
         readonly: bool,
         warnings: tuple[str, ...],
         heed: Callable[[], None] = lambda: None,
     ) -> None:
-        self.path = path
+        self.ground = ground
+        self.engine = engine
+        self.path = ground.address
         self.heed = heed
         self.readonly = readonly
         self.warnings = warnings
-        self.engine: Engine = create_engine(
-            "sqlite://", creator=lambda: connected(path, mode), poolclass=QueuePool, pool_size=2, max_overflow=8
-        )
+        self.patience = 0.0
+        self.tell: Callable[[str], None] = lambda _: None
         event.listen(self.engine, "handle_error", self._translate)
-        self._file: tuple[int, int] | None = None  # device and inode of what we hold open
 
     @classmethod
     def open(
-        cls, path: Path | str, *, create: bool = True, readonly: bool = False, heed: Callable[[], None] = lambda: None
+        cls,
+        path: Address | str,
+        *,
+        create: bool = True,
+        readonly: bool = False,
+        heed: Callable[[], None] = lambda: None,
     ) -> Database:
         """Open or create; StoreRefused if it is not ours or busy, StorageFailed if it cannot be written."""
-        path = Path(os.path.realpath(path))  # side files, lock and socket lie beside the file, not beside a link to it
         create = create and not readonly
-        try:
-            if create:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            there = path.exists()
-            if not there and not create:
-                raise StoreRefused("there is no database yet", place=str(path), step="enginetour run makes one")
-            warnings = check_folder(path.parent)
-            unborn = not there or (path.is_file() and _is_unborn(path))
-            if unborn and not create:
-                raise StoreRefused("holds no tournament yet", place=str(path), step="enginetour run fills it")
-            if not unborn:
-                version = version_of(path)
-        except OSError as error:
-            step = "check the rights of its folder"
-            raise StorageFailed(f"cannot be used ({error.strerror})", place=str(path), step=step) from error
-        if readonly and not unborn and 0 < version < SCHEMA_VERSION:
+        below = ground_of(path)
+        found = below.arrive(create=create)
+        if found.unborn and not create:
+            raise StoreRefused("holds no tournament yet", place=str(below.address), step="enginetour run fills it")
+        if readonly and not found.unborn and 0 < found.version < SCHEMA_VERSION:
             cls.open(path, create=False).close()  # an older one is brought up to date first
+        engine = below.engine(create=create, readonly=readonly)
+        database = cls(below, engine, readonly=readonly, warnings=found.warnings, heed=heed)
         if readonly:
-            return cls(path, reading_mode(path), readonly=True, warnings=warnings)
-        database = cls(path, "mode=rwc" if create else "mode=rw", readonly=False, warnings=warnings, heed=heed)
+            return database
         try:
             database._make_ready(create=create)
         except BaseException:
@@ -153,7 +90,7 @@ class Database:
         return database
 
     def close(self) -> None:
-        """Let go of the file; the last one out folds the log into it."""
+        """Let go of it; the last one out folds a file's log into it."""
         self.engine.dispose()
 
     def __enter__(self) -> Database:
@@ -163,15 +100,16 @@ class Database:
         self.close()
 
     @contextmanager
-    def writing(self, *, patience: float = 0.0) -> Iterator[Connection]:
+    def writing(self, *, patience: float = 0.0, bulk: bool = False) -> Iterator[Connection]:
         """One transaction that nobody else can write beside; rolled back by any exception, durable on return.
 
-        Waits `patience` seconds for a file that is busy, beyond the usual five.
+        Waits `patience` seconds for a database that is busy, beyond the usual five. In `bulk` references are not
+        looked up where that can be left out: all of them must be to rows that the caller reads or writes itself.
         """
-        with self.engine.connect() as connection:
-            self._begin(connection, time.monotonic() + BUSY_TIMEOUT_MS / 1000 + patience)
+        with self._connected() as connection, self.ground.unchecked(connection) if bulk else nullcontext():
+            self._begin(connection, time.monotonic() + ground.BUSY_TIMEOUT_MS / 1000 + patience)
             try:
-                self._require_file()
+                self.ground.require()
                 yield connection
             except BaseException:
                 connection.rollback()
@@ -181,105 +119,62 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """One unchanging view of the database, whoever writes meanwhile."""
-        with self.engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN")
+        with self._connected() as connection:
+            connection.exec_driver_sql(self.ground.view)
             yield connection
             connection.rollback()
 
+    def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
+        """Many rows of one table at once: columns of equal length, a number for one that has it everywhere.
+
+        Table and columns are words of ours, never of a user.
+        """
+        self.ground.fill(connection, table, columns)
+
     def quick_check(self) -> tuple[str, ...]:
-        """SQLite's own check of pages and rows; empty if all is well."""
+        """The database's own check of pages and rows; empty if all is well."""
         with self.reading() as connection:
-            found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA quick_check(5)")]
-            lost = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
-        return (
-            *(line for line in found if line != "ok"),
-            *(f"{row[0]} row {row[1]} refers to nothing" for row in lost),
-        )
+            return tuple(self.ground.quick_check(connection))
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        """A connection; a server that is away is waited for."""
+        deadline = time.monotonic() + self.patience
+        told = False
+        while True:
+            try:
+                connection = self.engine.connect()
+                break
+            except StoreAway as error:
+                if time.monotonic() >= deadline:
+                    raise
+                if not told:
+                    self.tell(f"{error.what}: waiting up to {self.patience:.0f} s, nothing is lost")
+                    told = True
+                self.heed()
+                time.sleep(AGAIN_S)
+        with connection:
+            yield connection
 
     def _begin(self, connection: Connection, deadline: float) -> None:
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)
-        raw.execute(f"PRAGMA busy_timeout={BUSY_SLICE_MS}")
-        try:
-            while True:
-                try:
-                    connection.exec_driver_sql("BEGIN IMMEDIATE")
-                except StoreBusy:
-                    self.heed()
-                    if time.monotonic() >= deadline:
-                        raise
-                else:
-                    return
-        finally:
-            raw.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-
-    def _require_file(self) -> None:
-        """What we write still lies under its name: an open file outlives its removal, the games in it would not."""
-        if self._file is not None and _identity(self.path) != self._file:
-            what = "was removed or replaced while it was in use"
-            raise StorageFailed(what, place=str(self.path), step="put it back and run again")
+        while True:
+            try:
+                self.ground.begin(connection)
+            except StoreBusy:
+                self.heed()
+                if time.monotonic() >= deadline:
+                    raise
+            else:
+                return
 
     def _translate(self, context: ExceptionContext) -> None:
-        refused = translated(context.original_exception, self.path)
+        refused = self.ground.translated(context.original_exception)
         if refused is not None:
             raise refused from context.original_exception
 
     def _make_ready(self, *, create: bool) -> None:
-        """Schema and journal mode; proves that it can be written before anything starts."""
+        """Schema and what else must be; proves that it can be written before anything starts."""
         with self.writing() as connection:
-            blank = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar() == 0
-            if blank and create:
-                schema.make(connection)
-        deadline = time.monotonic() + OPEN_TIMEOUT_S
-        with self.engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            assert isinstance(raw, sqlite3.Connection)
-            with told(self.path):
-                if schema.check(raw, self.path) < SCHEMA_VERSION:
-                    with self.writing() as writer:
-                        schema.upgrade(writer)
-                    schema.check(raw, self.path)
-                found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]  # about 3 ms a thousand games
-            self._file = _identity(self.path)
-            if found != "ok":
-                step = "put a backup in its place"
-                raise StoreRefused(f"is damaged ({found})", place=str(self.path), step=step)
-            while (mode := _journal_mode(raw, self.path)) != "wal":
-                if mode != "busy" or time.monotonic() > deadline:
-                    step = "put the database on a local disk"
-                    raise StorageFailed("the file system cannot share memory (WAL)", place=str(self.path), step=step)
-                time.sleep(0.02)  # another process is creating it: its exclusive lock lasts a few milliseconds
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _journal_mode(connection: sqlite3.Connection, path: Path) -> str:
-    """Ask for WAL; "busy" while somebody else holds the file, which this statement does not wait for."""
-    try:
-        return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])
-    except sqlite3.OperationalError as error:
-        if isinstance(translated(error, path), StoreRefused):
-            return "busy"
-        raise translated(error, path) or error from error
-
-
-def reading_mode(path: Path) -> str:
-    """Read-only; without any side file where the folder does not let us make one and nobody writes."""
-    try:
-        with told(path):
-            connection = connected(path, "mode=ro")
-            try:
-                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            finally:
-                connection.close()
-    except StorageFailed:
-        if _holds_bytes(_beside(path, "-wal")):
-            raise
-        return "mode=ro&immutable=1"
-    return "mode=ro"
+            self.ground.make_ready(connection, create=create)
+        with self._connected() as connection:
+            self.ground.settle(connection)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import Connection, CursorResult, insert, select
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from enginetour.model import Entrant
 from enginetour.store import records
+from enginetour.store.sqlwords import upsert
 from enginetour.store.tables import ENGINES, ENTRANTS
 from enginetour.task import EngineSpec
+
+_KEYS = ("tournament", "name", "since")
+_ENTRANT = upsert(ENTRANTS, _KEYS, [column.name for column in ENTRANTS.columns if column.name not in _KEYS])
 
 
 def made_id(result: CursorResult[Any]) -> int:
@@ -40,6 +43,4 @@ def add_entrant(
     """Write an entrant into the starting list from event `since` on; the last word about one event holds."""
     row = records.entrant_payload(entrant) | {"tournament": tournament, "since": since, "place": place}
     row |= {"engine": engine_version(connection, spec, entrant), "spec": records.spec_text(spec)}
-    keys = ("tournament", "name", "since")
-    fresh = {name: value for name, value in row.items() if name not in keys}
-    connection.execute(upsert(ENTRANTS).values(row).on_conflict_do_update(index_elements=keys, set_=fresh))
+    connection.execute(_ENTRANT, row)

@@ -1,21 +1,19 @@
 """Imports: games of files enter as one event of the store, all of them in one transaction or none.
 
-By the driver: a million games through the mapper would take minutes.
+The games themselves by the driver: a million through the mapper would take minutes.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import select
+from sqlalchemy import Connection, func, insert, select
 
 from enginetour import __version__
 from enginetour.errors import UsageRefused
@@ -24,14 +22,13 @@ from enginetour.interop.naming import Naming
 from enginetour.interop.ratable import Ratable
 from enginetour.interop.tally import text
 from enginetour.store import known, records
-from enginetour.store.bulk import fill
 from enginetour.store.database import Database
+from enginetour.store.entrants import made_id
 from enginetour.store.importlog import IMPORT
 from enginetour.store.paircounts import engines_in, packed, unpacked
 from enginetour.store.removals import removals
 from enginetour.store.slugs import LONGEST_NAME, slug_of
-from enginetour.store.sqlite_errors import told
-from enginetour.store.tables import IMPORTS, TOURNAMENTS
+from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS
 from enginetour.variants import STANDARD
 
 if TYPE_CHECKING:
@@ -90,8 +87,10 @@ def import_games(
     UsageRefused for the name of a tournament that was played here.
     """
     identities = games.identities()
-    with _transaction(database, write=write) as connection:
-        if connection.execute("SELECT 1 FROM tournaments WHERE name = ? AND system != ?", (name, IMPORT)).fetchone():
+    # References are not looked up: all of them are to rows that are read or written here.
+    with database.writing(bulk=True) if write else database.reading() as connection:
+        own = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, TOURNAMENTS.c.system != IMPORT)
+        if connection.execute(own).first() is not None:
             step = "give the import another name with --name"
             raise UsageRefused(f"{name!r} is a tournament that was played here", place="--name", step=step)
         fresh = known.fresh(connection, games, identities, rated.wanted)
@@ -107,12 +106,13 @@ def import_games(
             there = _engines(connection)
             keys = np.array([there.get(one, 0) for one in rated.names], dtype=np.int64)
             event, edition = _add_event(connection, name, rated.naming, variant)
-            after = connection.execute("SELECT coalesce(max(id), 0) FROM games").fetchone()[0]
+            after = int(connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one())
             digests = identities[fresh].astype("<u8").tobytes()
             counts = packed(_counted(keys[white][even], keys[black][even], rated.results[fresh][even]))
-            row = (event, records.packed(list(files)), after, len(fresh), duplicates, counts, digests, odds)
-            connection.execute("INSERT INTO imports VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-            _add_games(connection, event, games, fresh, keys[white], keys[black])
+            row = {"tournament": event, "files": records.packed(list(files)), "after_game": after, "games": len(fresh)}
+            row |= {"duplicates": duplicates, "counts": counts, "digests": digests, "odds": odds}
+            connection.execute(insert(IMPORTS), row)
+            _add_games(database, connection, event, games, fresh, keys[white], keys[black])
     return Imported(name, edition, len(fresh), duplicates, len(used), len(new), odds)
 
 
@@ -140,48 +140,24 @@ def imports_of(database: Database) -> list[ImportLine]:
     return lines
 
 
-@contextmanager
-def _transaction(database: Database, *, write: bool) -> Iterator[sqlite3.Connection]:
-    """One transaction of the bare driver, rolled back by any exception.
-
-    References are not checked while it lasts: all of them are to rows it reads or writes itself, and looking every
-    one up takes a third of the time.
-    """
-    pooled = database.engine.raw_connection()
-    connection = pooled.driver_connection
-    assert isinstance(connection, sqlite3.Connection)
-    try:
-        with told(database.path):
-            connection.execute("PRAGMA foreign_keys=OFF")
-            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:  # a full disk may have ended it
-                    connection.execute("ROLLBACK")
-                raise
-    finally:
-        connection.execute("PRAGMA foreign_keys=ON")
-        pooled.close()
-
-
-def _engines(connection: sqlite3.Connection) -> dict[str, int]:
+def _engines(connection: Connection) -> dict[str, int]:
     """Versions of which only the name is known."""
-    rows = "SELECT name, id FROM engines WHERE fingerprint = '' AND options = '[]' AND protocol = ''"
-    return dict(connection.execute(rows).fetchall())
+    unknown = ENGINES.c.fingerprint == "", ENGINES.c.options == "[]", ENGINES.c.protocol == ""
+    rows = connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(*unknown))
+    return {row.name: row.id for row in rows}
 
 
-def _add_engines(connection: sqlite3.Connection, names: Sequence[str]) -> None:
-    row = "VALUES (?, '', '[]', '', '', '', '', '[]')"
-    columns = "name, fingerprint, options, protocol, own_name, family, origin, command"
-    connection.executemany(f"INSERT INTO engines ({columns}) {row}", ((name,) for name in names))
+def _add_engines(connection: Connection, names: Sequence[str]) -> None:
+    empty = dict.fromkeys(("fingerprint", "protocol", "own_name", "family", "origin"), "")
+    rows = [{"name": name, **empty, "options": "[]", "command": "[]"} for name in names]
+    if rows:
+        connection.execute(insert(ENGINES), rows)
 
 
-def _add_event(connection: sqlite3.Connection, name: str, naming: Naming, variant: str) -> tuple[int, int]:
+def _add_event(connection: Connection, name: str, naming: Naming, variant: str) -> tuple[int, int]:
     """Key and edition of the event, which keeps by what names and patterns it was made."""
-    newest = connection.execute("SELECT coalesce(max(edition), 0) FROM tournaments WHERE name = ?", (name,))
-    edition = newest.fetchone()[0] + 1
+    newest = select(func.coalesce(func.max(TOURNAMENTS.c.edition), 0)).where(TOURNAMENTS.c.name == name)
+    edition = int(connection.execute(newest).scalar_one()) + 1
     config = {
         "aliases": naming.aliases,
         "include": naming.include,
@@ -189,18 +165,23 @@ def _add_event(connection: sqlite3.Connection, name: str, naming: Naming, varian
         "ratings": {"systems": ["ml"], "anchor": {}},
         **({} if variant == STANDARD else {"play": {"variant": variant}}),  # where tournaments have theirs
     }
-    columns = "name, edition, slug, system, format_version, config, seed, created, version"
-    row = (name, edition, slug_of(name, edition), IMPORT, _FORMAT_VERSION, records.packed(config), 0, time.time())
-    written = connection.execute(
-        f"INSERT INTO tournaments ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  columns are ours
-        (*row, __version__),
-    )
-    assert written.lastrowid is not None
-    return written.lastrowid, edition
+    row = {
+        "name": name,
+        "edition": edition,
+        "slug": slug_of(name, edition),
+        "system": IMPORT,
+        "format_version": _FORMAT_VERSION,
+        "config": records.packed(config),
+        "seed": 0,
+        "created": time.time(),
+        "version": __version__,
+    }
+    return made_id(connection.execute(insert(TOURNAMENTS), row)), edition
 
 
 def _add_games(
-    connection: sqlite3.Connection,
+    database: Database,
+    connection: Connection,
     event: int,
     games: Games,
     fresh: NDArray[np.intp],
@@ -225,7 +206,7 @@ def _add_games(
         columns["black_tc"] = ["" if number is None else controls[number] for number in blacks]
     if games.odds:
         columns["handicap"] = [games.odds.get(place, 0) for place in places]
-    fill(connection, "imported_games", columns)
+    database.fill(connection, "imported_games", columns)
 
 
 def _counted(white: NDArray[np.int64], black: NDArray[np.int64], results: NDArray[np.int64]) -> Sums:

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import Connection, select
 
 from enginetour.interop.gamecolumns import Claim, Games
 from enginetour.interop.tally import RESULTS
 from enginetour.model import Outcome
 from enginetour.store.database import Database
-from enginetour.store.removals import KIND
+from enginetour.store.importlog import IMPORT
+from enginetour.store.removals import removed
+from enginetour.store.tables import GAMES, IMPORTS, TOURNAMENTS
 
 LONGEST_TAG = 255  # what a PGN export keeps of a name (PGN standard 4)
+_PLAYED = TOURNAMENTS.c.system != IMPORT
 _ROUND = "."  # between the round and the number of a game in our exports
 
 
 def titles(database: Database) -> frozenset[str]:
     """The Event tags of our own exports: those of every tournament that was played here."""
     with database.reading() as connection:
-        rows = connection.exec_driver_sql("SELECT name, edition FROM tournaments WHERE system != 'import'").fetchall()
+        rows = connection.execute(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)).fetchall()
     return frozenset(_tag(_title(name, edition)) for name, edition in rows)
 
 
 def fresh(
-    connection: sqlite3.Connection, games: Games, identities: NDArray[np.uint64], wanted: NDArray[np.intp]
+    connection: Connection, games: Games, identities: NDArray[np.uint64], wanted: NDArray[np.intp]
 ) -> NDArray[np.intp]:
     """Those of the `wanted` places whose games the store does not have; each game once, in the order of the files.
 
     What an import brought that was struck out it does not have.
     """
-    struck = "SELECT 1 FROM events WHERE events.tournament = imports.tournament AND kind = ?"
-    rows = f"SELECT digests FROM imports WHERE NOT EXISTS ({struck}) ORDER BY tournament"  # noqa: S608  words of ours
-    blobs = connection.execute(rows, (KIND,))
-    known = np.frombuffer(b"".join(blob for (blob,) in blobs), dtype="<u8").astype(np.uint64)
+    blobs = select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed())).order_by(IMPORTS.c.tournament)
+    known = np.frombuffer(b"".join(connection.execute(blobs).scalars()), dtype="<u8").astype(np.uint64)
     if len(known) or len(games.ends) > 1:
         _, first = np.unique(np.concatenate([known, identities[wanted]]), return_index=True)
         found = wanted[np.sort(first[first >= len(known)]) - len(known)]
@@ -46,7 +47,7 @@ def fresh(
     return found[~np.isin(found, own)] if own else found
 
 
-def _played_here(connection: sqlite3.Connection, games: Games) -> list[int]:
+def _played_here(connection: Connection, games: Games) -> list[int]:
     """Places of the games that are in the store as games of our tournaments.
 
     A claim holds when number, names and result are those of the game, and date and start too where the file tells.
@@ -65,12 +66,14 @@ def _played_here(connection: sqlite3.Connection, games: Games) -> list[int]:
     ]
 
 
-def _stored(connection: sqlite3.Connection, events: set[str]) -> Iterable[tuple[int, str, str, str, str, float]]:
-    tournaments = connection.execute("SELECT id, name, edition FROM tournaments WHERE system != 'import'").fetchall()
-    for key, name, edition in tournaments:
+def _stored(connection: Connection, events: set[str]) -> Iterable[tuple[int, str, str, str, str, float]]:
+    own = select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)
+    for key, name, edition in connection.execute(own).fetchall():
         if (title := _tag(_title(name, edition))) in events:
-            rows = "SELECT number, white, black, outcome, started FROM games WHERE tournament = ? AND outcome != ?"
-            for number, *game in connection.execute(rows, (key, Outcome.VOID.value)):
+            rows = select(*(GAMES.c[column] for column in ("number", "white", "black", "outcome", "started")))
+            for number, *game in connection.execute(
+                rows.where(GAMES.c.tournament == key, GAMES.c.outcome != Outcome.VOID.value)
+            ):
                 yield number, title, *game
 
 

@@ -26,7 +26,7 @@ from enginetour.ratings.lineage import Lineage
 from enginetour.store.paircounts import added_up, by_pair, kept_counts
 from enginetour.store.ratedgames import brought, for_events, versions
 from enginetour.store.ratednames import rated_names as rated_names
-from enginetour.store.ratingstream import Career, stream
+from enginetour.store.ratingstream import EVENT, Career, stream
 from enginetour.store.refold import refolded
 from enginetour.store.tables import (
     ENGINES,
@@ -93,8 +93,10 @@ def refresh(store: Store, system: str, settings: BaseModel | None = None) -> int
             )
         if fresh:
             # by the driver: 200,000 rows as dictionaries would take longer than rating them
-            rows = [(system, revision, place, *row) for place, row in enumerate(fresh, same)]
-            connection.exec_driver_sql(str(insert(RATING_EVENTS).compile(dialect=connection.dialect)), rows)
+            events = dict(zip((column.name for column in EVENT), map(list, zip(*fresh, strict=True)), strict=True))
+            head = {"system": [system] * len(fresh), "revision": revision}
+            places = {"place": list(range(same, same + len(fresh)))}
+            store.database.fill(connection, RATING_EVENTS.name, head | places | events)
     return len(fresh)
 
 

@@ -11,8 +11,12 @@ import os
 import socket
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from enginetour.errors import StorageFailed, StoreRefused
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _LONGEST = 300  # bytes of a lock's text that are believed
 
@@ -68,6 +72,14 @@ class TournamentLock:
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
+
+    def is_held(self, connection: Connection) -> bool:  # noqa: ARG002 - a server's lock is asked for by it
+        """A lock on an open file is lost with its process alone."""
+        return self._fd is not None
+
+    def regain(self) -> None:
+        """Take it again."""
+        self.acquire()
 
     def __enter__(self) -> TournamentLock:
         self.acquire()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
 from enginetour.store.removals import removed
+from enginetour.store.sqlwords import larger
 from enginetour.store.tables import EVENTS, RATING_EVENTS, RATING_REVISIONS
 
 EVENT = tuple(column for column in RATING_EVENTS.c if column.name not in ("system", "revision", "place"))
@@ -138,6 +139,6 @@ def _careers(part: ColumnElement[bool]) -> Any:
     for row, place in ((one, ends.c.first), (other, ends.c.last)):
         same = and_(row.c.system == ends.c.system, row.c.revision == ends.c.revision, row.c.place == place)
         joined = joined.join(row, same)  # type: ignore[assignment]
-    peak = func.max(ends.c.before, ends.c.after)
+    peak = larger(ends.c.before, ends.c.after)
     columns = (ends.c.engine, ends.c.first, one.c.before, other.c.after, peak, ends.c.games, ends.c.game)
     return select(*columns, ends.c.imported).select_from(joined)

@@ -1,37 +1,33 @@
-"""Whether a file holds exactly our tables, and how an older one comes to hold them: by additions only."""
+"""Whether a database holds exactly our tables, and how an older one comes to hold them: by additions only."""
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
+from sqlalchemy.schema import CreateColumn
 
 from enginetour.errors import StoreRefused
-from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
+from enginetour.store.tables import METADATA, SCHEMA_VERSION
 
-# version -> what came with it: whole tables, and columns at the end of older ones with the words that add them
+# version -> what came with it: whole tables, and columns at the end of older ones
 _TABLES = {2: ("lists", "editions", "edition_lines", "imports", "imported_games")}
-_COLUMNS: dict[int, dict[str, tuple[tuple[str, str], ...]]] = {
-    2: {
-        "games": (("hardware", "VARCHAR DEFAULT '' NOT NULL"), ("handicap", "INTEGER DEFAULT '0' NOT NULL")),
-        "rating_events": (("imported", "INTEGER REFERENCES imported_games (id)"),),
-    },
-    3: {"games": (("load", "FLOAT"), ("cores", "INTEGER"), ("steal", "FLOAT"), ("own_us", "INTEGER"))},
-    4: {
-        "imports": (("odds", "INTEGER DEFAULT '0' NOT NULL"),),
-        "imported_games": (("black_tc", "VARCHAR DEFAULT '' NOT NULL"), ("handicap", "INTEGER DEFAULT '0'")),
-    },
-    5: {
-        "incidents": (
-            ("status", "VARCHAR DEFAULT '' NOT NULL"),
-            ("load", "FLOAT"),
-            ("asked_us", "INTEGER"),
-            ("memory_kb", "INTEGER"),
-            ("own_us", "INTEGER"),
-        )
-    },
+_COLUMNS: dict[int, dict[str, tuple[str, ...]]] = {
+    2: {"games": ("hardware", "handicap"), "rating_events": ("imported",)},
+    3: {"games": ("load", "cores", "steal", "own_us")},
+    4: {"imports": ("odds",), "imported_games": ("black_tc", "handicap")},
+    5: {"incidents": ("status", "load", "asked_us", "memory_kb", "own_us")},
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A schema as a database tells it: its version, what it holds as (kind, name, table), and columns by table."""
+
+    version: int
+    objects: Iterable[tuple[str, str, str]]
+    columns: Mapping[str, list[str]]
 
 
 def expected(version: int) -> dict[str, list[str]]:
@@ -45,50 +41,51 @@ def expected(version: int) -> dict[str, list[str]]:
     return made
 
 
-def check(connection: sqlite3.Connection, path: Path) -> int:
-    """The version of the file; StoreRefused for a newer one and for any schema that is not exactly ours.
+def check(found: Found, place: object) -> int:
+    """The version; StoreRefused for a newer one and for any schema that is not exactly ours.
 
     Triggers and views would be code, so they are refused too.
     """
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    version = found.version
     if version > SCHEMA_VERSION:
-        step = "update enginetour, or name another file with --db"
-        raise StoreRefused(f"was written by a newer enginetour (schema {version})", place=str(path), step=step)
+        step = "update enginetour, or name another database with --db"
+        raise StoreRefused(f"was written by a newer enginetour (schema {version})", place=str(place), step=step)
     if version < 1:
-        raise StoreRefused(f"has no schema of ours ({version})", place=str(path), step="name another file with --db")
+        step = "name another database with --db"
+        raise StoreRefused(f"has no schema of ours ({version})", place=str(place), step=step)
     tables = expected(version)
-    listed = connection.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
-    for kind, name, owner in listed:
+    for kind, name, owner in found.objects:
         if kind not in ("table", "index") or owner not in tables:
-            if name.startswith("sqlite_stat"):  # ANALYZE leaves these
-                continue
-            step = "name another file with --db"
-            raise StoreRefused(f"holds the {kind} {name!r}, which is not ours", place=str(path), step=step)
+            step = "name another database with --db"
+            raise StoreRefused(f"holds the {kind} {name!r}, which is not ours", place=str(place), step=step)
     for name, columns in tables.items():
-        if columns != [row[1] for row in connection.execute(f'PRAGMA table_xinfo("{name}")')]:
-            step = "put a backup in its place, or name another file with --db"
-            raise StoreRefused(f"has no table {name!r} as we make it", place=str(path), step=step)
+        if columns != found.columns.get(name):
+            step = "put a backup in its place, or name another database with --db"
+            raise StoreRefused(f"has no table {name!r} as we make it", place=str(place), step=step)
     return version
 
 
 def make(connection: Connection) -> None:
-    """All tables, in a file that has none."""
+    """All tables, in a database that has none; the caller stamps it with the version."""
     METADATA.create_all(connection)
-    connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
-    connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
 
 
-def upgrade(connection: Connection) -> None:
-    """Add what later versions brought; rows that are there stay as they are. Nothing to do for the newest."""
-    version = int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+def upgrade(connection: Connection, version: int) -> None:
+    """Add what came after `version`; rows that are there stay as they are. The caller stamps the new one."""
     for later in range(version + 1, SCHEMA_VERSION + 1):
         METADATA.create_all(connection, [METADATA.tables[name] for name in _TABLES.get(later, ())])
         for table, columns in _COLUMNS.get(later, {}).items():
             if any(table in _TABLES.get(between, ()) for between in range(version + 1, later + 1)):
                 continue
-            for column, words in columns:
-                connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column} {words}")
+            for name in columns:
+                _add_column(connection, table, name)
             for index in METADATA.tables[table].indexes:
                 index.create(connection, checkfirst=True)
-    if version < SCHEMA_VERSION:
-        connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+
+def _add_column(connection: Connection, table: str, name: str) -> None:
+    column = METADATA.tables[table].c[name]
+    words = str(CreateColumn(column).compile(dialect=connection.dialect))
+    for reference in column.foreign_keys:
+        words += f" REFERENCES {reference.column.table.name} ({reference.column.name})"
+    connection.exec_driver_sql(f'ALTER TABLE "{table}" ADD COLUMN {words}')

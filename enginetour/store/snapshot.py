@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from enginetour.store.database import Database
+from enginetour.store.tables import TOURNAMENTS
 
 
 class Snapshot(Database):
@@ -15,6 +16,7 @@ class Snapshot(Database):
 
     def __init__(self, database: Database, connection: Connection) -> None:
         self.path = database.path
+        self.ground = database.ground
         self.readonly = True
         self.warnings = database.warnings
         self.engine = database.engine
@@ -31,9 +33,7 @@ class Snapshot(Database):
 
 @contextmanager
 def snapshot(database: Database) -> Iterator[Snapshot]:
-    """The database as it is now. Writers are not held up: their pages wait in the log until this ends."""
+    """The database as it is now. Writers are not held up: they go on beside it."""
     with database.reading() as connection:
-        connection.exec_driver_sql(
-            "SELECT count(*) FROM sqlite_master"
-        ).scalar_one()  # a view begins with its first look
+        connection.execute(select(TOURNAMENTS.c.id).limit(1)).first()  # a view begins with its first look
         yield Snapshot(database, connection)

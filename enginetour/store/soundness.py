@@ -1,4 +1,4 @@
-"""What can be wrong with rows that SQLite itself finds in order: gaps, unreadable games, counts that do not add up.
+"""What can be wrong with rows that a database itself finds in order: gaps, unreadable games, wrong counts.
 
 Every check yields sentences about what it found, none for what is well.
 """
@@ -44,13 +44,9 @@ Counts = Mapping[tuple[int, int], tuple[int, int, int]]
 
 
 def pages(database: Database) -> Iterator[str]:
-    """SQLite's own full check, then references to rows that are not there."""
+    """The database's own full check, then references to rows that are not there."""
     with database.reading() as connection:
-        checked = connection.exec_driver_sql(f"PRAGMA integrity_check({MOST_TOLD})").scalars().all()
-        yield from (line for line in checked if line != "ok")
-        lost = Counter((row[0], row[2]) for row in connection.exec_driver_sql("PRAGMA foreign_key_check"))
-    for (table, parent), rows in lost.items():
-        yield f"{rows} of {table} refer to {parent} that are not there"
+        yield from database.ground.integrity(connection, MOST_TOLD)
 
 
 def streams(database: Database) -> Iterator[str]:

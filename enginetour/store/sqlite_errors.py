@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from enginetour.errors import StorageFailed, StoreRefused, TourError
+from enginetour.store.trouble import StoreBusy
 
 _STORAGE = frozenset(
     {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
@@ -33,10 +34,6 @@ def translated(error: BaseException, path: Path) -> TourError | None:
     if kind in _DAMAGED:
         return StoreRefused(f"is damaged ({error})", place=str(path), step="put a backup in its place")
     return None
-
-
-class StoreBusy(StoreRefused):
-    """Another program holds the file."""
 
 
 @contextmanager

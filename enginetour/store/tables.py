@@ -14,21 +14,20 @@ from sqlalchemy import (
     Column,
     Float,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
-    String,
     Table,
     UniqueConstraint,
     text,
 )
 
-from enginetour.store.columns import each, key, real, row_of, serial, whole, words
+from enginetour.store.columns import WHOLE, WORDS, each, key, real, row_of, serial, whole, words
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
 SCHEMA_VERSION = 5  # user_version in the same header; grows with every change of this page, and `schema` adds it
 
 METADATA = MetaData()
+_AT_ODDS = text("handicap != 0")  # few, and every list tells how many
 
 ENGINES = Table(
     "engines",
@@ -66,7 +65,7 @@ ENTRANTS = Table(
     "entrants",
     METADATA,
     key("tournament", "tournaments"),
-    key("name", kind=String),
+    key("name", kind=WORDS),
     key("since"),  # position of the event that brought it; 0: there from the start
     whole("place"),  # in the starting list, from 1, best first
     row_of("engine", "engines"),
@@ -107,15 +106,15 @@ GAMES = Table(
     *each(real, "started", "ended"),
     words("relay"),
     # processor of the machine it was played on
-    Column("hardware", String, nullable=False, default="", server_default=""),
-    Column("handicap", Integer, nullable=False, default=0, server_default="0"),  # bands White gives, below 0 takes
+    Column("hardware", WORDS, nullable=False, default="", server_default=""),
+    Column("handicap", WHOLE, nullable=False, default=0, server_default="0"),  # bands White gives, below 0 takes
     real("load", nullable=True),
-    Column("cores", Integer),
+    Column("cores", WHOLE),
     real("steal", nullable=True),
-    Column("own_us", Integer),
+    Column("own_us", WHOLE),
     UniqueConstraint("tournament", "a", "b", "meeting", "leg", "replay"),
     UniqueConstraint("tournament", "number"),
-    Index("games_odds", "tournament", sqlite_where=text("handicap != 0")),  # few, and every list tells how many
+    Index("games_odds", "tournament", sqlite_where=_AT_ODDS, postgresql_where=_AT_ODDS),
 )
 """A game without its moves. `a` and `b` are the pair in sorted order: the key with meeting, leg, replay."""
 
@@ -130,10 +129,10 @@ INCIDENTS = Table(
     *each(words, "engine", "category", "cause"),
     whole("ply"),
     *each(words, "traffic", "stderr"),
-    Column("status", String, nullable=False, default="", server_default=""),  # how its process ended
+    Column("status", WORDS, nullable=False, default="", server_default=""),  # how its process ended
     real("load", nullable=True),
     # asked: stamp of its last `go`, as the lines of traffic have it
-    *(Column(name, Integer) for name in ("asked_us", "memory_kb", "own_us")),
+    *(Column(name, WHOLE) for name in ("asked_us", "memory_kb", "own_us")),
 )
 """Something a tester must see, in the transaction of its game."""
 
@@ -163,7 +162,7 @@ See `paircounts`.
 RATING_REVISIONS = Table(
     "rating_revisions",
     METADATA,
-    key("system", kind=String),
+    key("system", kind=WORDS),
     key("revision"),
     whole("start"),
     *each(words, "settings", "why"),
@@ -174,7 +173,7 @@ RATING_REVISIONS = Table(
 RATING_EVENTS = Table(
     "rating_events",
     METADATA,
-    key("system", kind=String),
+    key("system", kind=WORDS),
     key("revision"),
     key("place"),
     row_of("engine", "engines"),
@@ -195,7 +194,7 @@ IMPORTS = Table(
     *each(whole, "games", "duplicates"),  # duplicates: games of the files that were there already
     Column("counts", LargeBinary, nullable=False),  # derived, as `paircounts` packs them
     Column("digests", LargeBinary, nullable=False),  # of every game, 8 bytes each, in the order of their rows
-    Column("odds", Integer, nullable=False, default=0, server_default="0"),  # games at odds: `counts` has none of them
+    Column("odds", WHOLE, nullable=False, default=0, server_default="0"),  # games at odds: `counts` has none of them
 )
 """Games that were read from files as one event: a tournament row of the system `import`.
 
@@ -214,15 +213,15 @@ IMPORTED_GAMES = Table(
     words("tc"),  # the TimeControl tag, or White's
     whole("file"),  # place in the import's files, from 0
     whole("offset"),  # of the game in the file, in bytes
-    Column("black_tc", String, nullable=False, default="", server_default=""),  # where Black has another
-    Column("handicap", Integer, default=0, server_default="0"),  # bands White gives, below 0 takes; null: size unknown
+    Column("black_tc", WORDS, nullable=False, default="", server_default=""),  # where Black has another
+    Column("handicap", WHOLE, default=0, server_default="0"),  # bands White gives, below 0 takes; null: size unknown
 )
 """A game from a file, for the ratings: who, what, when; its moves stay in the file."""
 
 LISTS = Table(
     "lists",
     METADATA,
-    key("name", kind=String),
+    key("name", kind=WORDS),
     key("revision"),
     *each(words, "definition", "why"),
     real("made"),

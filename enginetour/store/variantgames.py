@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, func, select
 
+from enginetour.store.sqlwords import variant_told
 from enginetour.store.tables import TOURNAMENTS
 from enginetour.variants import STANDARD
 
-_VARIANT = func.coalesce(func.json_extract(TOURNAMENTS.c.config, "$.play.variant"), STANDARD)
+_VARIANT = func.coalesce(variant_told(TOURNAMENTS.c.config), STANDARD)
 
 
 def odd_ones(connection: Connection) -> dict[int, str]:

@@ -61,7 +61,7 @@ def test_a_refused_event_is_no_second_writer(tmp_path: Path) -> None:
 
 def test_a_finished_game_waits_for_a_busy_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another command that holds the file longer than usual does not cost the game that has just ended."""
-    monkeypatch.setattr("enginetour.store.database.BUSY_TIMEOUT_MS", 10)
+    monkeypatch.setattr("enginetour.store.ground.BUSY_TIMEOUT_MS", 10)
     store, log = open_log(tmp_path / "x.db")
     with store:
         other = sqlite3.connect(tmp_path / "x.db", isolation_level=None, check_same_thread=False)

@@ -1,0 +1,114 @@
+"""What a store stands on: a file of SQLite or a database of a PostgreSQL server.
+
+All that differs between the two is asked of the ground; everything above it reads and writes the same tables by the
+same statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from enginetour.errors import TourError
+from enginetour.serveraddress import Address
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+BUSY_TIMEOUT_MS = 5000  # other commands write in short transactions (reliability spec 3)
+BUSY_SLICE_MS = 200  # a database waits without hearing signals, and SIGTERM has 5 s in all (reliability spec 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What was found before anything was opened: nothing yet (`unborn`), or our tables of schema `version`.
+
+    Version 0: it is seen only when somebody writes. `warnings` are sentences for the user.
+    """
+
+    unborn: bool
+    version: int
+    warnings: tuple[str, ...]
+
+
+class Lock(Protocol):
+    """One run per tournament: held from `acquire` to `release`, or to the end of the process."""
+
+    def acquire(self) -> None:
+        """Take it now or not at all: StoreRefused names who has it, StorageFailed if it cannot be asked for."""
+
+    def release(self) -> None:
+        """Let go; nothing happens if it was not held."""
+
+    def is_held(self, connection: Connection) -> bool:
+        """It is still ours, and stays so until the transaction of this connection ends."""
+
+    def regain(self) -> None:
+        """Take it again after it was lost; refused as `acquire` is."""
+
+    def __enter__(self) -> Lock: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class Ground(Protocol):
+    """One database before and while it is open."""
+
+    @property
+    def address(self) -> Address:
+        """What messages name."""
+
+    view: str  # the statement that begins one unchanging view
+
+    def is_made(self) -> bool:
+        """There is something in that place, ours or not; False for what is yet to be made or filled."""
+
+    def arrive(self, *, create: bool) -> Arrival:
+        """Look without a write: StoreRefused if it is not ours, StorageFailed if it cannot be used."""
+
+    def engine(self, *, create: bool, readonly: bool) -> Engine:
+        """Connections to it."""
+
+    def make_ready(self, connection: Connection, *, create: bool) -> None:
+        """In the first transaction: tables where there are none and it may `create` them, later columns, the stamp."""
+
+    def settle(self, connection: Connection) -> None:
+        """After that, outside of any transaction: what else must be so before games are kept in it."""
+
+    def begin(self, connection: Connection) -> None:
+        """Begin a transaction that nobody else can write beside; StoreBusy after `BUSY_SLICE_MS` of waiting."""
+
+    def require(self) -> None:
+        """StorageFailed where what is open is not what lies under that address any more."""
+
+    def translated(self, error: BaseException) -> TourError | None:
+        """What the user reads for an error of the driver; None for those that are our own mistakes."""
+
+    def unchecked(self, connection: Connection) -> AbstractContextManager[None]:
+        """Bulk writing: references are not looked up meanwhile, where that can be left out."""
+
+    def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
+        """Insert rows given as columns of equal length; a number stands for a column that has it everywhere."""
+
+    def quick_check(self, connection: Connection) -> Iterator[str]:
+        """What the database itself finds wrong with its pages and rows, the first few."""
+
+    def integrity(self, connection: Connection, most: int) -> Iterator[str]:
+        """The same gone over in full, `most` findings of a kind, and references to rows that are not there."""
+
+    def odd_cells(self, connection: Connection) -> Iterator[str]:
+        """A sentence for each column that has cells no version of ours writes."""
+
+    def lock(self, slug: str) -> Lock:
+        """The lock of a tournament."""
+
+    def tag(self) -> str:
+        """What tells this database from others under the same address, in containers too."""
+
+    def free_bytes(self) -> float:
+        """Room left; infinite where it is not told."""
+
+    def refuse_unwritable(self) -> None:
+        """StorageFailed before the first engine starts, when nothing could be written anyway."""

@@ -1,0 +1,22 @@
+"""Which ground an address has: the one place where a file and a server are told apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from enginetour.errors import UsageRefused
+from enginetour.serveraddress import Address, ServerAddress
+from enginetour.store.ground import Ground, Lock
+from enginetour.store.sqlite_file import SqliteFile
+
+
+def ground_of(address: Address | str) -> Ground:
+    """The file, or the server's database; nothing is opened yet."""
+    if isinstance(address, ServerAddress):
+        raise UsageRefused("no server can be used", place=str(address), step="name a file with --db")
+    return SqliteFile(Path(address))
+
+
+def lock_of(address: Address | str, slug: str) -> Lock:
+    """The lock of a tournament, whatever its database stands on."""
+    return ground_of(address).lock(slug)
