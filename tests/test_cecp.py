@@ -19,6 +19,7 @@ from enginetour.adapters.start import open_engine
 from enginetour.errors import Unsupported
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
+from enginetour.referee.shelf import EngineShelf
 from enginetour.task import Declared, EngineSpec, Quirks
 from enginetour.timecontrol import TimeControl
 from tests.playing import game, scripted, sound
@@ -255,6 +256,37 @@ def test_moves_in_san_whenever_san_was_declared() -> None:
     lines = engine.go_lines(Ask(after("e2e4", "e7e5", "g1f3"), white=False, tc=control)).split(b"\n")
     assert b"Nf3" in lines
     engine.kill()
+
+
+def told(engine: CecpEngine) -> list[str]:
+    return [line.split(" > ", 1)[1] for line in engine.process.traffic(1000) if " > " in line]
+
+
+def test_what_was_declared_is_sent_and_nothing_else() -> None:
+    """The opponent's name, moves of the opening in SAN, offers, clocks: each by its feature, by default or not."""
+    control = TimeControl.parse("10")
+    engine = cecp_engine("name=1 san=1 draw=1 time=0 usermove=0")
+    assert converse({engine: engine.new_game(Setup(after("g1f3"), control, "M\u00fcller\n 2"))}, Link())[engine] is None
+    assert {"name Mller 2", "Nf3"} <= set(told(engine))
+    offered = Ask(after("g1f3"), white=False, tc=control, own_ms=5, other_ms=4, draw_offered=True)
+    assert engine.go_lines(offered) == b"draw\ngo\n"
+    engine.kill()
+    plain = cecp_engine()
+    assert converse({plain: plain.new_game(Setup(after("g1f3"), control, "x"))}, Link())[plain] is None
+    assert "usermove g1f3" in told(plain)
+    assert not {"name x", "Nf3"} & set(told(plain))
+    assert plain.go_lines(offered) == b"time 1\notim 1\ngo\n"
+    plain.kill()
+
+
+def test_the_result_is_told() -> None:
+    """To both, in the words of the game's end: one that lives on would think that it still plays."""
+    specs, shelf = (scripted("cecp", name="one"), scripted("cecp", name="two")), EngineShelf()
+    game(*specs, shelf=shelf)
+    for engine in shelf.take(*specs):
+        assert isinstance(engine, CecpEngine)
+        assert told(engine)[-1] == "result 1/2-1/2 {Draw by 5-fold repetition}"
+        shelf.end(engine)
 
 
 def test_a_new_game_forgets_the_moves_of_the_last() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import signal
 from typing import Literal
 
@@ -206,6 +207,20 @@ def test_a_stale_answer_is_dropped(protocol: Protocol, fault: str) -> None:
     played = drawn(game(scripted(protocol, fault), sound(protocol)))
     assert any(warning.startswith("out-of-turn") for warning in played.white.warnings)
     assert [incident.category for incident in played.incidents] == ["protocol-warning"]
+
+
+@BOTH
+def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> None:
+    """A ping before each search for the rest of its life, and none before."""
+    shelf, spec = EngineShelf(), scripted(protocol, "two", at=3)
+    drawn(game(spec, sound(protocol), shelf=shelf))
+    engine = shelf.take(spec)[0]
+    assert engine is not None
+    sent = [line.split(" > ", 1)[1].split()[0] for line in engine.process.traffic(1000) if " > " in line]
+    ping, go = ("isready", "go") if protocol == "uci" else ("ping", "usermove")
+    searches = "".join("p" if word == ping else "g" for word in sent if word in (ping, go))
+    assert re.fullmatch("p*ggg?(pg)+", searches), searches
+    shelf.end(engine)
 
 
 @BOTH

@@ -87,6 +87,18 @@ def test_the_standard_settings() -> None:
     assert standard(DECLARED, (("ponder", "true"),)) == ()
 
 
+def test_no_default_is_relied_on() -> None:
+    """Own books, pondering, analysis and other variants go off, wherever they are declared."""
+    checks = ("OwnBook", "ponder", "UCI_AnalyseMode", "UCI_Chess960")
+    declared = (*(Declared(name, "check", "true") for name in checks), Declared("UCI_Variant", "combo", "crazyhouse",
+                choices=("crazyhouse", "chess")))  # fmt: skip
+    settings, problems = check(declared, standard(declared, ()))
+    assert not problems
+    assert {option.name: text for option, text in settings} == {
+        **dict.fromkeys(checks, "false"), "UCI_Variant": "chess"
+    }  # fmt: skip
+
+
 def test_what_is_offered_goes_to_those_that_declare_it() -> None:
     """An option that is not there is no error, and the user's own value stays."""
     offered = (("SyzygyPath", "/tables"), ("hash", "2"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from enginetour.adapters import uci
-from enginetour.adapters.base import Ask
+from enginetour.adapters.base import Ask, Setup
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Thought
 from enginetour.adapters.start import open_engine
@@ -134,6 +134,18 @@ def test_what_a_handshake_leaves() -> None:
         f"setoption name Log value {engine.process.scratch}/x",
         "isready",
     ]
+
+
+def test_the_opponent_is_named_where_that_is_an_option() -> None:
+    """In letters that every engine reads, ahead of the game."""
+    engine, _ = shaken()
+    setup = Setup(Position(), TimeControl.parse("1"), "M\u00fcller\n 2")
+    next(engine.new_game(setup))
+    assert not any("UCI_Opponent" in line for line in engine.process.traffic())
+    engine._options["uci_opponent"] = Declared("UCI_Opponent", "string")
+    next(engine.new_game(setup))
+    sent = [line.split(" > ", 1)[1] for line in engine.process.traffic(3)]
+    assert sent == ["setoption name UCI_Opponent value none none computer Mller 2", "ucinewgame", "isready"]
 
 
 def test_odd_options_are_one_warning_a_kind() -> None:
