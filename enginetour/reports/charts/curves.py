@@ -69,11 +69,11 @@ def curves(
     """
     shown = [Curve(line.name, _drawable(line.points)) for line in lines[:MOST]]
     places = [point for line in shown for point in line.points]
-    left, right = 46.0, frame.WIDTH - _LEGEND
     top, bottom = frame.HEAD, frame.HEAD + _HEIGHT
-    xs = around((point.x for point in places), left, right, least=1.0)
     ends = [value for point in places for value in (point.y, point.low, point.high)]
     ys = around([*ends, level], bottom, top, least=least)
+    left, right = frame.beside(ys, say_y), frame.WIDTH - _LEGEND
+    xs = around((point.x for point in places), left, right, least=1.0)
     marks: list[Mark] = [*frame.heading(title), *frame.upward(ys, left, right, say=say_y)]
     marks += frame.across(
         xs, top, bottom, below, grid=False, say=lambda x: say_x(x) if not whole or x == round(x) else ""

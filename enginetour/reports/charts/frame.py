@@ -68,12 +68,21 @@ def across(
 
 def upward(scale: Scale, left: float, right: float, *, say: Callable[[float], str] = number) -> Iterator[Mark]:
     """A scale from bottom to top: grid, and numbers on the left."""
-    for tick in scale.ticks(max(2, int(abs(scale.end - scale.start) / 40))):
+    for tick in _upward_ticks(scale):
         y = scale.at(tick)
         if not say(tick):
             continue
         yield Line(((left, y), (right, y)), "grid")
         yield Words(left - 6, y + 3.5, say(tick), "muted", SMALL, "end")
+
+
+def beside(scale: Scale, say: Callable[[float], str] = number) -> float:
+    """Room for the numbers of an upward scale."""
+    return max(46.0, *(width_of(say(tick), SMALL) + 10 for tick in _upward_ticks(scale)))
+
+
+def _upward_ticks(scale: Scale) -> list[float]:
+    return scale.ticks(max(2, int(abs(scale.end - scale.start) / 40)))
 
 
 def empty(words: str, y: float, width: float = WIDTH) -> Mark:

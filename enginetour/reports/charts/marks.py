@@ -18,6 +18,7 @@ TEXT = 12.0  # units: what a page calls small text
 SMALL = 10.5  # of ticks and notes
 TITLE, TITLE_HEIGHT = 14.0, 24.0  # size of the title, and the height that it takes
 LONGEST = 34  # signs of a name beside a chart; the whole name shows under the pointer
+LARGEST = 1e9  # of a number that is drawn
 _NO_XML = re.compile("[\ufffe\uffff]")  # noncharacters that XML 1.0 (2.2) forbids; `safe` takes the rest
 
 Anchor = Literal["start", "middle", "end"]
@@ -140,8 +141,8 @@ def arrow(x: float, y: float, radius: float, *, up: bool) -> tuple[Spot, ...]:
 
 
 def finite(value: float | None) -> bool:
-    """A number that can be drawn."""
-    return value is not None and isfinite(value)
+    """A number that can be drawn: neither rating nor time nor count is larger, and a scale would lose its digits."""
+    return value is not None and isfinite(value) and abs(value) <= LARGEST
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:

@@ -1,0 +1,100 @@
+"""Laws of the charts: any name survives as text, any numbers can be drawn, a ladder tells what its bubble did."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.formats.bubble import Bubble
+from enginetour.interop.bubblecase import read_case
+from enginetour.model import Entrant, GameFinished
+from enginetour.reports.charts.curves import Curve, Point
+from enginetour.reports.charts.history import rating_history
+from enginetour.reports.charts.ladder import Ranked, ladder
+from enginetour.reports.charts.marks import told
+from enginetour.reports.charts.output import svg, svg_file
+from enginetour.reports.charts.ratinglist import Rated, rating_list
+from enginetour.reports.charts.roundrobins import RoundRobin, round_robins
+from enginetour.reports.charts.scales import around
+from tests.laws.bubble_cases import random_case
+
+numbers = st.none() | st.floats() | st.floats(-1e4, 1e4)
+seen = st.text(max_size=100).filter(lambda text: told(text).strip())  # nothing is drawn of blanks
+seeds = st.integers(0, 2**32)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seen, seen)
+def test_any_name_is_text_in_a_picture(name: str, title: str) -> None:
+    """Unchanged but for what moves cursors and what XML forbids; the tree of elements is that of any other name."""
+    drawn = rating_list([Rated(name, 2600.0, 20.0, 30.0, 7)], title=title)
+    plain = rating_list([Rated("Toga", 2600.0, 20.0, 30.0, 7)], title="t")
+    for make in (svg, svg_file):
+        root, other = ET.fromstring(make(drawn)), ET.fromstring(make(plain))
+        assert [element.tag for element in root.iter()] == [element.tag for element in other.iter()]
+        assert any(f"1. {told(name)}: 2600" in words for words in root.itertext())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(numbers, numbers, numbers), max_size=5))
+def test_any_numbers_can_be_drawn(rows: list[tuple[float | None, float | None, float | None]]) -> None:
+    """Whatever is not finite is left out; nothing is drawn outside of the picture."""
+    rated = [Rated(f"E{place}", *row, 1) for place, row in enumerate(rows)]
+    points = tuple(Point(float(place), *row) for place, row in enumerate(rows))
+    for picture in (rating_list(rated, title="t"), rating_history([Curve("E", points)], title="t")):
+        root = ET.fromstring(svg(picture))
+        for element in root.iter("text"):
+            x, y = (float(element.get(name, "0")) for name in ("x", "y"))
+            assert -1 <= x <= picture.width + 1 and 0 <= y <= picture.height
+
+
+@settings(deadline=None)
+@given(st.lists(numbers, max_size=6), st.floats(0.5, 100))
+def test_a_scale_holds_its_numbers(values: list[float | None], least: float) -> None:
+    """Every finite one between the ends, ticks too, in their order and not too many."""
+    small = [value for value in values if value is None or not abs(value) > 1e6]
+    scale = around(small, 0, 100, least=least)
+    for value in small:
+        if value is not None and value == value:
+            assert -1e-6 <= scale.at(value) <= 100 + 1e-6
+    ticks = scale.ticks(6)
+    assert ticks == sorted({*ticks}) and len(ticks) <= 7
+    assert all(-1e-6 <= scale.at(tick) <= 100 + 1e-6 for tick in ticks)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seeds, st.randoms(use_true_random=False))
+def test_a_ladder_tells_what_its_bubble_did(seed: int, dice: random.Random) -> None:
+    """Played to the end or left at any game: members, order, parking and games are those of the state."""
+    case = read_case(random_case(seed, longest=14), "case")
+    bubble = Bubble(case.options, due=case.withdrawals)
+    state = bubble.start(tuple(Entrant(name) for name in reversed(case.ranking)))
+    left = dice.choice([0, 1, dice.randint(0, 200)])
+    while (games := bubble.offers(state)) and (left != 1):
+        state, left = bubble.step(state, GameFinished(games[0], case.outcome(games[0]))), left - 1
+    rounds = round_robins(bubble.notes(state), state.finished)
+    _check(rounds)
+    if rounds and not state.ended:
+        assert {*rounds[-1].members} == {*state.section} and rounds[-1].games == state.finished
+        assert rounds[-1].parking == state.parked
+    assert [one.dropped for one in rounds if one.dropped] == [*state.new][: sum(bool(one.dropped) for one in rounds)]
+    placed = bubble.standings(state)
+    picture = ladder(rounds, [Ranked(line.name, line.rank, line.status) for line in placed], title="t")
+    assert picture.title == "t" and len(placed) == len(case.ranking)
+
+
+def _check(rounds: tuple[RoundRobin, ...]) -> None:
+    """What one round robin hands on to the next."""
+    for before, after in pairwise(rounds):
+        assert before.number < after.number and before.games <= after.games
+        came, went = {*after.entered, *after.returned}, {before.parked, before.dropped, *after.left} - {None}
+        assert {*after.members} == ({*before.members} | came) - (went - {*after.members})
+        if before.parked is not None:
+            assert before.parked in {*after.parking, *after.returned, *after.withdrawn}
+    for one in rounds:
+        assert not one.order or {*one.order} == {*one.members}
+        assert not {*one.parking} & {*one.members}

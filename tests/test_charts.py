@@ -1,0 +1,173 @@
+"""Charts: what every picture keeps to, whichever it is."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from PIL import Image
+
+from enginetour.reports.charts import curves, fairness, history, marks, opposition, palette, scales
+from enginetour.reports.charts.crosstable import CrossRow, Met, crosstable
+from enginetour.reports.charts.ladder import Ranked, ladder
+from enginetour.reports.charts.marks import Picture
+from enginetour.reports.charts.output import MARGIN, PNG_SCALE, png, svg, svg_file
+from enginetour.reports.charts.ratinglist import Rated, rating_list
+from enginetour.reports.charts.roundrobins import RoundRobin
+
+ODD = "$x_1$ & <b>שלום</b> 引擎 ½"
+NAMES = ("Fruit 2.1", ODD, "x" * 100)
+
+
+def pictures() -> dict[str, Picture]:
+    """One of each kind, with odd names and with values that are no numbers."""
+    nan, inf = float("nan"), float("inf")
+    cells = (None, Met(3, 2), None), (Met(1, 2), None, Met(2, 2)), (None, Met(2, 2), None)
+    rounds = (
+        RoundRobin(1, 6, NAMES, order=NAMES, entered=NAMES, parked=NAMES[0]),
+        RoundRobin(2, 7, NAMES[1:], order=NAMES[:0:-1], parking=NAMES[:1], dropped=ODD),
+        RoundRobin(3, 8, (NAMES[2], NAMES[0]), returned=NAMES[:1], withdrawn=("gone",), left=("gone",)),
+    )
+    points = tuple(history.edition_point(n, 2600.0 + n, nan if n == 2 else 9.0, inf, 10 * n) for n in (1, 2, 3))
+    return {
+        "list": rating_list([Rated(NAMES[0], 2600.0, 20.0, None, 9), Rated(ODD, nan, inf, 1.0, 1)], title=ODD),
+        "crosstable": crosstable([CrossRow(n, 3, 2, c) for n, c in zip(NAMES, cells, strict=True)], title="c"),
+        "ladder": ladder(rounds, [Ranked(n, i, "active") for i, n in enumerate(NAMES)], title="ladder"),
+        "history": history.rating_history([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
+        "score": history.score_over_games([history.Run(name, (2, 1, 0, 2)) for name in NAMES], title="s"),
+        "white": fairness.white_share(
+            [fairness.Share("all", 0.5, nan, 4), fairness.Share(ODD, None, None, 0)], title="w"
+        ),
+        "relay": fairness.distribution([0.2, 3.0, nan, 0.0, -1.0, inf], title="r", unit="ms"),
+        "load": fairness.load([(1.0, 0.5), (2.0, nan), (3.0, 9.0)], title="l", cores=2),
+        "opponents": opposition.score_by_rating(2600.0, [opposition.Faced(ODD, 2500.0, 3, 2)], title="o"),
+        "nothing": rating_list([], title="n"),
+        "nobody": crosstable([], title="n"),
+        "no round": ladder([], [], title="n"),
+        "no line": history.rating_history([], title="n"),
+        "no gap": fairness.distribution([], title="n", unit="ms"),
+        "no opponent": opposition.score_by_rating(None, [], title="n"),
+    }
+
+
+@pytest.fixture(scope="module", params=list(pictures()))
+def picture(request: pytest.FixtureRequest) -> Picture:
+    return pictures()[request.param]
+
+
+def _words(element: ET.Element) -> str:
+    return "\n".join(element.itertext())
+
+
+def test_a_picture_for_a_page_brings_nothing_that_a_page_forbids(picture: Picture) -> None:
+    """One element, a name for who cannot see it; no id, style, script, address or size in pixels, no fixed colour."""
+    told = svg(picture)
+    root = ET.fromstring(told)
+    assert root.tag == "svg" and root.get("role") == "img" and root.get("aria-label") == picture.title
+    assert root.get("viewBox", "").endswith(f" {picture.height - marks.TITLE_HEIGHT:g}")
+    assert root.find("desc") is not None and "width" not in root.attrib
+    for element in root.iter():
+        assert element.tag in {"svg", "desc", "path", "text", "rect", "title"}
+        assert not {"id", "style", "href", "class"} & set(element.attrib) or element is root
+        for name in ("fill", "stroke"):
+            assert re.fullmatch(r"none|var\(--[a-z0-9-]+\)", element.get(name, "none"))
+    assert "http" not in told and "#" not in re.sub(r"<desc>.*</desc>|>[^<]*</text>", "", told)
+
+
+def test_no_picture_has_what_is_no_number(picture: Picture) -> None:
+    """Neither as a place nor as a word."""
+    assert not re.search(r"\b(nan|inf|none)\b", _words(ET.fromstring(svg(picture))), re.IGNORECASE)
+    places = [value for element in ET.fromstring(svg(picture)).iter() for value in (element.get("d") or "").split()]
+    assert all(re.fullmatch(r"[MLHVz]|[-\d.HVMz]+", value) for value in places)
+
+
+def test_the_same_rows_are_the_same_text(picture: Picture) -> None:
+    """For a page, and as a file, which is a whole SVG in colours."""
+    assert svg(picture) == svg(picture)
+    whole = svg_file(picture)
+    assert whole.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg"')
+    assert "var(" not in whole and palette.LIGHT["paper"] in whole
+
+
+@pytest.mark.parametrize("name", ["list", "ladder", "no line"])
+def test_the_same_rows_are_the_same_png(name: str) -> None:
+    """Byte by byte; twice as fine as the picture is wide, with a margin, and nothing about who made it."""
+    picture = pictures()[name]
+    drawn = png(picture)
+    assert drawn == png(picture)
+    with Image.open(io.BytesIO(drawn)) as image:
+        wide, high = (round(PNG_SCALE * (side + 2 * MARGIN)) for side in (picture.width, picture.height))
+        assert abs(image.width - wide) <= 1 and abs(image.height - high) <= 1
+        assert "Software" not in image.info
+
+
+@pytest.mark.parametrize("name", ["list", "crosstable", "ladder", "history", "score", "white", "opponents"])
+def test_names_are_text_as_they_are(name: str) -> None:
+    """Dollar signs are no formula, tags are no tags; a long name is whole in what shows under the pointer."""
+    told = _words(ET.fromstring(svg(pictures()[name])))
+    assert ODD in told
+    if name in ("crosstable", "ladder", "score"):
+        assert "x" * 100 in told or name == "score"
+
+
+def test_colours_are_told_apart_and_read() -> None:
+    """Text stands 4.5:1 from the paper, lines 3:1, light and dark; the roles of both are the same."""
+    assert set(palette.LIGHT) == set(palette.DARK)
+    for colours in (palette.LIGHT, palette.DARK):
+        for role, colour in colours.items():
+            least = {"paper": 1.0, "grid": 1.3, **dict.fromkeys(palette.SERIES, 3.0)}.get(role, 4.5)
+            assert palette.contrast(colour, colours["paper"]) >= least, role
+        assert len({*colours.values()} - {colours["muted"]}) >= len(colours) - 2
+    assert palette.contrast("#000000", "#ffffff") == pytest.approx(21.0)
+    assert palette.series(8) == palette.series(0)
+
+
+def test_pages_have_the_same_colours() -> None:
+    """The style sheet of the report sets each variable as it is here, light and dark."""
+    css = (Path(marks.__file__).parents[1] / "html" / "assets" / "report.css").read_text("utf-8")
+    for colours in (palette.LIGHT, palette.DARK):
+        for role, colour in colours.items():
+            assert re.search(rf"--{role}:\s*{colour}\b", css), (role, colour)
+
+
+def test_a_mark_is_somewhere() -> None:
+    """What has no place cannot be made."""
+    for wrong in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="finite"):
+            marks.Line(((0.0, wrong), (1.0, 1.0)))
+        with pytest.raises(ValueError, match="finite"):
+            marks.Words(wrong, 0.0, "x")
+
+
+def test_ticks_are_round() -> None:
+    """Steps of 1, 2 and 5; a logarithmic scale has powers, and what is between them where it is short."""
+    assert scales.Scale(2412, 2688, 0, 1).ticks(6) == [2450.0, 2500.0, 2550.0, 2600.0, 2650.0]
+    assert scales.Scale(-0.04, 1.04, 0, 1).ticks(5) == pytest.approx([0, 0.5, 1.0])
+    assert scales.Scale(0.15, 1.5, 0, 1, log=True).ticks() == [0.2, 0.5, 1.0]
+    assert scales.Scale(1, 1e5, 0, 1, log=True).ticks() == [1, 10, 100, 1000, 10000, 100000]
+    assert [scales.number(value) for value in (0.1 + 0.2, -0.0, 2600.0, 1e-12)] == ["0.3", "0", "2600", "0"]
+
+
+def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of_a_user(tmp_path: Path) -> None:
+    """Not by modules of charts, pages or commands; a broken file and variable of a user change nothing."""
+    (tmp_path / "matplotlibrc").write_text("font.size: soon\nsvg.fonttype: path\n")
+    code = (
+        "import sys\n"
+        "import enginetour.cli.pictures, enginetour.cli.lists, enginetour.cli.rate\n"
+        "from enginetour.reports.charts import curves, fairness, ladder, opposition, output, ratinglist\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "print(output.svg(ratinglist.rating_list([ratinglist.Rated('Toga', 1.0, None, None, 3)], title='t')), end='')\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    env = {**os.environ, "MPLBACKEND": "nosuch", "MATPLOTLIBRC": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env, cwd=tmp_path
+    )
+    assert done.stderr == ""
+    assert done.stdout == svg(rating_list([Rated("Toga", 1.0, None, None, 3)], title="t"))
