@@ -15,6 +15,7 @@ from enginetour.reports.charts.marks import TITLE_HEIGHT, Picture, Tip
 from enginetour.reports.charts.palette import BY_SENTINEL, LIGHT
 
 NAMESPACE = "http://www.w3.org/2000/svg"
+WIDE = 760  # units: a wider picture has small letters in the width of a text, a page may give it more
 _RECTANGLE = re.compile(r"M (\S+) (\S+) L (\S+) \2 L \3 (\S+) L \1 \4 z ?")
 _DECIMALS = re.compile(r"-?\d+\.\d+")
 _KEPT = {"fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "stroke-opacity"}
@@ -28,7 +29,8 @@ def inline(raw: str, picture: Picture) -> str:
     """The element for a page: role and name for who cannot see it, colours by variable."""
     variables = {role: f"var(--{role})" for role in BY_SENTINEL.values()}
     view = f"0 {_short(TITLE_HEIGHT)} {_short(picture.width)} {_short(picture.height - TITLE_HEIGHT)}"
-    head = f'<svg class="chart" viewBox="{view}" role="img" aria-label={quoteattr(picture.title)}>'
+    kind = "chart wide" if picture.width > WIDE else "chart"
+    head = f'<svg class="{kind}" viewBox="{view}" role="img" aria-label={quoteattr(picture.title)}>'
     lines = [head, f"<desc>{escape(picture.summary)}</desc>", *_marks(raw, variables), *_tips(picture), "</svg>"]
     return "\n".join(lines) + "\n"
 
