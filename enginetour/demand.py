@@ -38,6 +38,11 @@ def shortage(sides: Iterable[Side], slots: int, processors: int) -> Iterator[str
         yield f"games want {want} processors at once by slots, threads{why}; {here}: engines steal each other's time"
 
 
+def crowded(sides: Iterable[Side], slots: int) -> Iterator[str]:
+    """The warning where this process may use fewer."""
+    return shortage(sides, slots, allowed().count)
+
+
 def refuse_crowd(slots: int, *, force: bool) -> None:
     """UsageRefused for more slots than this process may use processors, unless that is meant."""
     here = allowed()

@@ -7,7 +7,7 @@ large file, back ranks by number, or lines drawn from a Polyglot book.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -63,6 +63,14 @@ class OpeningSettings(BaseModel):
     @classmethod
     def _listed(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_colours(cls, settings: object) -> object:
+        for key in ("swap", "reverse"):
+            if isinstance(settings, Mapping) and key in settings:
+                raise ValueError(f"{key} is a setting of the format: write it under [format]")
+        return settings
 
     @model_validator(mode="after")
     def _one_of_each(self) -> OpeningSettings:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from enginetour.controls import cautions, told
-from enginetour.demand import shortage
+from enginetour.demand import crowded
 from enginetour.plan import Plan, refuse_field
 from enginetour.rulebook import table_lines
-from enginetour.supervise.processors import allowed
 from enginetour.timecontrol import TimeControl
 
 # Moves of a long game between engines; CCRL's games last 60 to 70 on average.
@@ -38,7 +37,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "suite": plan.suite.told,
         "warnings": [note.text for note in plan.format.notes(state) if note.is_warning]
         + [words for side in sides for words in cautions(side)]
-        + list(shortage(sides, plan.config.play.slots, allowed().count)),
+        + list(crowded(sides, plan.config.play.slots)),
         "controls": {name: told(side) for name, side in plan.sides.items()},
         "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
     }

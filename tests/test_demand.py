@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from enginetour import demand
+from enginetour.cli.tell import status
+from enginetour.cli.watching import Picture
 from enginetour.errors import UsageRefused
+from enginetour.reports.progress import status_words
+from enginetour.store.tournaments import Store
 from enginetour.supervise.processors import Allowed
 from enginetour.task import EngineSpec, Quirks, Side
 from enginetour.timecontrol import TimeControl
+from enginetour.tournament import fold
 from tests.touring import config, tour
 
 
@@ -58,3 +64,41 @@ def test_a_run_with_too_many_slots_does_not_begin(tmp_path: Path) -> None:
     assert f"{slots} slots on " in refused.stderr
     assert "--force" in refused.stderr
     assert not (tmp_path / "results").exists()
+
+
+def test_games_that_want_more_than_there_is_are_doubted_in_the_morning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forced slots are warned of before the first game and again beside the results."""
+    monkeypatch.setattr(demand, "allowed", lambda: Allowed(1))
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
+    done = tour(tmp_path, "run", str(path), "--slots", "2", "--force")
+    words = "warning: games want 2 processors"
+    assert words in done.stderr
+    assert done.stdout.index("Finished game 2") < done.stdout.index(words) < done.stdout.index("state: finished")
+
+
+def test_status_tells_the_warning_of_as_many_slots_as_there_are(tmp_path: Path) -> None:
+    """Asked again when the slots of a run change, and only then."""
+    asked: list[int] = []
+
+    def crowd(slots: int) -> list[str]:
+        asked.append(slots)
+        return [f"too many: {slots}"] if slots > 1 else []
+
+    tour(tmp_path, "run", str(config(tmp_path, ("wren1", "wren2"), "match", "games = 2")), "--max-games", "1", expect=8)
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        log = store.tournament("trial")
+        format_, state = fold(log)
+        picture = Picture(log, "match", crowd)
+        told = []
+        for slots in (1, 1, 2, 2, 1):
+            running = SimpleNamespace(
+                format=format_, state=state, slots=slots, paused=False, flying={}, estimate=lambda: None
+            )
+            picture.take(running)
+            told.append(status(picture, "running")["warnings"])
+    assert told == [[], [], ["too many: 2"], ["too many: 2"], []]
+    assert asked == [1, 2, 1]
+    picture.warnings = ("too many: 2",)
+    assert status_words(status(picture, "running")).endswith("\nwarning: too many: 2")

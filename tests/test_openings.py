@@ -219,3 +219,10 @@ def test_settings_that_exclude_each_other(wrong: dict[str, object]) -> None:
     """One cut, one source."""
     with pytest.raises(ValidationError):
         OpeningSettings.model_validate(wrong)
+
+
+@pytest.mark.parametrize("key", ["swap", "reverse"])
+def test_colours_are_a_setting_of_the_format(key: str) -> None:
+    """Where they are looked for among the openings, the refusal says where they stand."""
+    with pytest.raises(ValidationError, match=rf"{key} is a setting of the format: write it under \[format\]"):
+        OpeningSettings.model_validate({key: False})

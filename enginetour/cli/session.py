@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.control import ControlServer, socket_path
-from enginetour.demand import own_cores, refuse_crowd, shortage
+from enginetour.demand import crowded, own_cores, refuse_crowd
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
 from enginetour.happenings import Happenings, Sink
@@ -39,7 +40,6 @@ from enginetour.store.slugs import slug_of
 from enginetour.store.trouble import StoreBusy
 from enginetour.supervise import inforce
 from enginetour.supervise.cores import Cores
-from enginetour.supervise.processors import allowed
 
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
@@ -113,8 +113,8 @@ class Run:
             ) as session,
         ):
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
-            crowded = shortage(session.sides.values(), slots, allowed().count)
-            for warning in filter(None, (inforce.root_warning(), inforce.unguarded(), *crowded)):
+            crowd = crowded(session.sides.values(), slots)
+            for warning in filter(None, (inforce.root_warning(), inforce.unguarded(), *crowd)):
                 self.voice.say(f"warning: {warning}")
             code = self._play(session, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())
@@ -142,7 +142,7 @@ class Run:
 
     def _play(self, session: tournament.Session, slots: int, most_games: int | None) -> int:
         log = session.log
-        picture = Picture(log, session.plan.config.system)
+        picture = Picture(log, session.plan.config.system, partial(crowded, session.sides.values()))
         picture.look(*(session.folded or tournament.fold(log)))
         if session.resumed:
             if picture.remaining[1]:
@@ -194,7 +194,7 @@ class Run:
                 tournament.rate(session.store, session.plan.config.ratings)
                 if isinstance(screen, Lines):
                     self.voice.try_to(screen.strength)
-                self.voice.try_to(lambda: tell.morning(session, pgn.path, end))
+                self.voice.try_to(lambda: tell.morning(session, pgn.path, end, picture.warnings))
             if self.plan.config.report.write and not (idle and has_report(pgn.path.parent, log)):
                 again, gone = self.again, sorted(told.suspended)
                 report_at_end(pgn.path.parent, log, self.voice.say, self.signals.is_hard, again, gone)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 MOST_TOLD = 12  # round robins told at the end of a run: a screenful
 
 
-def morning(session: Session, pgn: Path, end: End) -> None:
-    """The ladder or the table, the rating lists, and where everything is."""
+def morning(session: Session, pgn: Path, end: End, warnings: Iterable[str] = ()) -> None:
+    """The ladder or the table, the rating lists, what to doubt, and where everything is."""
     log, plan = session.log, session.plan
     click.echo("")
     click.echo(story(log, most=MOST_TOLD), nl=False)
@@ -54,6 +54,8 @@ def morning(session: Session, pgn: Path, end: End) -> None:
     pairings = (event.pairing for event in log.events() if isinstance(event, GameFinished))
     if wrapped := plan.suite.wrapped(pairings):
         say(wrapped)
+    for words in warnings:
+        say(f"warning: {words}")
     for line in (f"state: {end.value}", f"database: {plan.database}", f"PGN: {pgn}"):
         say(line)
 
@@ -161,6 +163,7 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
         "playing": list(picture.live.values()),
         "incidents": sum(picture.incidents.values()),
         "endings": dict(picture.endings),
+        "warnings": list(picture.warnings),
         **({"stop_at": text.moment(picture.stop_at)} if picture.stop_at is not None else {}),
         **({"sprt": sprt.status(*picture.test)} if picture.test else {}),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from enginetour.formats.base import Format
 from enginetour.model import Game, Incident, Note, Outcome
 from enginetour.ratings.listing import rating_list
 from enginetour.reports.matchlines import MatchScore, terms
-from enginetour.reports.progress import Progress
+from enginetour.reports.progress import Progress, Running
 from enginetour.scheduler import Scheduler, Watcher
 from enginetour.steering import Helm
 from enginetour.store import queries
@@ -28,9 +28,12 @@ from enginetour.store.pairscores import drawn_pairs, openings_of_pair
 class Picture(Progress):
     """Progress that looks things up in the log: ratings, incidents, games so far."""
 
-    def __init__(self, log: Any, system: str) -> None:
+    def __init__(self, log: Any, system: str, crowd: Callable[[int], Iterable[str]] | None = None) -> None:
+        """`crowd` warns of so many slots."""
         super().__init__(system=system, name=log.title)
         self.log = log
+        self.crowd = crowd
+        self._warned_of = 0  # slots
         self.stale = True
         self.numbered = log.last_number
         names = [entrant.name for entrant in log.entrants]
@@ -42,6 +45,12 @@ class Picture(Progress):
         self.recount()
         for _, incident in self.log.incidents():
             self.count(incident)
+
+    def take(self, running: Running) -> None:
+        """With the warnings of as many slots as there are now."""
+        super().take(running)
+        if self.crowd is not None and self.slots != self._warned_of:
+            self._warned_of, self.warnings = self.slots, tuple(self.crowd(self.slots))
 
     def recount(self) -> None:
         """The games that count, from the log."""
@@ -94,6 +103,7 @@ class Exports(Watcher):
         self.screen = screen
         self._told = False  # once until it can be written again
         self._looked = False
+        self._due: list[tuple[int, Game]] = []
 
     def look(self) -> None:
         """Check and mend what an earlier run left, once."""
@@ -102,10 +112,17 @@ class Exports(Watcher):
             self._write(self.pgn.mend)
 
     def progress(self, scheduler: Scheduler) -> None:
-        """The first look is when games are in the air already: a long file must not hold up the first."""
+        """Append what is due and look, when games are in the air already: a long file must not hold them up."""
+        due, self._due = self._due, []
+        for number, game in due:
+            self._append(number, game)
         self.look()
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
+        """It is appended when the next one has begun."""
+        self._due.append((number, game))
+
+    def _append(self, number: int, game: Game) -> None:
         """Append a game that counts; its traffic has a file of its own."""
         if game.traffic:
             self._write(lambda: write_traffic(self.pgn.path, number, game), f"the traffic of game {number}", "")

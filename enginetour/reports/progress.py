@@ -62,6 +62,7 @@ class Progress:
     test: tuple[tuple[str, str], MatchTest] | None = None  # of a match under one
     stage: tuple[int, int] | None = None  # the round now and how many there are, of a tournament in rounds
     numbered: int = 0  # the highest number of a game in the log
+    warnings: tuple[str, ...] = ()  # of the machine: what makes its clocks doubtful
     stop_at: float | None = None  # UTC seconds from which no game begins, where that was asked for
 
     def stand(self, format_: Any, state: Any) -> None:
@@ -205,6 +206,7 @@ def status_words(found: Mapping[str, Any]) -> str:
     parts.append(f"{found['incidents']} incident{'s' * (found['incidents'] != 1)}")
     lines = [safe(" · ".join(parts)), endings_words(found.get("endings", {}))]
     lines.append(_now(found["playing"]) if found["playing"] else "")
+    lines += [safe(f"warning: {words}") for words in found.get("warnings", ())]
     return "\n".join(line for line in lines if line)
 
 
