@@ -52,8 +52,11 @@ class Watcher:
     def withdrawn(self, name: str, why: str) -> None:
         """The loop itself took an engine out; it is in the log."""
 
+    def turn(self, scheduler: Scheduler) -> None:
+        """Called before games begin: the moment to stop that."""
+
     def progress(self, scheduler: Scheduler) -> None:
-        """Called after every change and at least once a second."""
+        """Called after every change and at least once a second, when the next games have begun."""
 
 
 @dataclass
@@ -99,7 +102,9 @@ class Scheduler:
         """Play until nothing is left to play, a stop, or `most_games`."""
         while True:
             self._act()  # first: after a stop no new game begins
+            self.watcher.turn(self)
             self._submit()
+            self.watcher.progress(self)  # the next games begin before much is made of the last ones
             if not self.flying:
                 end = self._verdict()
                 if end is not None:
@@ -107,11 +112,8 @@ class Scheduler:
             self._wait()
             for future in [future for future in self.flying if future.done()]:
                 self._settle(future, *self.flying.pop(future))
-            if self.stopping and not self.flying:
-                return self._verdict() or End.STOPPED
-            if self._held_until is not None and self.clock() >= self._held_until:
+            if self._held_until is not None and self.flying and self.clock() >= self._held_until:
                 self.stop(now=True)
-            self.watcher.progress(self)
 
     def stop(self, *, now: bool, grace: float | None = None) -> None:
         """No new games; running ones may end within `grace` seconds, or are dropped `now`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import subprocess
+import textwrap
 from pathlib import Path
 
 import chess
@@ -198,3 +199,12 @@ def test_pgn_extract_reads_every_game(tmp_path: Path) -> None:
     program = shutil.which("pgn-extract") or "/usr/games/pgn-extract"
     done = subprocess.run([program, "--quiet", "-r", str(path)], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == ""
+
+
+@given(
+    st.lists(st.text("ab{}.-", min_size=1, max_size=30) | st.sampled_from(["x" * 79, "x" * 80, "x" * 200]), max_size=60)
+)
+def test_lines_are_cut_as_by_textwrap(words: list[str]) -> None:
+    """Up to 80 signs, between words only."""
+    usual = textwrap.wrap(" ".join(words), width=80, break_long_words=False, break_on_hyphens=False)
+    assert pgn.wrapped(words) == usual

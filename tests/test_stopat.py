@@ -70,7 +70,7 @@ def test_no_game_begins_then() -> None:
     stop = StopAt(3.0, said, clock=iter([1.0, 2.0, 3.0, 4.0, 5.0]).__next__)
     loop = scheduler(ended, watcher=stop)
     assert loop.run() is End.STOPPED
-    assert len(loop.place.tasks) == 3  # type: ignore[attr-defined]
+    assert len(loop.place.tasks) == 2  # type: ignore[attr-defined]
     assert [words.endswith("may end") for words in said.words] == [True]
 
 

@@ -218,6 +218,11 @@ class Both(Watcher):
         for watcher in self.watchers:
             watcher.withdrawn(name, why)
 
+    def turn(self, scheduler: Scheduler) -> None:
+        """Tell all."""
+        for watcher in self.watchers:
+            watcher.turn(scheduler)
+
     def progress(self, scheduler: Scheduler) -> None:
         """Tell all."""
         for watcher in self.watchers:

@@ -38,7 +38,7 @@ class StopAt(Watcher):
         self.screen = screen
         self.clock = clock
 
-    def progress(self, scheduler: Scheduler) -> None:
+    def turn(self, scheduler: Scheduler) -> None:
         """Once it is time no game begins any more; those in the air end as they do."""
         if self.clock() >= self.at and not scheduler.stopping:
             scheduler.stop(now=False)
