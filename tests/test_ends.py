@@ -75,6 +75,16 @@ def test_each_end(fen: str | None, moves: str, expected: tuple[Outcome, Terminat
     assert play(fen, moves) == expected
 
 
+def test_counts_can_be_set() -> None:
+    """Moves without capture or pawn move, up to 75; occurrences of a position, up to five."""
+    start, draw = "4k3/8/8/8/8/8/8/R3K3 w - - {} 80", (Outcome.DRAW, Termination.FIFTY)
+    assert play(start.format(99), "a1a2", fifty=51) is None
+    assert play(start.format(101), "a1a2", fifty=51) == draw
+    again = "g1f3 g8f6 f3g1 f6g8 "
+    assert play(None, again * 3, repetition=5) is None
+    assert play(None, again * 4, repetition=5) == (Outcome.DRAW, Termination.REPETITION)
+
+
 def test_length_is_counted_with_the_opening() -> None:
     """`max_moves` of both sides, or an engine's own limit of plies."""
     assert play(None, "a2a3 a7a6 b2b3 b7b6", max_moves=2) == (Outcome.DRAW, Termination.ADJUDICATION_LENGTH)
