@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
@@ -23,6 +24,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 COOKIE = "enginetour"
+_HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<six>[0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")  # RFC 9110, 7.2
 LEAST_TOKEN = 16  # signs: 80 bits and more of what `--token new` makes
 POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -129,10 +131,8 @@ class Guard:
 
 def _host_of(header: str) -> str:
     """The name of a Host header in small letters, without its port; "" for what is none."""
-    try:
-        return (urlsplit(f"//{header}").hostname or "").lower()
-    except ValueError:
-        return ""
+    found = _HOST.fullmatch(header)
+    return (found["name"] or found["six"]).lower() if found else ""
 
 
 async def _say(scope: Scope, send: Send, refused: Refused) -> None:

@@ -87,16 +87,16 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def run(app: App, hall: Hall, listener: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM."""
-    config = uvicorn.Config(
+def configured(app: App) -> uvicorn.Config:
+    """Nothing is logged: addresses may hold the token, and what fails is told by the guard."""
+    return uvicorn.Config(
         app,
         http=Patient,
         ws="none",
         lifespan="on",
         loop="asyncio",
         log_config=None,
-        log_level="critical",  # addresses may hold the token; what fails is told by the guard
+        log_level="critical",
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -105,4 +105,8 @@ def run(app: App, hall: Hall, listener: socket.socket) -> None:
         h11_max_incomplete_event_size=LONGEST_HEAD,
         backlog=BACKLOG,
     )
-    Server(config, hall).run(sockets=[listener])
+
+
+def run(app: App, hall: Hall, listener: socket.socket) -> None:
+    """Serve until SIGINT or SIGTERM."""
+    Server(configured(app), hall).run(sockets=[listener])

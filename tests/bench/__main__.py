@@ -22,6 +22,7 @@ from tests.bench.incremental import incremental
 from tests.bench.matches import matches
 from tests.bench.matching import matching
 from tests.bench.measure import Settings
+from tests.bench.pages import pages
 from tests.bench.rating import rating
 from tests.bench.realgames import real_games
 from tests.bench.scanning import scanning
@@ -30,7 +31,7 @@ from tests.bench.storing import storing
 
 LISTS = ("fold", "store", "rate", "step", "scan", "import", "peers")
 PAIRINGS = ("pair", "dutch", "gotha")
-RUNNERS = ("start", "match", "clock", "real")
+RUNNERS = ("start", "match", "clock", "real", "pages")
 PARTS = (*LISTS, *PAIRINGS, *RUNNERS)
 
 
@@ -87,6 +88,7 @@ def main() -> None:
             "match": lambda: matches(settings, program),
             "clock": lambda: clocks(settings, program),
             "real": lambda: real_games(settings),
+            "pages": lambda: pages(settings, program),
         }
         for name in given.parts or PARTS:
             for said in parts[name]():

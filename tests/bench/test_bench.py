@@ -48,3 +48,10 @@ def test_clocks_and_real_games_are_measured(tmp_path: Path) -> None:
         "time forfeits, 2 games at 1+0.01, 2 slots",
     }
     assert figures["time forfeits, 2 games at 1+0.01, 2 slots"][0].isdigit()
+
+
+@pytest.mark.night
+def test_open_pages_are_measured(tmp_path: Path) -> None:
+    """Charge and relay gap with nobody looking on, with one page and with twenty."""
+    lines = said(tmp_path, "pages --rounds 1")
+    assert sum(" us (" in line or " ms (" in line for line in lines) == 9

@@ -1,0 +1,256 @@
+"""The live page's server as a process: addresses, refusals, limits."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import re
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from http.cookiejar import CookieJar
+from pathlib import Path
+from typing import TypeVar
+from urllib.error import HTTPError
+from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
+
+import pytest
+
+from enginetour.cli import COMMANDS
+from enginetour.store.entries import entries
+from enginetour.store.tournaments import Store
+from enginetour.web import app as application
+from enginetour.web import server
+from enginetour.web.hall import Hall
+from enginetour.web.library import Library
+from enginetour.web.pages import Pages
+from tests.asgi import Answer, answered, scope_of
+from tests.serving import Stage, move, serving, start
+from tests.storing import game
+from tests.touring import tour
+
+T = TypeVar("T")
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(tmp_path)
+    yield made
+    made.store.close()
+
+
+def asked(stage: Stage, *paths: str) -> list[Answer]:
+    """Answers of the application itself, in one life of it."""
+
+    async def ask() -> list[Answer]:
+        library = Library(stage.database)
+        hall = Hall(library, print)
+        app = application.site(hall, library)
+        await hall.open()
+        try:
+            return [await answered(app, scope_of(path)) for path in paths]
+        finally:
+            hall.close()
+            library.close()
+
+    return asyncio.run(ask())
+
+
+def test_addresses(stage: Stage) -> None:
+    """The index, the live page, the report's pages, the games, our own style sheets and scripts."""
+    stage.record(game())
+    found = asked(stage, "/", "/t/autumn/", "/t/autumn/live.html", "/t/autumn/index.html", "/t/autumn/games/1.html")
+    assert [answer.status for answer in found] == [200, 307, 200, 200, 200]
+    assert found[1].headers["location"] == "/t/autumn/index.html"
+    assert b"Fruit" in found[2].body
+    names = set(re.findall(r"(?:href|src)=\"(/[^\"#]+)\"", "".join(answer.body.decode() for answer in found)))
+    names = {name for name in names if "../" not in name}
+    assert {answer.status for answer in asked(stage, *sorted(names))} <= {200, 307}, names
+
+
+NOWHERE = (
+    *("/t/none/live.html", "/t/autumn/none.html", "/t/autumn/%00", "/t//", "/etc/passwd", "//etc/passwd"),
+    *("/t/autumn/games/2.html", "/t/autumn/games/x.html", "/t/autumn/games/1", "/t/autumn/games/-1.html"),
+    *("/t/autumn/games/99999999999999999999.html", "/t/autumn/games/\u0661.html", "/t/autumn/engines/../index.html"),
+    *("/assets/../app.py", "/assets/page.py", "/t/autumn/assets/..%2f..%2fpage.py", "/t/autumn/../../../../etc/passwd"),
+)
+
+
+@pytest.mark.parametrize("path", NOWHERE)
+def test_there_is_nothing_else(stage: Stage, path: str) -> None:
+    """No path of this machine, no number that is no game, no name that is none of ours."""
+    stage.record(game())
+    assert [answer.status for answer in asked(stage, path)] == [404]
+
+
+def test_what_the_browser_has_is_not_sent_again(stage: Stage) -> None:
+    """The same page has the same tag, and a question with that tag an empty answer."""
+
+    async def ask() -> list[int]:
+        library = Library(stage.database)
+        hall = Hall(library, print)
+        app = application.site(hall, library)
+        await hall.open()
+        first = await answered(app, scope_of("/t/autumn/index.html"))
+        again = scope_of("/t/autumn/index.html", if_none_match=first.headers["etag"])
+        second = await answered(app, again)
+        stage.record(game())
+        library._pages._shelves.popitem()
+        third = await answered(app, again)
+        hall.close()
+        library.close()
+        return [first.status, second.status, third.status, len(second.body)]
+
+    assert asyncio.run(ask()) == [200, 304, 200, 0]
+
+
+def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage) -> None:
+    """Asked again it is the same text, until the log has moved on and the review's time is over."""
+    with Store.open(stage.database, create=False, readonly=True) as store:
+        pages = Pages(store)
+        (entry,) = entries(store)
+        first = pages.page(entry, "index.html")
+        assert pages.page(entry, "index.html") is first
+        stage.record(game())
+        assert pages.page(entry, "index.html") is first, "made a moment ago: it serves for ten times the time it took"
+        next(iter(pages._shelves.values())).until = 0.0
+        assert pages.page(entry, "index.html") != first
+
+
+def test_only_so_many_pages_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One stream too many is told to come again later."""
+    monkeypatch.setattr(application, "MOST_STREAMS", 0)
+    (answer,) = asked(stage, "/t/autumn/events")
+    assert (answer.status, answer.headers["retry-after"]) == (503, "10")
+
+
+def test_it_follows_a_run_from_process_to_process(stage: Stage) -> None:
+    """`serve` finds the socket of a run, and its stream tells of a move; SIGTERM ends it while the stream is open."""
+    with stage.running(), serving(stage.database.parents[1]) as (url, process):
+        stage.playing = [start()]
+        with urlopen(f"{url}/t/autumn/events", timeout=20) as stream:
+            lines = (line.decode() for line in stream)
+            whole = next(line for line in lines if line.startswith("data:") and '"running":true' in line)
+            assert list(json.loads(whole[5:])["games"]) == ["0"]
+            stage.tell("move", **move(1))
+            board = next(
+                line for line in lines if line.startswith("data:") and '"placement"' in line and '"slot"' in line
+            )
+            assert json.loads(board[5:])["ply"] == 1
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) in (-signal.SIGTERM, 143)
+
+
+def test_the_whole_way_in_with_a_token(stage: Stage) -> None:
+    """`--host 0.0.0.0 --token`: nothing without it, its address makes the cookie, other names get 403."""
+    folder, token = stage.database.parents[1], "0123456789abcdef"
+    with serving(folder, "--host", "0.0.0.0", "--token", token) as (url, _):
+        port = url.rpartition(":")[2]
+        home = f"http://127.0.0.1:{port}"
+        assert refused(f"{home}/") == 401
+        opener = build_opener(HTTPCookieProcessor(CookieJar()))
+        with opener.open(f"{home}/?token={token}", timeout=20) as page:
+            assert page.status == 200
+            assert token not in page.url
+        assert refused(Request(f"{home}/", headers={"Host": "evil.example"})) == 403
+
+
+def refused(request: str | Request) -> int:
+    """The status of a refusal."""
+    with pytest.raises(HTTPError) as error:
+        urlopen(request, timeout=20)
+    error.value.close()
+    return error.value.code
+
+
+def in_a_server(stage: Stage, scene: Callable[[int], T]) -> T:
+    """What `scene` saw, in a thread beside a server of ours at that port."""
+    library = Library(stage.database)
+    hall = Hall(library, print)
+
+    async def serve(listener: socket.socket) -> T:
+        made = server.Server(server.configured(application.site(hall, library)), hall)
+        task = asyncio.create_task(made.serve(sockets=[listener]))
+        seen = await asyncio.to_thread(scene, listener.getsockname()[1])
+        made.should_exit = True
+        await task
+        return seen
+
+    with server.listening("127.0.0.1", 0) as listener:
+        return asyncio.run(serve(listener))
+
+
+def connected(stack: ExitStack, port: int) -> socket.socket:
+    return stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+
+
+HEAD = b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n"
+
+
+def test_connections_are_counted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the most a connection is closed at once; those before it are answered."""
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 3)
+
+    def scene(port: int) -> tuple[bytes, bytes]:
+        with ExitStack() as stack:
+            first, *_ = (connected(stack, port) for _ in range(3))
+            surplus = connected(stack, port).recv(100)
+            first.sendall(HEAD + b"\r\n")
+            return surplus, first.recv(100)[:12]
+
+    assert in_a_server(stage, scene) == (b"", b"HTTP/1.1 204")
+
+
+def test_a_connection_must_come_to_its_request(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that says nothing is closed, and one that never ends its head, and one that begins a second and stops."""
+    monkeypatch.setattr(server, "PATIENCE_S", 0.2)
+
+    def scene(port: int) -> list[bytes]:
+        with ExitStack() as stack:
+            silent, halting, twice = (connected(stack, port) for _ in range(3))
+            halting.sendall(HEAD)
+            twice.sendall(HEAD + b"\r\n")
+            answer = twice.recv(1000)[:12]
+            twice.sendall(HEAD)
+            return [answer, silent.recv(100), halting.recv(100), twice.recv(100)]
+
+    assert in_a_server(stage, scene) == [b"HTTP/1.1 204", b"", b"", b""]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--host", "0.0.0.0"], 2, "others can reach this address"),
+        (["--token", "short"], 2, "a token has 16 signs or more"),
+        (["--host", "203.0.113.7", "--token", "0123456789abcdef"], 2, "cannot listen there"),
+        (["--db", "none.db"], 5, "there is no database yet"),
+    ],
+)
+def test_refusals_are_one_line(stage: Stage, words: list[str], code: int, said: str) -> None:
+    """What cannot be served is told with the next step, before anything listens."""
+    told = tour(stage.database.parents[1], "serve", "--port", "0", *words, expect=code).stderr
+    assert said in told
+    assert told.count("\n") == 1
+
+
+def test_a_port_in_use_is_told(stage: Stage) -> None:
+    """The next step is another port."""
+    with server.listening("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        told = tour(stage.database.parents[1], "serve", "--port", port, expect=2).stderr
+    assert f"127.0.0.1:{port}: cannot listen there" in told
+
+
+def test_without_the_extra_one_line_says_what_to_install(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The base installation has no server."""
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else find(name))
+    told = tour(stage.database.parents[1], "serve", expect=2).stderr
+    assert "serve needs uvicorn; pip install 'enginetour[web]'" in told
+
+
+def test_the_command_is_listed() -> None:
+    """It is found where pages are read."""
+    assert COMMANDS["serve"][0] == "Read"
