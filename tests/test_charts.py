@@ -124,8 +124,16 @@ def test_colours_are_told_apart_and_read() -> None:
             least = {"paper": 1.0, "grid": 1.3, **dict.fromkeys(palette.SERIES, 3.0)}.get(role, 4.5)
             assert palette.contrast(colour, colours["paper"]) >= least, role
         assert len({*colours.values()} - {colours["muted"]}) >= len(colours) - 2
+        for role in ("accent", "accent-2", "muted"):
+            shade = _blended(colours[role], colours["paper"], palette.STRONGEST)
+            assert palette.contrast(colours["ink"], shade) >= 4.5, role
     assert palette.contrast("#000000", "#ffffff") == pytest.approx(21.0)
     assert palette.series(8) == palette.series(0)
+
+
+def _blended(colour: str, paper: str, alpha: float) -> str:
+    pairs = ((int(colour[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(alpha * one + (1 - alpha) * other):02x}" for one, other in pairs)
 
 
 def test_pages_have_the_same_colours() -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from enginetour.cli import COMMANDS, cli
 from tests.touring import config, tour, try_engines_once
 
-HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich")
+HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich", "jinja2", "matplotlib")
 
 
 def invoke(*words: str) -> Result:

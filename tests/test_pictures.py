@@ -55,7 +55,7 @@ def chart(db: Path, *words: str, to: str = "out.svg") -> str:
         (("list", "--all", "--engine", "[FP]*"), "1. Fruit: "),
         (("crosstable",), "Fruit 1 of 1 against Toga"),
         (("score",), "Fruit: after game 2: +½"),
-        (("score", "Toga"), "Toga: after game 1: −½"),
+        (("score", "Toga"), "Toga: after game 1: -½"),
         (("opponents", "Fruit"), "Toga ("),
         (("fairness",), "all games: 75.0 %, 2"),
         (("fairness", "--of", "relay"), "nothing was measured"),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enginetour.reports.charts import frame
 from enginetour.reports.charts.marks import SMALL, TEXT, Area, Mark, Picture, Spot, Tip, Words, box, listed, told
 from enginetour.reports.charts.output import width_of
+from enginetour.reports.charts.palette import STRONGEST
 from enginetour.reports.sheet import points
 
 _FIGURES_UP_TO = 40  # engines: cells still wide enough for a score
@@ -100,7 +101,7 @@ def _look(met: Met) -> tuple[str, float]:
     if not over:
         return "muted", 0.18
     shade = -(-abs(over) * _SHADES // met.games)  # 1 to _SHADES, rounded up
-    return "accent" if over > 0 else "accent-2", round(0.1 + 0.45 * shade / _SHADES, 3)
+    return "accent" if over > 0 else "accent-2", round(0.1 + (STRONGEST - 0.1) * shade / _SHADES, 3)
 
 
 def _figures(line: CrossRow, left: float, y: float, cell: float, row: float) -> Iterator[Mark]:

@@ -25,7 +25,7 @@ def rating_history(lines: Sequence[Curve], *, title: str, below: str = "edition"
 
 def edition_point(edition: int, rating: float, plus: float | None, minus: float | None, games: int) -> Point:
     """A line of an edition; bounds are distances, None where there are none."""
-    sides = [f" {sign}{side:.0f}" for sign, side in (("+", plus), ("−", minus)) if side is not None and finite(side)]
+    sides = [f" {sign}{side:.0f}" for sign, side in (("+", plus), ("-", minus)) if side is not None and finite(side)]
     words = f"edition {edition}: {rating:.0f}{''.join(sides)}, {games:,} games" if finite(rating) else ""
     return Point(
         edition,
@@ -52,7 +52,7 @@ def _over_half(run: Run) -> tuple[Point, ...]:
     over, found = 0, [Point(0, 0.0, words="before its first game")]
     for number, half in enumerate(run.half_points, 1):
         over += half - 1
-        sign = "+" if over > 0 else "−" if over < 0 else "±"
+        sign = "+" if over > 0 else "-" if over < 0 else "±"
         words = f"after game {number}: {sign}{in_halves(abs(over))}"
         found.append(Point(number, over / 2, words=words))
     return tuple(found)

@@ -28,6 +28,7 @@ from enginetour.reports.charts.marks import (
     told,
 )
 from enginetour.reports.charts.output import width_of
+from enginetour.reports.charts.palette import STRONGEST
 from enginetour.reports.charts.roundrobins import RoundRobin
 from enginetour.reports.charts.scales import Scale
 
@@ -112,6 +113,8 @@ def _games(rounds: Sequence[RoundRobin], scale: Scale, bottom: float) -> Iterato
 
 
 def _round_numbers(rounds: Sequence[RoundRobin], edges: Sequence[float], scale: Scale, top: float) -> Iterator[Mark]:
+    if scale.start >= 80:
+        yield Words(scale.start - 8, top - 6, "round robin", "muted", SMALL, "end")
     last = float("-inf")
     for number, one in enumerate(rounds):
         middle = (scale.at(edges[number]) + scale.at(edges[number + 1])) / 2
@@ -149,7 +152,7 @@ def _cell(name: str, one: RoundRobin, start: float, end: float, y: float, row: f
         yield Area((outline,), "muted", 0.25)
         return
     place = one.order.index(name)
-    yield Area((outline,), "accent", round(0.6 - 0.5 * place / max(1, len(one.order) - 1), 3))
+    yield Area((outline,), "accent", round(STRONGEST - 0.4 * place / max(1, len(one.order) - 1), 3))
     if end - start >= width_of(str(place + 1), 9.5) + 3:
         yield Words((start + end) / 2, y + row / 2 + 3.5, str(place + 1), "ink", 9.5, "middle")
 
@@ -170,7 +173,7 @@ def _end(line: Ranked) -> str:
 
 def _legend(left: float, y: float) -> Iterator[Mark]:
     x = left
-    for alpha, words in ((0.6, "first"), (0.1, "last of the section")):
+    for alpha, words in ((STRONGEST, "first"), (0.1, "last of the section")):
         yield Area((box(x, y, 12, 12),), "accent", alpha)
         yield Words(x + 17, y + 10, words, "muted", SMALL)
         x += 17 + width_of(words, SMALL) + 14

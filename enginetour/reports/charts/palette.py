@@ -46,6 +46,7 @@ DARK = MappingProxyType({
     "series-8": "#a4a9b2",
 })  # fmt: skip
 
+STRONGEST = 0.5  # of a shade with words on it: light and dark, the ink stands at 4.5:1 from it
 SERIES = tuple(role for role in LIGHT if role.startswith("series-"))
 
 # What matplotlib is given for a page: one value a role, told apart exactly in what it writes.

@@ -111,7 +111,7 @@ def _figures(one: Rated) -> str:
         return "not rated"
     sides = "".join(
         f" {sign}{_distance(side)}"
-        for sign, side in (("+", one.plus), ("−", one.minus))
+        for sign, side in (("+", one.plus), ("-", one.minus))
         if side is not None and finite(side)
     )
     return f"{round(one.rating)}{sides}"
