@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
@@ -252,6 +253,25 @@ def settle(loop: Scheduler) -> None:
     for future in [future for future in loop.flying if future.done()]:
         loop._settle(future, *loop.flying.pop(future))
     loop._submit()
+
+
+def test_an_engine_runs_no_more_often_than_it_may() -> None:
+    """With one copy each and room for every game of the round robin, nobody is in two of them."""
+    place, names = Airborne(), [entrant.name for entrant in ENTRANTS]
+    format_ = make_format("roundrobin", options_model("roundrobin")())
+    single = {name: 1 for name in names}
+    more: dict[str, Any] = {"inbox": Unwaiting(), "watcher": Heard(), "slots": 6}
+    loop = Scheduler(MemoryLog(), format_, ENTRANTS, place, task_for, copies=single, **more)
+    loop._submit()
+    while loop.flying:
+        playing = Counter(name for pairing, _ in loop.flying.values() for name in pairing.pair)
+        assert max(playing.values()) == 1
+        place.end(next(number for number, future in enumerate(place.futures) if not future.done()))
+        settle(loop)
+    assert len(place.tasks) == len(names) * (len(names) - 1) // 2
+    loop = Scheduler(MemoryLog(), format_, ENTRANTS, Airborne(), task_for, **more)
+    loop._submit()
+    assert max(Counter(name for pairing, _ in loop.flying.values() for name in pairing.pair).values()) > 1
 
 
 def test_both_legs_of_an_encounter_are_played_in_one_slot() -> None:
