@@ -104,14 +104,19 @@ class PeerEngine:
         quirks: dict[str, Any] = {"init": self.lines} if self.lines else {}
         if given.get("whitepov") == "true":
             quirks["whitepov"] = True
-        if given.get("restart") == "on":
-            quirks["restart"] = True
         if quirks:
             entrant["quirks"] = quirks
+        if "restart" in given:
+            if given["restart"] not in ("on", "off", "auto"):
+                what = f"restart is on, off or auto, found {given['restart']!r}"
+                raise InputRefused(what, place=f"{PLACE}, engine {name}")
+            entrant["restart"] = given["restart"]
         if given.get("ponder") == "true":
             entrant["ponder"] = True
         if "book" in given:
             entrant["own_book"] = {"file": given["book"], **self._book_depth()}
+        elif "bookdepth" in given:
+            self.said.append(f"bookdepth={given['bookdepth']}: there is no book=, left out")
         if "tscale" in given:
             step = "set handshake_timeout and ready_timeout under quirks, in seconds"
             self.said.append(f"tscale={given['tscale']}: {step}")

@@ -19,7 +19,8 @@ from enginetour.draft import Draft, read_value, told_apart
 from enginetour.errors import InputRefused
 from enginetour.interop.peerengine import PeerEngine
 from enginetour.interop.peerline import PLACE, Given, Program, cut
-from enginetour.interop.peerrest import NEEDLESS, VARIANTS, openings, tablebases
+from enginetour.interop.peeroutput import log, pgn_comments
+from enginetour.interop.peerrest import ELSEWHERE, SHOWN, VARIANTS, openings, tablebases
 
 LONGEST_NAME = 64  # characters of [tournament] name
 _SYSTEMS = {
@@ -43,7 +44,6 @@ class _Reading:
     format: dict[str, Any] = field(default_factory=dict)
     play: dict[str, Any] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
-    needless: list[str] = field(default_factory=list)
 
     def number(self, option: str, default: int) -> int:
         """A whole number; InputRefused for anything else."""
@@ -74,15 +74,14 @@ def translated(text: str, name: str, find_id: Callable[[str], str | None]) -> tu
     for engine in reading.engines:
         said += [line for line in engine.said if line not in said]
     tournament = {"name": name, "seed": 1, **reading.tournament}
-    remarks = [f"from a command of {program}", *said]
-    if reading.needless:
-        remarks.append(f"not needed here: {', '.join(dict.fromkeys(reading.needless))}")
-    return Draft(tournament, reading.format, entrants, reading.play, tuple(remarks)), tuple(said)
+    remarks = (f"from a command of {program}", *said)
+    return Draft(tournament, reading.format, entrants, reading.play, remarks), tuple(said)
 
 
 def _take(reading: _Reading, given: Given) -> None:
     """One option of either program; those that are spelt alike mean the same in both."""
     option, play = given.option, reading.play
+    words = " ".join((f"-{option}", *given.words))
     if option == "engine":
         engine = PeerEngine(reading.program)
         engine.take(given.words)
@@ -96,7 +95,7 @@ def _take(reading: _Reading, given: Given) -> None:
     elif option == "openings":
         play["openings"] = openings(given, reading.said)
     elif option in ("draw", "resign"):
-        play[option] = _rule(option, given)
+        play[option] = _rule(option, given, reading.said)
     elif option == "sprt":
         model = "normalized" if reading.program == "fastchess" else "logistic"
         numbers = {key: _number("sprt", key, value) for key, value in given.values().items() if key != "model"}
@@ -108,6 +107,10 @@ def _take(reading: _Reading, given: Given) -> None:
         play["slots"] = read_value(given.first)
     elif option == "use-affinity":
         play["affinity"] = True
+        if given.first:
+            reading.said.append(
+                f"{words}: cores are chosen here; taskset -c {given.first} enginetour run FILE limits them"
+            )
     elif option == "srand":
         reading.tournament["seed"] = int(given.first) % 2**63 if given.first.isdecimal() else 1
     elif option == "event":
@@ -120,19 +123,23 @@ def _take(reading: _Reading, given: Given) -> None:
         reading.said.append(f"-{option} {given.first}: set {quirk} under quirks of an entrant, in seconds")
     elif option == "quick":
         _quick(reading, given)
-    elif option in NEEDLESS:
-        if NEEDLESS[option]:
-            reading.said.append(f"-{' '.join((option, *given.words))}: {NEEDLESS[option]}")
-        else:
-            reading.needless.append(f"-{option}")
+    elif option == "pgnout":
+        pgn_comments(given, reading.program, play, reading.said)
+    elif option == "log":
+        log(given, play, reading.said)
+    elif option in ELSEWHERE:
+        reading.said.append(f"{words}: {ELSEWHERE[option]}")
+    elif option in SHOWN:
+        reading.said.append(f"{words}: it shows something and ends, left out")
     else:
-        words = " ".join((f"-{option}", *given.words))
         reading.said.append(f"{words}: no option of {reading.program} that is known here, left out")
 
 
-def _rule(option: str, given: Given) -> dict[str, Any]:
+def _rule(option: str, given: Given, said: list[str]) -> dict[str, Any]:
     """``-draw`` or ``-resign`` as our setting; their defaults where a word is missing."""
     values = given.values()
+    known = ("movenumber", "movecount", "score") if option == "draw" else ("movecount", "score", "twosided")
+    said += [f"-{option} {key}={values[key]}: not known here, left out" for key in values if key not in known]
     if option == "draw":
         named = {"after_move": ("movenumber", "0"), "moves": ("movecount", "1"), "score": ("score", "0")}
     else:

@@ -9,32 +9,30 @@ from typing import Any
 from enginetour.draft import read_value
 from enginetour.interop.peerline import Given
 
-# What to do instead; "" where nothing needs to be done.
-NEEDLESS: Mapping[str, str] = {
-    "recover": "",
-    "wait": "",
-    "repeat": "",
-    "ratinginterval": "",
-    "scoreinterval": "",
-    "outcomeinterval": "",
-    "resultformat": "",
-    "output": "",
-    "report": "",
-    "bookmode": "",
-    "autosaveinterval": "",
-    "testEnv": "",
-    "show-latency": "",
-    "check-mate-pvs": "",
+# Why nothing needs to be done, or what to do instead.
+ELSEWHERE: Mapping[str, str] = {
+    "recover": "a crash is a loss, and the tournament goes on",
+    "wait": "a game begins when its engines are ready",
+    "ratinginterval": "of a match the strength is told every ten games; enginetour ratings tells it at any time",
+    "scoreinterval": "of a match the score is told after each game; enginetour standings tells it at any time",
+    "outcomeinterval": "enginetour status tells how the games ended, at any time",
+    "resultformat": "enginetour standings and ratings have columns of their own, --csv and --json all of them",
+    "output": "the lines of both programs are printed",
+    "report": "pairs on one opening are always counted: Ptnml(0-2)",
+    "bookmode": "a book is read where it lies",
+    "autosaveinterval": "each game is safe on the disk before it is told",
+    "testEnv": "lines are always single ones",
+    "show-latency": "the time between an answer and the next go is kept with each game: enginetour games N",
+    "check-mate-pvs": "PVs and mate scores are always checked: enginetour standings --engines",
     "force-concurrency": "say it to run: enginetour run FILE --force",
     "strict": "say it to run: enginetour run FILE --fail-on incidents",
-    "pgnout": "the PGN grows in results/ beside the database; enginetour export pgn writes it elsewhere",
-    "epdout": "the last position of each game is in its PGN",
+    "epdout": "enginetour export epd writes the last position of each game",
     "crc32": "sum the PGN of results/ yourself, as by sha256sum",
     "site": "no tag of a place is written",
-    "log": "a log of events is in results/, the traffic of abnormal games with their incidents",
-    "debug": "the traffic of abnormal games is kept with their incidents: enginetour games --incidents",
+    "debug": "the traffic of abnormal games is kept with their incidents; log_traffic = true keeps that of all",
     "config": "its games stay there: enginetour import takes their PGN; a run resumes by itself here",
 }
+SHOWN = ("version", "v", "help", "engines")  # print something and end
 VARIANTS: Mapping[str, str] = {"fischerandom": "chess960"}  # the others have one name here and there
 _TAKEN = {"file", "format", "order", "plies", "start", "policy"}
 _UNCUT = 1024  # cutechess's default of plies: no cut
