@@ -259,7 +259,7 @@ def test_an_engine_runs_no_more_often_than_it_may() -> None:
     """With one copy each and room for every game of the round robin, nobody is in two of them."""
     place, names = Airborne(), [entrant.name for entrant in ENTRANTS]
     format_ = make_format("roundrobin", options_model("roundrobin")())
-    single = {name: 1 for name in names}
+    single = dict.fromkeys(names, 1)
     more: dict[str, Any] = {"inbox": Unwaiting(), "watcher": Heard(), "slots": 6}
     loop = Scheduler(MemoryLog(), format_, ENTRANTS, place, task_for, copies=single, **more)
     loop._submit()
