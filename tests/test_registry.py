@@ -90,6 +90,32 @@ def test_shipped_files() -> None:
     assert entries["fairy-stockfish-cecp"].quirks.no_cores
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "init", "words"),
+    [
+        ("stockfish", {"Threads": "1", "Ponder": "false"}, (), ()),
+        ("ethereal", {"Threads": "1", "Ponder": "false"}, (), ()),
+        ("fairy-stockfish", {"Threads": "1", "Ponder": "false"}, (), ()),
+        ("toga2", {"Number of Threads": "1", "Ponder": "false", "OwnBook": "false"}, (), ()),
+        ("glaurung", {"Threads": "1", "Ponder": "false", "OwnBook": "false", "Use Search Log": "false"}, (), ()),
+        ("gnuchess-uci", {"Ponder": "false", "OwnBook": "false"}, (), ("--uci",)),
+        ("sjaakii-uci", {"Ponder": "false", "UCI_Chess960": "false"}, (), ()),
+        ("gnuchess-cecp", {}, ("book off",), ("-x",)),
+        ("phalanx", {}, (), ("-b-", "-l-")),
+        ("hoichess", {}, ("book off",), ()),
+        ("fairy-stockfish-cecp", {"Ponder": "false"}, (), ()),
+    ],
+)
+def test_one_thread_no_pondering_no_book(
+    name: str, options: dict[str, str], init: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    """Whatever an engine's defaults are: two of the surveyed think in two threads, others ponder or have books."""
+    entry = load([shipped("engines")]).get(name)
+    assert options.items() <= {key: str(value).lower() for key, value in entry.options.items()}.items()
+    assert entry.quirks.init == init
+    assert entry.command[1:] == words
+
+
 @pytest.mark.engine("stockfish")
 @pytest.mark.engine("polyglot")
 def test_polyglot_ini() -> None:
