@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enginetour.errors import UsageRefused
 from enginetour.serveraddress import Address, ServerAddress
 from enginetour.store.ground import Ground, Lock
 from enginetour.store.sqlite_file import SqliteFile
 
 
 def ground_of(address: Address | str) -> Ground:
-    """The file, or the server's database; nothing is opened yet."""
+    """The file, or the server's database; nothing is opened yet. UsageRefused without the driver a server needs."""
     if isinstance(address, ServerAddress):
-        raise UsageRefused("no server can be used", place=str(address), step="name a file with --db")
+        from enginetour.store.postgres import PostgresDatabase
+
+        return PostgresDatabase(address)
     return SqliteFile(Path(address))
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from enginetour.errors import StoreRefused, UsageRefused
+from enginetour.errors import UsageRefused
 from enginetour.model import (
     Added,
     Entrant,
@@ -33,7 +32,9 @@ from enginetour.model import (
 from enginetour.store import queries, records
 from enginetour.store.database import PATIENCE_S, Database
 from enginetour.store.entrants import add_entrant, made_id
-from enginetour.store.reader import NEXT_POSITION, TournamentReader
+from enginetour.store.ground import Lock
+from enginetour.store.hold import NEXT_POSITION, Hold
+from enginetour.store.reader import TournamentReader
 from enginetour.store.remembered import COUNTED, PairCounts, Remembered
 from enginetour.store.sqlwords import upsert
 from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
@@ -68,9 +69,12 @@ class TournamentLog(TournamentReader):
 
     def __init__(self, database: Database, row: Any) -> None:
         super().__init__(database, row)
-        self._newest: int | None = None  # position of the last event written through this object
-        self._written = 0  # position of the event of the transaction under way
+        self._hold = Hold(database, self.id, self.title)
         self._remembered = Remembered()
+
+    def under(self, lock: Lock) -> None:
+        """Every write from now on makes sure that this lock, which was taken before, is still held."""
+        self._hold.under(lock)
 
     def record_game(self, game: Game, notes: Sequence[Note] = ()) -> int | None:
         """Write a game, its event, notes, incidents and pair counts, all or nothing; its number.
@@ -82,15 +86,16 @@ class TournamentLog(TournamentReader):
         blob = records.moves_blob(game.moves)
         key = {f"k_{name}": columns[name] for name in ("a", "b", "meeting", "leg", "replay")}
         pairing = game.pairing
-        with self._writing(patience=PATIENCE_S) as (connection, position):
+
+        def write(connection: Connection, position: int) -> tuple[int, dict[str, Any]] | None:
             here = {"t": self.id}
             known, number = connection.execute(_KNOWN_AND_NEXT, {"k_tournament": self.id, **key, **here}).one()
             if known:
                 return None
             versions = self._versions(connection, pairing)
             white, black = versions[pairing.white].engine, versions[pairing.black].engine
-            columns |= {"tournament": self.id, "number": number, "white_engine": white, "black_engine": black}
-            made = made_id(connection.execute(_GAME, columns))
+            own = {"tournament": self.id, "number": number, "white_engine": white, "black_engine": black}
+            made = made_id(connection.execute(_GAME, {**columns, **own}))
             connection.execute(_MOVES, {"game": made, "moves": blob})
             self._write_event(connection, position, "finished", game=made)
             write_notes(connection, self.id, position, notes)
@@ -107,17 +112,23 @@ class TournamentLog(TournamentReader):
                     own_name = records.clean(side.own_name)[:100]  # reliability spec 2.6
                     connection.execute(update(ENGINES).where(ENGINES.c.id == row.engine).values(own_name=own_name))
                     self._remembered.versions = {}
+            return int(number), versions
+
+        written = self._hold.written(write, patience=PATIENCE_S)
+        if written is None:
+            return None
+        number, versions = written
         self._remembered.finished(pairing.key, game.outcome, game.category)
         if game.outcome is not Outcome.VOID and not pairing.handicap:
             plain = versions[pairing.white].plain, versions[pairing.black].plain
             self._remembered.counted(plain, game.outcome)
-        return int(number)
+        return number
 
     def _versions(self, connection: Connection, pairing: Pairing) -> dict[str, Any]:
         """The rows of the engine versions that play now, by the names of entrants."""
         sides = {"w": pairing.white, "b": pairing.black}
         found = self._remembered.versions
-        if self._newest is None or not found.keys() >= set(sides.values()):
+        if self._hold.newest is None or not found.keys() >= set(sides.values()):
             rows = connection.execute(_VERSIONS, {"t": self.id, **sides})
             found = self._remembered.versions = {**found, **{row.name: row for row in rows}}
         return found
@@ -130,7 +141,8 @@ class TournamentLog(TournamentReader):
         UsageRefused if there is no such game to void, no such entrant, or one of that name already.
         """
         self._remembered = Remembered()
-        with self._writing() as (connection, position):
+
+        def write(connection: Connection, position: int) -> int:
             match event:
                 case GameVoided():
                     self._void(connection, position, event, why or event.why)
@@ -155,12 +167,14 @@ class TournamentLog(TournamentReader):
                 case GameFinished():
                     raise TypeError("a finished game is recorded whole, by record_game")
             write_notes(connection, self.id, position, notes)
-        return position
+            return position
+
+        return self._hold.written(write)
 
     @property
     def known_ratings(self) -> dict[str, float]:
         """As a reader's, asked for once."""
-        if self._newest is None:
+        if self._hold.newest is None:
             return super().known_ratings
         if self._remembered.ratings is None:
             self._remembered.ratings = super().known_ratings
@@ -168,13 +182,13 @@ class TournamentLog(TournamentReader):
 
     def replays(self, key: GameKey) -> int:
         """As a reader's, asked for once."""
-        if self._newest is None:
+        if self._hold.newest is None:
             return super().replays(key)
         return self._not_counting()[key]
 
     def aborts(self, key: GameKey) -> int:
         """As a reader's, asked for once."""
-        if self._newest is None:
+        if self._hold.newest is None:
             return super().aborts(key)
         self._not_counting()
         return self._remembered.given_up[key]
@@ -187,7 +201,7 @@ class TournamentLog(TournamentReader):
 
     def pair_counts(self) -> PairCounts:
         """As a reader's, asked for once."""
-        if self._newest is None:
+        if self._hold.newest is None:
             return super().pair_counts()
         if self._remembered.counts is None:
             self._remembered.counts = super().pair_counts()
@@ -206,18 +220,6 @@ class TournamentLog(TournamentReader):
                 entrant = records.entrant_of(row._asdict())
                 add_entrant(connection, self.id, entrant, spec, since=position, place=place)
 
-    @contextmanager
-    def _writing(self, *, patience: float = 0.0) -> Iterator[tuple[Connection, int]]:
-        """A transaction and the position of its event; StoreRefused if somebody else has written since our last."""
-        with self.database.writing(patience=patience) as connection:
-            position = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one())
-            if self._newest not in (None, position - 1):
-                step = "let one run end, then start it again; leave lock files alone"
-                raise StoreRefused("somebody else writes this tournament", place=self.title, step=step)
-            self._written = position - 1
-            yield connection, position
-        self._newest = self._written
-
     def _write_event(
         self,
         connection: Connection,
@@ -229,8 +231,9 @@ class TournamentLog(TournamentReader):
     ) -> None:
         text = records.packed(payload) if payload else ""
         row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": text}
-        connection.execute(_EVENT, {**row, "at": time.time()})
-        self._written = position
+        now = time.time()
+        connection.execute(_EVENT, {**row, "at": now})
+        self._hold.noted(position, now)
 
     def _count(self, connection: Connection, white: int, black: int, outcome: Outcome, times: int) -> None:
         wins, draws, losses = (times * count for count in COUNTED[outcome])

@@ -6,18 +6,17 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import func, select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Entrant, Event, GameKey, Incident, Note
 from enginetour.store import queries, records
 from enginetour.store.database import Database
+from enginetour.store.hold import NEXT_POSITION
 from enginetour.store.oddsgames import odds_by_entrant, scores_at_odds
 from enginetour.store.queries import STANDING, GameLine, Stored
-from enginetour.store.tables import ENTRANTS, EVENTS, GAMES
+from enginetour.store.tables import ENTRANTS, GAMES
 from enginetour.task import EngineSpec
-
-NEXT_POSITION = select(func.coalesce(func.max(EVENTS.c.position), 0) + 1).where(EVENTS.c.tournament == bindparam("t"))
 
 
 class TournamentReader:

@@ -1,0 +1,128 @@
+"""A PostgreSQL server of the tests' own: in a folder of its own, on a free port, gone with the tests."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import psycopg
+
+PROGRAMS = Path("/usr/lib/postgresql")  # Debian keeps each version's in a folder of its own
+PASSWORD = "s%cr3t/@"
+_NUMBERS = count(1)
+
+
+def programs() -> Path | None:
+    """The folder of initdb and postgres, of the newest version that is here; None without."""
+    found = sorted(PROGRAMS.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    if found:
+        return found[-1].parent
+    initdb = shutil.which("initdb")
+    return Path(initdb).resolve().parent if initdb else None
+
+
+def nobody() -> str | None:
+    """Whom a server runs as: it refuses root."""
+    if os.getuid() != 0:
+        return None
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+@dataclass
+class Server:
+    """A running server; `url` names databases of it, which `database` makes."""
+
+    programs: Path
+    folder: Path
+    port: int
+    process: subprocess.Popen[bytes] = field(init=False)
+
+    def start(self) -> None:
+        """Start, or start again after `stop`, on the same port."""
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": self.port,
+            "unix_socket_directories": self.folder,
+            "fsync": "off",  # the machine does not lose power in these tests
+            "max_connections": 40,
+            "shared_buffers": "16MB",
+            "log_min_messages": "fatal",
+        }
+        command = [os.fspath(self.programs / "postgres"), "-D", os.fspath(self.folder / "data")]
+        for name, value in settings.items():
+            command += ["-c", f"{name}={value}"]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, user=nobody(), cwd=self.folder)
+        while self.process.poll() is None:
+            try:
+                self.ask("SELECT 1")
+            except psycopg.OperationalError:
+                continue  # a try takes a few milliseconds of its own
+            return
+        raise RuntimeError((self.folder / "log").read_text())
+
+    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        """End it: SIGQUIT at once, as a crash does; SIGINT in order."""
+        self.process.send_signal(how)
+        self.process.wait()
+
+    def ask(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
+        """What the server's owner is answered."""
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            cursor = connection.execute(statement)
+            return cursor.fetchall() if cursor.description else []
+
+    def url(self, database: str, user: str = "tester", password: str = "") -> str:
+        """The address of a database."""
+        who = f"{user}:{password}" if password else user
+        return f"postgresql://{who}@127.0.0.1:{self.port}/{database}"
+
+    def database(self, name: str = "", more: str = "") -> str:
+        """A new database, empty; its address."""
+        name = name or f"t{next(_NUMBERS)}"
+        self.ask(f'CREATE DATABASE "{name}" {more}')
+        return self.url(name)
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    """A server with a superuser `tester`, who needs no password; everybody else does."""
+    found = programs()
+    assert found is not None
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    try:
+        user = nobody()
+        if user is not None:
+            shutil.chown(folder, user)
+        options = ["-U", "tester", "-E", "UTF8", "--locale=C", "-A", "trust", "--no-sync", "-D", folder / "data"]
+        subprocess.run(
+            [os.fspath(word) for word in (found / "initdb", *options)],
+            user=user,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=folder,
+        )
+        rules = "host all tester 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\nlocal all all trust\n"
+        (folder / "data" / "pg_hba.conf").write_text(rules)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        made = Server(found, folder, port)
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
