@@ -97,6 +97,6 @@ def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
             step = "choose another variant under [play], or another engine"
             raise InputRefused(what, place="play.variant", step=step)
         spoke = all(good or what != "start" for what, good, _ in probe.steps)
-        asked = f"does it speak {sides[name].spec.protocol}? " if spoke else ""
+        asked = f"does it speak {sides[name].spec.protocol}? " if spoke and len(probe.problems) == 1 else ""
         by_hand = f"{asked}try it by hand: {shlex.join(sides[name].spec.command)}"
-        raise EngineRefused(f"{probe.problems[0]}{more}", place=f"engine {name}", step=by_hand)
+        raise EngineRefused(f"{'; '.join(probe.problems)}{more}", place=f"engine {name}", step=by_hand)

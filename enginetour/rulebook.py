@@ -81,11 +81,12 @@ def table_lines(config: Config) -> tuple[str, ...]:
 
 
 def offered_to(config: Config, spec: EngineSpec) -> tuple[tuple[str, str], ...]:
-    """The path of the tables for an engine whose own options do not name one."""
+    """The path of the tables for an engine that bears it, and whose own options do not name one."""
     settings: TableSettings | None = config.play.tablebases
     if (
         settings is None
         or not settings.engines
+        or spec.quirks.no_tablebases
         or any(name.casefold() == SYZYGY_PATH.casefold() for name, _ in spec.options)
     ):
         return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -139,3 +140,15 @@ def test_a_silent_program_is_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tried(EngineSpec("cat", (shutil.which("cat") or "/bin/cat",), "cecp"))
     assert found.problems
     assert found.category == "unsupported"
+
+
+def test_an_engine_that_dies_of_tablebases_is_found_out() -> None:
+    """It is tried without them at once, and what to write is told; one that dies of something else is not."""
+    path = (("SyzygyPath", "/tables"),)
+    found = tried(replace(scripted("uci", "no-tables"), offered=path))
+    ended, hint = found.problems
+    assert "exit 127" in ended
+    assert hint == "it starts where it is not told of tablebases: set no_tablebases = true under quirks"
+    assert found.category == "start-failure"
+    assert not tried(scripted("uci", "no-tables")).problems
+    assert len(tried(replace(scripted("uci", "exit-at-start"), offered=path)).problems) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from enginetour import config, rulebook
 from enginetour.errors import InputRefused
-from enginetour.task import DrawRule, EngineSpec, ResignRule, TableRule
+from enginetour.task import DrawRule, EngineSpec, Quirks, ResignRule, TableRule
 
 HEAD = '[tournament]\nname = "t"\n[format]\nsystem = "roundrobin"\n[[entrants]]\nengine = "a"\n[play]\n'
 
@@ -95,3 +95,5 @@ def test_engines_get_the_tables_where_it_is_said(folder: Path) -> None:
     own = EngineSpec("a", ("/a",), "uci", options=(("syzygypath", "/mine"),))
     assert rulebook.offered_to(for_engines, own) == ()
     assert rulebook.offered_to(loaded(folder, 'tablebases = { path = "tables" }'), plain) == ()
+    without = EngineSpec("a", ("/a",), "uci", quirks=Quirks(no_tablebases=True))
+    assert rulebook.offered_to(for_engines, without) == ()

@@ -32,6 +32,8 @@ MARGIN_MS = 1_000  # a first move on a busy machine is not judged to the millise
 WAKE_NS = 1_000 * MS  # after an empty line, for an engine that reads one line at a time
 AGAIN_S = (1.0, 5.0)  # s before it is tried again, as after a failed start (reliability spec 1)
 
+TABLES = "syzygypath"  # the option of UCI engines, which stands for CECP's egtpath too
+
 _Search = Generator[int, Said | None, Said | None]
 
 
@@ -102,6 +104,9 @@ def _shake_hands(engine: Engine, found: _Findings, link: Link) -> bool:
             if _wakes(engine, link):
                 words.append("an empty line wakes it: it reads one line at a time; set line_delay_ms = 100")
                 settled = True
+        if not settled and _bears_no_tables(engine, link):
+            words.append("it starts where it is not told of tablebases: set no_tablebases = true under quirks")
+            settled = True
         for problem in words:
             found.bad("handshake", problem, fault.category, settled=settled)
         return False
@@ -138,6 +143,18 @@ def _wakes(engine: Engine, link: Link) -> bool:
         return (yield from engine.hear(time.monotonic_ns() + WAKE_NS))
 
     return isinstance(converse({engine: script()}, link)[engine], Said)
+
+
+def _bears_no_tables(engine: Engine, link: Link) -> bool:
+    """Whether the path of the tables is what ended it: without it all goes well."""
+    spec = engine.spec
+    rest = tuple((name, value) for name, value in spec.offered if name.casefold() != TABLES)
+    if rest == spec.offered:
+        return False
+    other = open_engine(replace(spec, offered=rest))
+    fault = converse({other: other.handshake()}, link)[other]
+    end([other])
+    return not isinstance(fault, EngineFault)
 
 
 def _with_stderr(engine: Engine, detail: str) -> str:

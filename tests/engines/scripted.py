@@ -95,6 +95,8 @@ class Scripted:
             self.say("option name Clear Hash type button", "option name OwnBook type check default true")
             self.say("option name Style type combo default Solid var Solid var Very Risky")
             self.say("option name Log type string default <empty>")
+            if self.fault == "no-tables":
+                self.say("option name SyzygyPath type string default <empty>")
             if self.fault == "odd-options":
                 self.say("option name Hash type spin default 1 min 1 max 2", "option name X type wheel default 3")
                 self.say("option name Y type spin default NaN", "option name")
@@ -105,6 +107,8 @@ class Scripted:
             self.pong("readyok")
         elif word == "setoption":
             self.set.append(rest)
+            if self.fault == "no-tables" and "SyzygyPath" in rest:
+                os._exit(127)
         elif word == "ucinewgame":
             self.new_game()
         elif word == "position":
