@@ -9,6 +9,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
+from itertools import repeat
 from typing import Any
 
 from enginetour.model import (
@@ -30,6 +31,7 @@ LARGEST_NUMBER = (1 << 63) - 1  # what a column holds: SQLite file format 2.1
 _NO_OPENING = "[]"
 _MEASURED = ("status", "asked_us", "memory_kb", "load", "own_us")  # of an incident
 _SIDE = tuple(field.name for field in fields(SideRecord))
+_MOVE = {field.name: field.default for field in fields(MoveMade)}
 
 
 def packed(value: object) -> str:
@@ -69,9 +71,16 @@ def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
     found = json.loads(text)
     if isinstance(found, list):  # by rows, as until schema 5
         return tuple(MoveMade(*row) for row in found)
+    lengths = {len(column) for column in found.values()}
+    strange = (
+        found.keys() - _MOVE.keys() | {name for name, default in _MOVE.items() if default is MISSING} - found.keys()
+    )
+    if strange or len(lengths) > 1:
+        raise ValueError(f"moves have other columns than ours, or columns of other lengths: {', '.join(strange)}")
     if "lines" in found:
         found["lines"] = map(tuple, found["lines"])
-    return tuple(MoveMade(**dict(zip(found, row, strict=True))) for row in zip(*found.values(), strict=True))
+    # By position, with what all have as one value: half the time of names for each move.
+    return tuple(map(MoveMade, *(found.get(name, repeat(default)) for name, default in _MOVE.items())))
 
 
 def game_columns(game: Game) -> dict[str, Any]:
