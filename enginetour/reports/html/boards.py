@@ -9,9 +9,9 @@ Arrays have a row for each line. A board is 64 squares and an empty one (PAD) fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,15 +27,15 @@ from enginetour.reports.html.mailbox import (
     QUEEN,
     ROOK,
     SMALL,
-    Effects,
     effects,
     is_safe,
 )
+from enginetour.reports.html.replay import change
 
 Array = NDArray[Any]
 
 PAD = 64
-_WIDTH = 65
+WIDTH = 65
 _FIRST_SMALL = 96  # codes of small letters, Black's pieces, are above
 _PROMOTED = "qrbn"
 _BECOMES = np.array([0, QUEEN, ROOK, BISHOP, KNIGHT], dtype=np.uint8)
@@ -49,6 +49,9 @@ CODES |= {
     for b in NAMES
     if a[1] + b[1] in ("78", "21")
 }
+WORDS = np.array([NAMES[pair & 63] + NAMES[pair >> 6] for pair in range(64 * 64)], dtype=object)
+"""Of a code without what a pawn becomes."""
+OPEN = 1 << 15
 
 
 def _padded(rows: Sequence[Sequence[int]], width: int) -> Array:
@@ -74,15 +77,15 @@ def _ray(square: int, step: int) -> tuple[int, ...]:
 
 _RAYS = np.stack([_padded([_ray(square, step) for step in _DIRECTIONS], 7).reshape(56) for square in range(64)])
 """By square: all others that a queen sees from there, in eight directions of seven."""
-_LEAPS = _padded([sorted(near) for near in LEAPS], 8)
+LEAPING = _padded([sorted(near) for near in LEAPS], 8)
 _PAWNS = np.stack([_padded([sorted(near) for near in side], 2) for side in PAWNS])  # by who attacks, 1 is White
 _IS_LEAP, _IS_STEP = _pairs(LEAPS), _pairs(STEPS)
 _BETWEEN = _padded([BETWEEN[QUEEN].get(pair, ()) for pair in range(64 * 64)], 6)
 _SLIDES = np.zeros((128, 64 * 64), dtype=bool)  # by kind and pair
 for _kind, _ways in BETWEEN.items():
     _SLIDES[_kind, list(_ways)] = True
-_ALONG = np.zeros((128, 8), dtype=bool)  # by kind and direction
-_ALONG[ROOK, :4] = _ALONG[BISHOP, 4:] = _ALONG[QUEEN] = True
+ALONG = np.zeros((128, 8), dtype=bool)  # by kind and direction
+ALONG[ROOK, :4] = ALONG[BISHOP, 4:] = ALONG[QUEEN] = True
 _LETTERS = (PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING)
 _HEADS = np.array(
     [
@@ -108,37 +111,53 @@ _TAILS = np.array(
 _SEES = np.zeros((256, 2, 8), dtype=bool)
 """By piece, colour that attacks (1 is White) and direction."""
 for _kind in (ROOK, BISHOP, QUEEN):
-    _SEES[_kind, 1] = _SEES[_kind | SMALL, 0] = _ALONG[_kind]
+    _SEES[_kind, 1] = _SEES[_kind | SMALL, 0] = ALONG[_kind]
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """As far as the lines could be played: the moves of each in SAN, and the boards after the last of them.
+    """As far as the lines could be played: for each how many moves, and the boards after the last of them.
 
-    `effects` by line and place in it are those that change more than two squares, or the piece.
+    `sans` and `changes` are those moves by line and place, the latter as `replay.change` writes them.
     """
 
-    sans: list[list[str]]
-    effects: dict[tuple[int, int], Effects]
+    counts: Array
+    sans: Array
+    changes: Array
     boards: Array
 
 
-def played(starts: Sequence[bytearray], white: Sequence[bool], codes: Sequence[Sequence[int]]) -> Played:
-    """Lines as CODES from the boards they start on; a code below 0 is a word that is none, and ends its line."""
+Origins = Callable[[Array, Array, Array, Array], Array]
+"""Of boards, rows of them, codes that only say where a piece goes, and who moves: codes, -1 where there is none."""
+
+
+def played(
+    starts: Sequence[bytearray], white: Sequence[bool], codes: Sequence[Sequence[int]], origins: Origins
+) -> Played:
+    """Lines as CODES from the boards they start on. Those from OPEN on say where a piece goes, `origins` from where.
+
+    A code below 0 is a word that is none, and ends its line.
+    """
     count = len(starts)
-    boards = np.zeros((count, _WIDTH), dtype=np.uint8)
-    if not count:
-        return Played([], {}, boards)
+    lengths = np.fromiter(map(len, codes), dtype=np.intp, count=count)
+    longest = int(lengths.max(initial=0))
+    told = np.full((count, longest), -1, dtype=np.intp)
+    told[np.arange(longest) < lengths[:, None]] = np.fromiter(chain.from_iterable(codes), dtype=np.intp)
+    boards = np.zeros((count, WIDTH), dtype=np.uint8)
     boards[:, :64] = np.frombuffer(b"".join(starts), dtype=np.uint8).reshape(count, 64)
-    found = Played([[] for _ in starts], {}, boards)
-    live = np.arange(count)
-    whose = np.asarray(white, dtype=bool)
-    for place, column in enumerate(zip_longest(*codes, fillvalue=-1)):
-        step = np.asarray(column, dtype=np.intp)[live]
-        live, step = live[step >= 0], step[step >= 0]
+    sans, changes = np.empty((count, longest), dtype=object), np.empty((count, longest), dtype=object)
+    found = Played(np.zeros(count, dtype=np.intp), sans, changes, boards)
+    live, whose = np.arange(count), np.asarray(white, dtype=bool)
+    for place in range(longest):
+        step = told[live, place]
+        side = whose[live] ^ bool(place % 2)
+        unclear = np.flatnonzero(step >= OPEN)
+        if len(unclear):
+            step[unclear] = origins(boards, live[unclear], step[unclear], side[unclear])
+        there = step >= 0
+        live = _step(found, live[there], step[there], side[there], place)
         if not len(live):
             break
-        live = _step(found, live, step, whose[live] ^ bool(place % 2), place)
     return found
 
 
@@ -146,7 +165,7 @@ def _step(found: Played, live: Array, codes: Array, white: Array, place: int) ->
     """Play and spell a move on each of the boards `live`; those on which it could be done."""
     flat = found.boards.reshape(-1)
     start, end, became = codes & 63, codes >> 6 & 63, codes >> 12
-    base = live * _WIDTH
+    base = live * WIDTH
     piece, target = flat[base + start], flat[base + end]
     kind = piece & LARGE
     own = (piece != 0) & ((piece < _FIRST_SMALL) == white)
@@ -166,9 +185,17 @@ def _step(found: Played, live: Array, codes: Array, white: Array, place: int) ->
         what = effects(board, NAMES[start[row]] + NAMES[end[row]], white=bool(white[row]))
         if what is not None:
             able[row] = True
-            castles[int(live[row])] = what
+            castles[row] = what
     if not able.all():
-        live, base, start, end, became = live[able], base[able], start[able], end[able], became[able]
+        castles = {int(able[:row].sum()): what for row, what in castles.items()}
+        codes, live, base, start, end, became = (
+            codes[able],
+            live[able],
+            base[able],
+            start[able],
+            end[able],
+            became[able],
+        )
         piece, kind, target, white, passing = piece[able], kind[able], target[able], white[able], passing[able]
     cross = (target != 0) | passing
     apart = np.where(kind == PAWN, cross, 0).astype(np.intp)
@@ -178,20 +205,22 @@ def _step(found: Played, live: Array, codes: Array, white: Array, place: int) ->
     flat[base + end] = arrived
     beside = start & 56 | end & 7
     flat[(base + beside)[passing]] = 0
+    changes = WORDS[codes & 4095]
     for row in np.flatnonzero(passing | (became > 0)).tolist():
-        what = ((int(start[row]), 0), (int(end[row]), int(arrived[row])))
-        found.effects[int(live[row]), place] = (*what, (int(beside[row]), 0)) if passing[row] else what
-    for line, what in castles.items():
-        found.effects[line, place] = what
+        what = ((int(start[row]), 0), (int(end[row]), int(arrived[row])), (int(beside[row]), 0))
+        changes[row] = change(what if passing[row] else what[:2], "")
+    for row, what in castles.items():
+        changes[row] = change(what, "")
         for square, code in (*((square, 0) for square, _ in what[:2]), *what[2:]):
-            found.boards[line, square] = code
+            found.boards[live[row], square] = code
     check = _checks(found.boards, live, base, start, end, arrived, white, passing)
     tails = _TAILS[((became * 2 + cross) * 2 + check) * 64 + end]
-    words = (_HEADS[_HEAD_OF[kind & 127] + apart, start] + tails).tolist()
-    for line, word, given in zip(live.tolist(), words, check.tolist(), strict=True):
-        if line in castles:
-            word = ("O-O" if castles[line][2][0] & 7 == 6 else "O-O-O") + "+" * given
-        found.sans[line].append(word)
+    words = _HEADS[_HEAD_OF[kind & 127] + apart, start] + tails
+    for row, what in castles.items():
+        words[row] = ("O-O" if what[2][0] & 7 == 6 else "O-O-O") + "+" * bool(check[row])
+    found.sans[live, place] = words
+    found.changes[live, place] = changes
+    found.counts[live] += 1
     return live
 
 
@@ -210,7 +239,7 @@ def _pawns(flat: Array, base: Array, start: Array, end: Array, became: Array, wh
     return (push | takes | passing) & (last == (became > 0)), passing
 
 
-def _first_seen(flat: Array, base: Array, square: Array) -> tuple[Array, Array]:
+def first_seen(flat: Array, base: Array, square: Array) -> tuple[Array, Array]:
     """In each direction from a square: the first piece and where it stands."""
     rays = _RAYS[square]
     seen = flat[base[:, None] + rays].reshape(-1, 8, 7)
@@ -227,10 +256,10 @@ def _tell_apart(
     rows = np.flatnonzero((kind != PAWN) & (kind != KING))
     rows = rows[(boards[live[rows]] == piece[rows, None]).sum(axis=1) > 1]
     leaping, sliding = rows[kind[rows] == KNIGHT], rows[kind[rows] != KNIGHT]
-    near = _LEAPS[end[leaping]]
+    near = LEAPING[end[leaping]]
     there = flat[base[leaping, None] + near] == piece[leaping, None]
-    seen, where = _first_seen(flat, base[sliding], end[sliding])
-    along = (seen == piece[sliding, None]) & _ALONG[kind[sliding] & 127]
+    seen, where = first_seen(flat, base[sliding], end[sliding])
+    along = (seen == piece[sliding, None]) & ALONG[kind[sliding] & 127]
     for some, hits, squares in ((leaping, there, near), (sliding, along, where)):
         hits &= squares != start[some, None]
         for at in np.flatnonzero(hits.any(axis=1)).tolist():
@@ -258,7 +287,7 @@ def _checks(
     check |= (kind == PAWN) & (_PAWNS[side, king] == end[:, None]).any(axis=1)
     on_line = _SLIDES[QUEEN, king << 6 | start] | _SLIDES[QUEEN, king << 6 | end] | passing | (kind == KING)
     rows = np.flatnonzero(on_line)
-    seen, _ = _first_seen(boards.reshape(-1), base[rows], king[rows])
+    seen, _ = first_seen(boards.reshape(-1), base[rows], king[rows])
     check[rows] |= _SEES[seen, side[rows, None], np.arange(8)].any(axis=1)
     given: Array = check & kings.any(axis=1)
     return given

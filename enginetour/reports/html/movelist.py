@@ -58,7 +58,7 @@ def line_list(replay: Replay, expected: Sequence[Line | None]) -> Markup:
         if line is None:
             parts.append("<li></li>")
         else:
-            words = _text(" ".join(line.words))
+            words = _text(line.words)
             parts.append(f"<li>{replay.label(ply)} {words}{' …' if line.cut else ''}</li>")
     return own("\n".join(parts))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from enginetour.reports.html.geometry import DROPS, MOVES, NAMES
 from enginetour.reports.html.mailbox import EMPTY, KING, PAWN, ROOK, SMALL, effects, is_safe
@@ -14,36 +15,43 @@ _SAN = re.compile(r"([KQRBN]?)([a-h]?)([1-8]?)[x:-]?([a-h][1-8])(?:=?\(?([QRBNqr
 _CASTLES = {"O-O": 1, "O-O-O": -1}
 
 
-def as_uci(squares: bytearray, word: str, *, white: bool) -> str | None:
+def as_uci(squares: bytearray, word: str | Meant, *, white: bool) -> str | None:
     """None for what is no move of this position. Two pieces that could both go there: the first that safely can."""
-    if word[:4] in MOVES:
-        return word
-    meant = _meant(word)
+    said = word if isinstance(word, Meant) else word if word[:4] in MOVES else meant(word)
     side = EMPTY if white else SMALL
-    if meant is None:
-        return None
-    if isinstance(meant, int):
-        return _castle(squares, meant, king=KING | side, rook=ROOK | side)
-    if isinstance(meant, str):
-        return meant
-    piece, start_as, end = meant
-    able = []
-    start = squares.find(piece | side)
+    if said is None or isinstance(said, str):
+        return said
+    if said.piece == KING and not said.end:
+        return _castle(squares, said.rank, king=KING | side, rook=ROOK | side)
+    piece, able = said.piece | side, []
+    start = squares.find(piece)
     while start >= 0:
-        if start in start_as:
-            uci = NAMES[start] + end
+        if said.file in (-1, start & 7) and said.rank in (-1, start >> 3):
+            uci = NAMES[start] + said.end
             what = effects(squares, uci, white=white)
             if what is not None and len(what) < 4:
                 able.append((uci, what))
-        start = squares.find(piece | side, start + 1)
+        start = squares.find(piece, start + 1)
     if len(able) > 1:
         able = [one for one in able if is_safe(squares, one[1], white=white)]
     return able[0][0] if able else None
 
 
+class Meant(NamedTuple):
+    """A piece's move: file and rank of where it stands as far as told, from 0, else -1; where it goes, and becomes.
+
+    Castling is the King's move to nowhere: `rank` 1 is short, -1 long.
+    """
+
+    piece: int
+    file: int
+    rank: int
+    end: str
+
+
 @lru_cache(maxsize=1 << 14)  # all there are with check signs and without, several times
-def _meant(word: str) -> int | str | tuple[int, frozenset[int], str] | None:
-    """Where a castling goes; a drop, or a move in UCI's words; or the piece, where it may stand, and where it goes."""
+def meant(word: str) -> Meant | str | None:
+    """What a word says without a board: a move or a drop in UCI's words where it is clear, None for no move at all."""
     numbered = _NUMBERED.match(word)
     plain = (word[numbered.end() :] if numbered else word).rstrip("+#!?")
     if plain[:4] in MOVES or plain in DROPS:
@@ -52,13 +60,15 @@ def _meant(word: str) -> int | str | tuple[int, frozenset[int], str] | None:
         return f"P{plain}"
     step = _CASTLES.get(plain.replace("0", "O").replace("o", "O"))
     if step is not None:
-        return step
+        return Meant(KING, -1, step, "")
     found = _SAN.fullmatch(plain)
     if found is None:
         return None
     letter, file, rank, end, promoted = found.groups()
-    start_as = frozenset(at for at, name in enumerate(NAMES) if file in ("", name[0]) and rank in ("", name[1]))
-    return ord(letter) if letter else PAWN, start_as, end + (promoted or "").lower()
+    end += (promoted or "").lower()
+    if file and rank:
+        return f"{file}{rank}{end}"
+    return Meant(ord(letter) if letter else PAWN, "abcdefgh".find(file or "-"), int(rank or 0) - 1, end)
 
 
 def _castle(squares: bytearray, step: int, *, king: int, rook: int) -> str | None:

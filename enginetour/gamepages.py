@@ -1,0 +1,134 @@
+"""The pages of all games of a tournament, written into a folder by as many processes as there are processors.
+
+Games are read and written some at a time, so memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+
+from enginetour.errors import TourError
+from enginetour.reports.html.gamepage import AT_ONCE, game_pages
+from enginetour.reports.html.site import Site
+from enginetour.review.games import game_rows
+from enginetour.serveraddress import Address
+from enginetour.store.reader import TournamentReader
+from enginetour.store.tournaments import Store
+
+SHARE = AT_ONCE  # games that one process takes in turn
+WORTH_ANOTHER = 300  # games; a second process takes 0.5 s to start, in which the first writes 150 (measured)
+MOST = 8  # processes; beyond them the disk is what takes the time
+_PATIENCE_S = 0.2
+
+
+def write_game_pages(
+    log: TournamentReader, folder: Path, site: Site, *, heed: Callable[[], None] = lambda: None, most: int = MOST
+) -> int:
+    """``games/N.html`` in `folder` for every game up to the newest; how many. OSError where the disk fails.
+
+    `heed` is called every few games and while others still write; what it raises ends it.
+    """
+    (folder / "games").mkdir(exist_ok=True)
+    newest = log.last_number
+    number = max(1, min(most, len(os.sched_getaffinity(0)), newest // WORTH_ANOTHER))
+    shares = [(first, min(newest, first + SHARE - 1)) for first in range(1, newest + 1, SHARE)]
+    with _others(log, folder, site, [shares[place::number] for place in range(1, number)]) as others:
+        count = _write(log, folder, site, shares[::number], heed)
+        for process, ours in others:
+            while not ours.poll(_PATIENCE_S) and process.is_alive():
+                heed()
+            count += _told(process, ours)
+    return count
+
+
+@contextmanager
+def _others(
+    log: TournamentReader, folder: Path, site: Site, parts: Sequence[Sequence[tuple[int, int]]]
+) -> Iterator[list[tuple[SpawnProcess, Connection]]]:
+    """Processes that write the other parts; they are gone when this ends, however it does.
+
+    Started anew and not forked: whoever writes a report may have threads, and a database open.
+    """
+    context = multiprocessing.get_context("spawn")
+    running: list[tuple[SpawnProcess, Connection]] = []
+    try:
+        for part in parts:
+            ours, theirs = context.Pipe(duplex=False)
+            args = (log.database.path, log.name, log.edition, folder, site, part, theirs)
+            process = context.Process(target=_write_part, args=args, daemon=True)
+            process.start()
+            theirs.close()
+            running.append((process, ours))
+        yield running
+    finally:
+        for process, ours in running:
+            process.kill()
+            process.join()
+            ours.close()
+
+
+def _write_part(
+    address: Address,
+    name: str,
+    edition: int,
+    folder: Path,
+    site: Site,
+    shares: Sequence[tuple[int, int]],
+    told: Connection,
+) -> None:
+    """In a process of its own: what became of it is told, the number of pages or what went wrong."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for who started us, who ends us then
+    try:
+        with Store.open(address, create=False, readonly=True) as store:
+            told.send(_write(store.tournament(name, edition), folder, site, shares, lambda: None))
+    except (OSError, TourError) as error:
+        told.send(error)
+
+
+def _told(process: SpawnProcess, ours: Connection) -> int:
+    try:
+        found: int | Exception = ours.recv()
+    except EOFError as error:
+        process.join()
+        raise OSError(f"a process that wrote pages of games ended with {process.exitcode}") from error
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _write(
+    log: TournamentReader, folder: Path, site: Site, shares: Sequence[tuple[int, int]], heed: Callable[[], None]
+) -> int:
+    count = 0
+    with _undisturbed():
+        for first, last in shares:
+            rows = game_rows(log, first, last)
+            while some := list(islice(rows, AT_ONCE)):
+                heed()
+                for row, page in zip(some, game_pages(some, site), strict=True):
+                    path = folder / "games" / f"{row.number}.html"
+                    path.write_text(page, encoding="utf-8", newline="\n")
+                count += len(some)
+            gc.collect(0)
+    return count
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Without the collector of cycles, which takes a quarter of the time (measured) and finds none but after shares."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
