@@ -26,12 +26,12 @@ _HEAD = f'<thead><tr><th scope="col">#</th>{_SIDES}</tr></thead>'
 def move_table(replay: Replay, moves: Sequence[MoveMade]) -> Markup:
     """Evaluations from White's side; times in seconds."""
     rows = []
-    row = "" if replay.white_begins else f"<tr><th>{replay.number}</th>{_NOTHING}"
+    row = "" if replay.white_begins else f'<tr><th scope="row">{replay.number}</th>{_NOTHING}'
     for ply, move in enumerate(moves[:SHOWN_PLIES]):
         white = replay.is_white(ply)
         cells = _cells(move, white=white)
         if white:
-            row = f"<tr><th>{replay.number + (ply + (not replay.white_begins)) // 2}</th>{cells}"
+            row = f'<tr><th scope="row">{replay.number + (ply + (not replay.white_begins)) // 2}</th>{cells}'
         else:
             rows.append(f"{row}{cells}</tr>\n")
             row = ""
