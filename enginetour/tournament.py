@@ -35,6 +35,7 @@ from enginetour.store.slugs import slug_of
 from enginetour.store.tournaments import Draft, Store
 from enginetour.supervise.cores import elsewhere
 from enginetour.task import EngineSpec, GameTask, Side
+from enginetour.untellable import untellable
 
 Ready = Callable[[Scheduler, Desk], Sequence[AbstractContextManager[Any]]]
 
@@ -101,7 +102,10 @@ def opened(
         else:
             refuse_few(plan)
             refuse_field(plan)  # no database, no ratings from it
-        refuse_unfit(probe_all(plan.sides, heed=heed), plan.sides)
+        probes = probe_all(plan.sides, heed=heed)
+        refuse_unfit(probes, plan.sides)
+        for words in untellable(plan.suite, plan.sides, probes):
+            tell(f"warning: {words}")
         heed()
         if not made:
             store = stack.enter_context(Store.open(plan.database, create=True, heed=heed))

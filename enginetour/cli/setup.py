@@ -223,6 +223,7 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
     from enginetour.pathoptions import path_options
     from enginetour.reports import text
     from enginetour.supervise.inforce import in_force
+    from enginetour.untellable import untellable
 
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)
@@ -259,7 +260,8 @@ def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
         speed = here(plan.config.play.speed)
         if speed.speed is not None:
             say(speed.words)
-        for warning in (*told["warnings"], *chain.from_iterable(unwilling)):
+        unsaid = untellable(plan.suite, plan.sides, found)
+        for warning in (*told["warnings"], *chain.from_iterable(unwilling), *unsaid):
             say(f"warning: {warning}")
     if not as_json:
         for line in paths:
