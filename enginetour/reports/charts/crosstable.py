@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from enginetour.reports.charts import frame
 from enginetour.reports.charts.marks import SMALL, TEXT, Area, Mark, Picture, Spot, Tip, Words, box, listed, told
@@ -19,6 +20,7 @@ _FIGURES_UP_TO = 40  # engines: cells still wide enough for a score
 _TIPS_UP_TO = 24  # engines: a tip for each cell of more would be most of the file
 _WIDEST, _LEAST_CELL = 1200.0, 5  # units of a picture, of a cell
 _SHADES = 5  # on either side of half
+_SMALL_CELL = 8.0  # units: a gap beside a smaller one would be most of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def crosstable(rows: Sequence[CrossRow], *, title: str) -> Picture:
     rank = width_of(str(count), size) + 8
     names = frame.names_width([row.name for row in rows], 190, size)
     scores = max((width_of(_score(row), size) for row in rows), default=0.0) + 12
-    before = rank + names + 8 + scores
+    before = ceil(rank + names + 8 + scores)  # whole units are short numbers, thousands of times
     if figures:
         least = max([22.0, *(width_of(text, SMALL) + 6 for text in set(texts))])
         cell = max(least, min(34.0, (frame.WIDTH - before) / max(1, count)))
@@ -78,25 +80,28 @@ def crosstable(rows: Sequence[CrossRow], *, title: str) -> Picture:
 
 
 def _shades(rows: Sequence[CrossRow], left: float, top: float, cell: float, row: float) -> Iterator[Mark]:
-    """One area a shade: a table of 200 is a few hundred thousand signs of SVG."""
+    """One area a shade; where cells have no gaps, neighbours of a row with the same shade are one box."""
     found: dict[tuple[str, float], list[tuple[Spot, ...]]] = {}
-    gap = 1.0 if cell > 8 else 0.0
+    gap = 1.0 if cell > _SMALL_CELL else 0.0
     for down, line in enumerate(rows):
-        for over, met in enumerate(line.cells):
-            if met is None or not met.games:
-                if down != over:
-                    continue
-                look = ("grid", 1.0)
-            else:
-                look = _look(met)
-            outline = box(left + over * cell + gap / 2, top + down * row + gap / 2, cell - gap, row - gap)
+        y = top + down * row + gap / 2
+        looks = [_look(met, own=over == down) for over, met in enumerate(line.cells)]
+        for over, look in enumerate(looks):
+            if look is None or (not gap and over and looks[over - 1] == look):
+                continue
+            last = over + 1
+            while not gap and last < len(looks) and looks[last] == look:
+                last += 1
+            outline = box(left + over * cell + gap / 2, y, (last - over) * cell - gap, row - gap)
             found.setdefault(look, []).append(outline)
     for (role, alpha), outlines in sorted(found.items()):
         yield Area(tuple(outlines), role, alpha)
 
 
-def _look(met: Met) -> tuple[str, float]:
-    """Role and strength of a cell's colour; at half a trace of grey."""
+def _look(met: Met | None, *, own: bool) -> tuple[str, float] | None:
+    """Role and strength of a cell's colour, None for no games; a trace of grey at half, more where nobody meets."""
+    if met is None or not met.games:
+        return ("grid", 1.0) if own else None
     over = met.half_points - met.games  # half points above half of what could be had
     if not over:
         return "muted", 0.18
