@@ -59,6 +59,11 @@ class GopairOptions(RoundsOptions):
     def _names(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
 
+    @classmethod
+    def most_rounds(cls, entrants: int) -> int:
+        """So many that `method` need not be chosen: 1.5 opponents for each."""
+        return max(1, 2 * super().most_rounds(entrants) // 3)
+
     @field_validator("drop", mode="before")
     @classmethod
     def _rounds(cls, value: object) -> object:

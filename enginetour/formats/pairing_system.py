@@ -70,6 +70,11 @@ class RoundsOptions(OwnColours):
         default={}, description="the same with half of what a match is worth: byes asked for (FIDE C.04, H in a TRF)"
     )
 
+    @classmethod
+    def most_rounds(cls, entrants: int) -> int:
+        """In which everybody can meet somebody new; in an odd field each rests once."""
+        return max(1, entrants - 1 + entrants % 2)
+
     @field_validator("games_per_pairing")
     @classmethod
     def _even(cls, games: int) -> int:
@@ -122,7 +127,7 @@ class PairingSystem(ABC):
 
     def check(self, members: tuple[Member, ...]) -> None:
         """ValueError when such a field cannot be paired: by default, more rounds than opponents."""
-        most = max(1, len(members) - 1 + len(members) % 2)
+        most = RoundsOptions.most_rounds(len(members))
         if self.options.rounds > most:
             raise ValueError(
                 f"rounds {self.options.rounds} is more than {len(members)} entrants have: at most {most}, "

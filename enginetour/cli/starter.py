@@ -1,0 +1,77 @@
+"""The text of a new configuration, as `enginetour init` writes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from enginetour.formats.base import options_model
+
+
+def starter(
+    name: str, system: str, tc: str, engines: tuple[str, ...], games: int, play: Mapping[str, str | None]
+) -> str:
+    """Every setting that is not default is there, the others as comments; rounds are no more than opponents."""
+    model = options_model(system)
+    lines = [
+        "[tournament]",
+        f"name = {json.dumps(name, ensure_ascii=False)}",
+        "seed = 1  # of openings and all other chance",
+        "",
+        "[format]",
+        f'system = "{system}"  # enginetour systems {system}',
+        f"games_per_pairing = {games}  # 2: each opening with both colours",
+    ]
+    for key, field in model.model_fields.items():
+        if key == "rounds" and field.default > (most := model.most_rounds(len(engines))):
+            lines.append(f"rounds = {most}  # {field.description}; more are too many for {len(engines)} entrants")
+        elif key != "games_per_pairing":
+            shown = "..." if field.default is None else json.dumps(field.default)
+            lines.append(f"# {key} = {shown}  # {field.description}")
+    lines += [
+        "",
+        "[play]",
+        f'tc = "{tc}"',
+        '# black_tc = "8+0.1"  # with Black another clock, as in Armageddon; white_tc is the same for White',
+        "# ponder = true  # engines think in their opponents' time too",
+        '# pgn = ["nodes", "nps", "pv"]  # comments of moves tell these too: enginetour export --help names all',
+        "# log_traffic = true  # what engines are told and say, a file a game",
+        '# speed = "measure"  # clocks by the speed of this machine',
+        "# slots = 1  # games at once",
+        "# affinity = true  # engines on cores of their own",
+        '# restart = "on"  # a new process for each game; "auto" after an abnormal end, "off" after a death only',
+        "# draw = { after_move = 40, moves = 8, score = 10 }  # both within 10 centipawns for 8 moves each",
+        "# resign = { moves = 4, score = 600 }  # the opponent must agree, unless two_sided = false",
+        '# tablebases = { path = "syzygy" }  # what they know is played no further',
+        f"openings = {{ file = {json.dumps(play['openings'], ensure_ascii=False)} }}"
+        if play["openings"]
+        else '# openings = { file = "suite.epd", order = "random" }  # default: the small suite we ship',
+        f"{'# ' if play['variant'] == 'standard' else ''}variant = {json.dumps(play['variant'])}  # chess960, ...",
+        "",
+        "[ratings]",
+        '# systems = ["ml", "elo", "gor", "egf", "egf2021"]',
+        '# anchor = { "Name" = 2800 }',
+        "# [ratings.gor]  # settings of a system that systems names; elo, egf and egf2021 have theirs",
+        "# start_value = 1500  # of engines that bring no rating; without it GoR starts them at 100, its floor",
+        "# inherit = true  # a new version starts from the rating of its predecessor",
+        "",
+        "# [notify]  # when it has finished or stopped, at incidents, suspended engines and a full disk",
+        '# command = ["./tell-me"]  # the event as JSON on stdin, and in ENGINETOUR_EVENT, ENGINETOUR_TEXT, ...',
+        '# webhook = "https://example.org/hook"  # the same JSON by POST',
+        "",
+        "# [report]  # pages to look at in a browser, written at the end of a run",
+        "# write = false  # only when asked for: enginetour report",
+        "",
+        "# The old ranking, best first; a bubble starts at the lower end.",
+    ]
+    for engine in engines:
+        lines += ["[[entrants]]", f"engine = {json.dumps(engine)}"]
+    lines += [
+        "# [[entrants]]",
+        '# name = "My engine dev"',
+        '# command = ["./my-engine"]',
+        '# protocol = "uci"  # or "cecp"',
+        '# tc = "5+0.05"  # of its own, and so white_tc and black_tc; tc_factor = 0.5 halves what it has',
+        "# options = { Hash = 64, Threads = 1 }",
+    ]
+    return "\n".join(lines) + "\n"

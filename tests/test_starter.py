@@ -1,0 +1,37 @@
+"""What `enginetour init` writes can be played as it stands, however few the engines are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginetour.cli.starter import starter
+from enginetour.config import load
+from enginetour.formats.base import SYSTEMS
+from enginetour.model import Entrant
+
+ENGINES = tuple(f"wren{number}" for number in range(8, 0, -1))
+
+
+@pytest.mark.parametrize(
+    ("system", "count"),
+    # between two gopair wants to be told its method, whatever the rounds
+    [(s, n) for s in sorted(set(SYSTEMS) - {"match"}) for n in range(2, 9) if (s, n) != ("gopair", 2)],
+)
+def test_the_format_takes_as_many_as_were_named(system: str, count: int, tmp_path: Path) -> None:
+    """Its own check accepts the number of rounds, and there is something to play."""
+    path = tmp_path / "few.toml"
+    path.write_text(starter("few", system, "1+0.1", ENGINES[:count], 2, {"variant": "standard", "openings": None}))
+    config = load(path)
+    format_ = config.make_format()
+    state = format_.start(tuple(Entrant(name, rating=2000.0 - 100 * n) for n, name in enumerate(ENGINES[:count])))
+    assert format_.offers(state)
+
+
+def test_rounds_are_fewer_only_where_opponents_lack() -> None:
+    """With two engines McMahon has one round, and the line says why; with six it has its usual number."""
+    options = {"variant": "standard", "openings": None}
+    few = starter("few", "mcmahon", "1+0.1", ENGINES[:2], 2, options)
+    assert "\nrounds = 1  # rounds in all; more are too many for 2 entrants\n" in few
+    assert "\n# rounds = 5  # rounds in all\n" in starter("six", "mcmahon", "1+0.1", ENGINES[:6], 2, options)
