@@ -36,21 +36,22 @@ def refuse_other(target: Path) -> None:
         raise UsageRefused("holds other things than a report", place=str(target), step=step)
 
 
-def write(target: Path, pages: Pages, *, heed: Callable[[], None]) -> int:
-    """Make the report and put it in its place; how many pages `pages` gave.
+def write(target: Path, pages: Pages, more: Callable[[Path], int], *, heed: Callable[[], None]) -> int:
+    """Make the report and put it in its place; how many pages it has.
 
-    `heed` is called before each page; what it raises ends it. OSError where the disk does not take it; nothing is left
-    behind then.
+    `more` writes what is not made page by page into the new folder, and tells how many pages that was. `heed` is
+    called before each page; what it raises ends it. OSError where the disk does not take it. Then nothing is left.
     """
     refuse_other(target)
     count = 0
     with _beside(target) as folder:
         for address, make in pages:
             heed()
-            _put(folder / address, make())
+            put(folder / address, make())
             count += 1
         for name in ASSETS:
-            _put(folder / "assets" / name, asset(name))
+            put(folder / "assets" / name, asset(name))
+        count += more(folder)
         heed()
         _swap(folder, target)
     return count
@@ -83,7 +84,8 @@ def _beside(target: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _put(path: Path, text: str) -> None:
+def put(path: Path, text: str) -> None:
+    """A file of the report."""
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
 

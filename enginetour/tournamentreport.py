@@ -1,4 +1,4 @@
-"""The report of a tournament, or of a rating list: its review, its pages and its games, put into a folder."""
+"""The report of a tournament or of a rating list: its review, its pages and its games, into a folder or one file."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from enginetour import reportfolder
 from enginetour.errors import UsageRefused
+from enginetour.exports import replace_file
+from enginetour.gamepages import write_game_pages
+from enginetour.reportfile import list_text, report_text
+from enginetour.reportfolder import put, refuse_other, write
+from enginetour.reports.html import pieces
+from enginetour.reports.html.page import GAME_ASSETS, asset
 from enginetour.review.listpages import list_pages, list_site
 from enginetour.review.listreview import list_review
 from enginetour.review.pages import pages, site_of
@@ -24,12 +29,16 @@ class Written:
 
     start: Path
     pages: int
-    games: int
 
 
 def folder_of(results: Path, slug: str) -> Path:
     """Where the report of a tournament stands unless another place is asked for: beside its PGN."""
     return results / f"{slug}-report"
+
+
+def list_folder(results: Path, name: str) -> Path:
+    """Where the report of a list stands unless another place is asked for."""
+    return results / f"{slug_of(name)}-list-report"
 
 
 def write_report(
@@ -40,29 +49,51 @@ def write_report(
     suspended: Sequence[str] = (),
     heed: Callable[[], None] = lambda: None,
 ) -> Written:
-    """Into the folder `target`, replacing a report that is there. `heed` as `reportfolder.write` calls it."""
-    refuse_import(log)
-    reportfolder.refuse_other(target)
+    """Into the folder `target`, replacing a report that is there, or into the file `target` if it ends in .html.
+
+    `heed` as `reportfolder.write` calls it.
+    """
+    _refuse_import(log)
+    if not is_file(target):
+        refuse_other(target)
     review = review_of(log, again=again, suspended=suspended)
-    site = site_of(review, games=frozenset())
-    count = reportfolder.write(target, pages(review, site), heed=heed)
-    return Written(target / "index.html", count, 0)
+    if is_file(target):
+        return _one_file(target, report_text(log, review))
+    site = site_of(review)
 
+    def games(folder: Path) -> int:
+        for name in GAME_ASSETS:
+            put(folder / "assets" / name, asset(name))
+        put(folder / "assets" / "pieces.js", pieces.script())
+        return write_game_pages(log, folder, site, heed=heed)
 
-def list_folder(results: Path, name: str) -> Path:
-    """Where the report of a list stands unless another place is asked for."""
-    return results / f"{slug_of(name)}-list-report"
+    return Written(target / "index.html", write(target, pages(review, site), games, heed=heed))
 
 
 def write_list_report(store: Store, name: str, target: Path) -> Written:
     """As `write_report`, of a list; UsageRefused for a name that no list has."""
-    reportfolder.refuse_other(target)
+    if not is_file(target):
+        refuse_other(target)
     review = list_review(store, name)
-    count = reportfolder.write(target, list_pages(review, list_site(review)), heed=lambda: None)
-    return Written(target / "index.html", count, 0)
+    if is_file(target):
+        return _one_file(target, list_text(review))
+    made = list_pages(review, list_site(review))
+    return Written(target / "index.html", write(target, made, lambda _: 0, heed=lambda: None))
 
 
-def refuse_import(log: TournamentReader) -> None:
+def is_file(target: Path) -> bool:
+    """A report in one file is meant."""
+    return target.suffix.lower() in (".html", ".htm")
+
+
+def _one_file(target: Path, text: str) -> Written:
+    if target.is_dir():
+        raise UsageRefused("is a folder", place=str(target), step="name a file, or a folder without .html")
+    replace_file(target, [text])
+    return Written(target, 1)
+
+
+def _refuse_import(log: TournamentReader) -> None:
     """UsageRefused for games from files: they have no moves here."""
     if log.system == IMPORT:
         step = "make a list of them: enginetour lists define NAME, then enginetour report NAME"

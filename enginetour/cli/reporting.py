@@ -10,6 +10,7 @@ import click
 
 from enginetour.cli.common import chosen, open_store, say, tournament_options
 from enginetour.errors import TourError
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.store.reader import TournamentReader
@@ -19,8 +20,15 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder to write; default: beside the database.")
-def report(list_name: str | None, db: Path | None, name: str | None, edition: int | None, output: Path | None) -> None:
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Folder, or FILE.html for all in one; default: beside the database.",
+)
+def report(
+    list_name: str | None, db: Address | None, name: str | None, edition: int | None, output: Path | None
+) -> None:
     """A report to look at in a browser, from the disk and without network.
 
     Who is best and how sure that is, what happened, was it fair, what went
@@ -29,7 +37,7 @@ def report(list_name: str | None, db: Path | None, name: str | None, edition: in
     stands there already is replaced, anything else is refused.
 
     Example: enginetour report -t autumn -o ~/autumn
-    Example: enginetour report blitz
+    Example: enginetour report blitz -o blitz.html
     """
     from enginetour.tournamentreport import folder_of, list_folder, write_list_report, write_report
 

@@ -72,7 +72,7 @@ def table(games: Sequence[Listed], site: Site, here: str) -> Markup:
         f'<tr><th scope="col" class="n">#</th><th scope="col" class="n">round</th>{heads}'
         '<th scope="col" class="n">moves</th><th scope="col" class="n">time</th><th scope="col">incidents</th></tr>'
     )
-    made = f'<table class="table" id="games">\n<thead>{head}</thead>\n<tbody>\n{lines}\n</tbody>\n</table>'
+    made = f'<table class="table" id="game-list">\n<thead>{head}</thead>\n<tbody>\n{lines}\n</tbody>\n</table>'
     return boxed(Markup(made), "games")  # noqa: S704  # names were escaped above, the rest are words of ours
 
 

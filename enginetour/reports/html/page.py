@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from jinja2.runtime import Context
 
 ROOM = Path(__file__).parent
-ASSETS = ("report.css", "report.js")  # of every report; those of game pages come with them
+ASSETS = ("report.css", "report.js")  # of every report
+GAME_ASSETS = ("game.css", "board.js")  # of pages of games, beside the pieces
 # From disk, too: Chromium takes 'self' of a file: page for files. Nothing inline, nothing from anywhere else.
 POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+LEFT_OUT = "left-out"  # id of the section that says what a single file has no room for
 GENERATOR = '<meta name="generator" content="enginetour report">'  # by which a report is known again
 
 
@@ -13,7 +14,8 @@ class Site:
     """`pages` are (address, label) of the navigation, addresses from the root of the report.
 
     `slugs` name the page of each engine by the engine's name; `games` are the numbers that have a page of their own,
-    None for all. `prefix` stands before every address of a served report; `single`: all is in one file.
+    None for all. `prefix` stands before every address of a served report. `single`: all is in one file, but for the
+    addresses in `left_out`; who follows a link to one of them is told so.
     """
 
     title: str
@@ -23,11 +25,12 @@ class Site:
     foot: str = ""
     prefix: str = ""
     single: bool = False
+    left_out: frozenset[str] = frozenset()
 
     def link(self, address: str, here: str) -> str:
         """Where `address` is, seen from the page `here`."""
         if self.single:
-            return f"#{anchor(address)}"
+            return f"#{LEFT_OUT if address in self.left_out else anchor(address)}"
         return self.prefix + address if self.prefix else "../" * here.count("/") + address
 
     def engine(self, name: str) -> str | None:

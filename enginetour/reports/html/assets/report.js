@@ -4,7 +4,7 @@
   const byId = (id) => document.getElementById(id);
 
   const filter = byId("filter");
-  const games = byId("games");
+  const games = byId("game-list");
   if (filter && games) {
     const engine = byId("filter-engine");
     const ending = byId("filter-ending");

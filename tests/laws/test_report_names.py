@@ -1,0 +1,55 @@
+"""No name, whatever is in it, breaks out of its place in a report."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from enginetour.reports.sheet import safe
+from enginetour.review.pages import pages, site_of
+from enginetour.review.review import review_of
+from tests.reported import BUBBLE, Page, leads_away, played, runs_strange
+
+MARKUP = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</title>",
+    "{{ 7 * 7 }}",
+    "&lt;b&gt;",
+    "$x_1$",
+)
+MARKS = ("\u202egnp.exe", "\u200f", "\u2066", "\x1b[31m", "\u0000", "\n", "\ud800", "الفيل", "👩‍🚀", "]]>", "-->")
+NAMES = st.lists(
+    st.lists(st.one_of(st.sampled_from(MARKUP + MARKS), st.text(max_size=8)), min_size=1, max_size=5).map(
+        lambda parts: "".join(parts)[:100]
+    ),
+    min_size=4,
+    max_size=4,
+    unique=True,
+)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(NAMES, st.sampled_from(["bubble", "swiss"]))
+@example([*MARKUP[:3], "x" * 100], "bubble")
+@example([*MARKUP[3:], "\u202e" + "y" * 99], "swiss")
+def test_names_stay_names(names: list[str], system: str) -> None:
+    """Every page is well-formed, runs nothing strange, leads nowhere else, and tells every name as it is."""
+    names = list(dict.fromkeys(name.encode("utf-8", "replace").decode() or "?" for name in names))
+    names += [f"engine {n}" for n in range(4 - len(names))]
+    options = BUBBLE if system == "bubble" else {"rounds": 2}
+    with tempfile.TemporaryDirectory() as folder:
+        store, log = played(Path(folder) / "db", tuple(names), system, options, most=8, name="<i>\u202eautumn</i>")
+        with store:
+            review = review_of(log)
+        for here, make in pages(review, site_of(review)):
+            page = Page(make())
+            assert runs_strange(page) == [], here
+            assert leads_away(page) == [], here
+            assert not any(sign in page.text for sign in "\u202e\u200f\u2066\x1b\x00"), here
+            if here in ("index.html", "crosstable.html"):
+                for name in names:
+                    assert safe(name) in page.said, here

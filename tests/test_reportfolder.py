@@ -1,0 +1,139 @@
+"""A report is put into its place whole, and nothing but a report is ever replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from enginetour.errors import UsageRefused
+from enginetour.reportfolder import refuse_other, write
+from enginetour.reports.html.site import GENERATOR
+
+
+def a_page(words: str) -> str:
+    return f"<!doctype html><html><head>{GENERATOR}</head><body>{words}</body></html>"
+
+
+def some(words: str) -> Iterator[tuple[str, Callable[[], str]]]:
+    yield "index.html", lambda: a_page(words)
+    yield "engines/fruit.html", lambda: a_page("Fruit")
+
+
+def nothing() -> None:
+    pass
+
+
+def put(target: Path, words: str = "one") -> int:
+    return write(target, some(words), lambda _: 0, heed=nothing)
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(one.name for one in folder.iterdir())
+
+
+def test_written_and_replaced(tmp_path: Path) -> None:
+    """The first report makes the folder, the next one takes its place, and nothing else is left beside it."""
+    target = tmp_path / "deep" / "autumn-report"
+    assert put(target) == 2
+    (target / "games").mkdir()
+    (target / "games" / "1.html").write_text("of a game that is not there any more")
+    put(target, "two")
+    assert "two" in (target / "index.html").read_text("utf-8")
+    assert left(target) == ["assets", "engines", "index.html"]
+    assert left(target.parent) == ["autumn-report"]
+
+
+def test_readable_by_others(tmp_path: Path) -> None:
+    """The folder has the rights of any other that is made here: a web server may read it."""
+    other = tmp_path / "other"
+    other.mkdir()
+    put(tmp_path / "report")
+    assert (tmp_path / "report").stat().st_mode == other.stat().st_mode
+
+
+@pytest.mark.parametrize("stranger", ["notes.txt", "index.html", "src/main.c"])
+def test_other_folders_are_refused(tmp_path: Path, stranger: str) -> None:
+    """A folder that holds something else is refused in one line and stays as it is, also with pages of another kind."""
+    target = tmp_path / "mine"
+    (target / stranger).parent.mkdir(parents=True)
+    (target / stranger).write_text("<html>mine</html>")
+    with pytest.raises(UsageRefused) as refused:
+        put(target)
+    assert "\n" not in str(refused.value) and str(target) in str(refused.value)
+    assert (target / stranger).read_text() == "<html>mine</html>"
+    assert left(tmp_path) == ["mine"]
+
+
+def test_files_of_a_tester_in_a_report_are_kept(tmp_path: Path) -> None:
+    """A report somebody has put notes into is not thrown away."""
+    put(tmp_path / "report")
+    (tmp_path / "report" / "notes.txt").write_text("mine")
+    with pytest.raises(UsageRefused, match=r"holds notes\.txt"):
+        put(tmp_path / "report", "two")
+
+
+def test_files_and_links_are_refused(tmp_path: Path) -> None:
+    """Neither a file nor a link to a folder is replaced by one."""
+    (tmp_path / "file").write_text("mine")
+    put(tmp_path / "report")
+    (tmp_path / "link").symlink_to(tmp_path / "report")
+    for name in ("file", "link"):
+        with pytest.raises(UsageRefused, match="is no folder"):
+            put(tmp_path / name)
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_empty_folders_are_taken(tmp_path: Path) -> None:
+    """Who has made the folder before has not made it in vain."""
+    (tmp_path / "report").mkdir()
+    put(tmp_path / "report")
+    assert (tmp_path / "report" / "index.html").exists()
+
+
+@pytest.mark.parametrize("when", ["page", "more", "heed"])
+def test_failures_leave_the_old_one(tmp_path: Path, when: str) -> None:
+    """Whatever ends the making of a report, the one before stands, and nothing half-made beside it."""
+    put(tmp_path / "report")
+
+    def broken() -> str:
+        raise OSError(28, "No space left on device")
+
+    def stopped() -> None:
+        raise KeyboardInterrupt
+
+    pages = iter([("index.html", broken)]) if when == "page" else some("two")
+
+    def more(folder: Path) -> int:
+        return len(broken()) if when == "more" else 0
+
+    with pytest.raises((OSError, KeyboardInterrupt)):
+        write(tmp_path / "report", pages, more, heed=stopped if when == "heed" else nothing)
+    assert "one" in (tmp_path / "report" / "index.html").read_text("utf-8")
+    assert left(tmp_path) == ["report"]
+
+
+def test_failed_rename_puts_the_old_one_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the new one cannot be moved into place, the old one is there again."""
+    put(tmp_path / "report")
+    rename = Path.rename
+
+    def failing(self: Path, target: Path) -> Path:
+        if self.parent == tmp_path and target == tmp_path / "report":
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OSError, match="Input/output"):
+        put(tmp_path / "report", "two")
+    assert "one" in (tmp_path / "report" / "index.html").read_text("utf-8")
+    assert left(tmp_path) == ["report"]
+
+
+def test_refusal_comes_before_any_work(tmp_path: Path) -> None:
+    """What is refused is refused at once: no page is made for it."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").touch()
+    with pytest.raises(UsageRefused):
+        refuse_other(tmp_path / "mine")
