@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.cli import cli
@@ -91,6 +91,7 @@ class _Cells(HTMLParser):
             self.cells[-1] += data.strip("\n")
 
 
+@settings(deadline=None)
 @given(st.text(max_size=100))
 def test_no_name_leaves_its_cell(name: str) -> None:
     """Whatever it is: one cell in HTML, one line and as many bars in Markdown, one block in BBCode."""

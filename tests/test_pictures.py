@@ -118,6 +118,7 @@ def test_a_ladder_of_a_bubble(tmp_path: Path) -> None:
     [
         (("chart", "list", "-o", "a.jpg"), "a.jpg is no picture's name; end it in .png or .svg"),
         (("chart", "list", "-o", "a"), "end it in .png or .svg"),
+        (("chart", "list", "-o", "nosuch/a.png"), "there is no folder nosuch; make it first"),
         (("chart", "list", "--system", "elo", "-o", "a.svg"), "incremental ratings have no errors to draw"),
         (("chart", "list", "all", "-t", "autumn", "-o", "a.svg"), "a list names its tournaments itself"),
         (("chart", "history", "-o", "a.svg"), "give LIST for its editions, or --system"),
@@ -136,6 +137,16 @@ def test_what_is_no_picture_is_refused(db: Path, words: tuple[str, ...], what: s
     assert what in told
     assert done.exit_code == 2 or (isinstance(done.exception, TourError) and done.exception.exit_code == 2)
     assert {*os.listdir()} == before
+
+
+@pytest.mark.parametrize("command", ["list", "crosstable", "ladder", "history", "score", "opponents", "fairness"])
+def test_every_chart_has_help_with_an_example(command: str) -> None:
+    """Within 80 columns; and the drawer tells whole sentences."""
+    told = CliRunner().invoke(cli, ["chart", command, "--help"]).output
+    assert f"Example: enginetour chart {command} " in told and " -o " in told
+    assert max(map(len, told.splitlines())) <= 80
+    drawer = CliRunner().invoke(cli, ["chart", "--help"]).output
+    assert f"\n  {command} " in drawer and "..." not in drawer.replace("COMMAND [ARGS]...", "")
 
 
 def test_lists_are_written_as_pictures(db: Path, tmp_path: Path) -> None:

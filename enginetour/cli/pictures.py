@@ -11,6 +11,7 @@ import click
 from enginetour.cli.common import chosen, open_store, tournament_options
 from enginetour.cli.listoptions import given, list_options
 from enginetour.errors import UsageRefused
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.reports.charts.marks import Picture
@@ -53,6 +54,8 @@ def _picture(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
         raise UsageRefused(f"{value} is no picture's name", place=param.opts[-1], step="end it in .png or .svg")
     if value.is_dir():
         raise UsageRefused(f"{value} is a folder", place=param.opts[-1], step="name a file in it")
+    if not value.parent.is_dir():
+        raise UsageRefused(f"there is no folder {value.parent}", place=param.opts[-1], step="make it first")
     return value
 
 
@@ -75,7 +78,7 @@ def chart() -> None:
 @picture_options
 def list_(
     list_name: str | None,
-    db: Path | None,
+    db: Address | None,
     name: str | None,
     edition: int | None,
     everything: bool,
@@ -84,9 +87,10 @@ def list_(
     title: str | None,
     **asked: Any,
 ) -> None:
-    """A rating list with error bars: of LIST, a tournament or the store.
+    """A rating list with error bars.
 
-    Lists and filters are those of `enginetour ratings`.
+    Of LIST, a tournament, or the store, with the filters of `enginetour
+    ratings`.
 
     Example: enginetour chart list --time-class blitz -o blitz.png
     """
@@ -106,7 +110,7 @@ def list_(
 @chart.command()
 @tournament_options
 @picture_options
-def crosstable(db: Path | None, name: str | None, edition: int | None, output: Path, title: str | None) -> None:
+def crosstable(db: Address | None, name: str | None, edition: int | None, output: Path, title: str | None) -> None:
     """Who did what against whom; blue is above half, orange below.
 
     Example: enginetour chart crosstable -o crosstable.png
@@ -123,7 +127,7 @@ def crosstable(db: Path | None, name: str | None, edition: int | None, output: P
 @click.option("--by", type=click.Choice(["games", "rounds"]), help="What runs to the right; default: what fits.")
 @picture_options
 def ladder(
-    db: Path | None, name: str | None, edition: int | None, by: str | None, output: Path, title: str | None
+    db: Address | None, name: str | None, edition: int | None, by: str | None, output: Path, title: str | None
 ) -> None:
     """The bubble over time: who was in the section, parked, and out.
 
@@ -144,7 +148,7 @@ def ladder(
 @picture_options
 def history(
     list_name: str | None,
-    db: Path | None,
+    db: Address | None,
     name: str | None,
     edition: int | None,
     system: str | None,
@@ -152,7 +156,7 @@ def history(
     output: Path,
     title: str | None,
 ) -> None:
-    """Ratings over the editions of LIST, or over the games of a tournament.
+    """Ratings over the editions of LIST, or game by game.
 
     Example: enginetour chart history blitz --engine "Toga II" -o toga.png
 
@@ -177,9 +181,11 @@ def history(
 @tournament_options
 @picture_options
 def score(
-    engines: tuple[str, ...], db: Path | None, name: str | None, edition: int | None, output: Path, title: str | None
+    engines: tuple[str, ...], db: Address | None, name: str | None, edition: int | None, output: Path, title: str | None
 ) -> None:
-    """Points above half, game by game: of the best, or of each ENGINE.
+    """Points above half, game by game.
+
+    Of the best of the table, or of each ENGINE.
 
     Example: enginetour chart score -t autumn-swiss -o score.png
     """
@@ -195,7 +201,7 @@ def score(
 @tournament_options
 @picture_options
 def opponents(
-    engine: str, db: Path | None, name: str | None, edition: int | None, output: Path, title: str | None
+    engine: str, db: Address | None, name: str | None, edition: int | None, output: Path, title: str | None
 ) -> None:
     """An engine's score against each opponent, by their ratings.
 
@@ -220,9 +226,9 @@ def opponents(
 )
 @picture_options
 def fairness(
-    db: Path | None, name: str | None, edition: int | None, kind: str, output: Path, title: str | None
+    db: Address | None, name: str | None, edition: int | None, kind: str, output: Path, title: str | None
 ) -> None:
-    """Was it fair: White's share, the referee's delays, the machine's load.
+    """Was it fair: White's share, the referee's delays, the load.
 
     Example: enginetour chart fairness --of relay -o relay.png
     """
