@@ -39,7 +39,7 @@ def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """The referee waits for no CPU, however busy the machine is: what else makes a flag doubtful is seen alone."""
-    monkeypatch.setattr(clock.RunQueue, "waited_ns", lambda queue: 0)
+    monkeypatch.setattr(clock.RunQueue, "look", lambda queue: b"")
 
 
 def lost(played: Game, fault: str, termination: Termination) -> Game:
@@ -175,7 +175,7 @@ def test_a_delay_between_lines_excuses_no_flag() -> None:
 def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the kernel says that this process waited during the search is a part of the referee's own share."""
     waits = itertools.count(step=10**9)
-    monkeypatch.setattr(clock.RunQueue, "waited_ns", lambda queue: next(waits))
+    monkeypatch.setattr(clock.RunQueue, "look", lambda queue: b"1 %d 1" % next(waits))
     late = scripted("uci", "late", at=1, seconds=0.4)
     played = game(late, sound(), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")

@@ -58,7 +58,10 @@ class Intake:
 
     def has(self, *words: bytes) -> bool:
         """Whether any of `words` occurs in what is unread: a cheap look before lines are cut."""
-        return any(word in self._text for word in words)
+        for word in words:  # noqa: SIM110 - on the path of every ply, and a generator takes three times as long
+            if word in self._text:
+                return True
+        return False
 
     def drop_lines(self) -> None:
         """Throw all whole lines away."""

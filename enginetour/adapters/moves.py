@@ -7,6 +7,8 @@ from functools import lru_cache
 
 import chess
 
+from enginetour.adapters.quick import is_plainly_legal
+
 _PLAIN = re.compile(r"([a-h][1-8])[-x]?([a-h][1-8])(?:[=(/]?([nbrq])\)?)?", re.IGNORECASE)
 _TRAILING = re.compile(r"[+#!?.,;]+$")
 _BARE_PROMOTION = re.compile(r"([a-h][18])[(/]?([NBRQnbrq])\)?$")
@@ -20,8 +22,12 @@ _PROMOTIONS = frozenset("nbrq")
 _written = lru_cache(maxsize=4096)(chess.Move.from_uci)
 
 
-def read_move(board: chess.Board, text: str, *, lenient_promotion: bool = False) -> tuple[chess.Move | None, bool]:
+def read_move(
+    board: chess.Board, text: str, *, lenient_promotion: bool = False, free: bool = False
+) -> tuple[chess.Move | None, bool]:
     """The legal move that `text` means, or None; and whether its form was odd (worth one warning).
+
+    `free`: FIDE's rules hold, and the side to move is known not to be in check.
 
     Null moves, pawns as promotions and moves of the other side are never legal; kings as promotions and drops only
     where the board's variant has them.
@@ -33,7 +39,7 @@ def read_move(board: chess.Board, text: str, *, lenient_promotion: bool = False)
         except ValueError:
             pass
         else:
-            if board.is_legal(move):
+            if (free and is_plainly_legal(board, move)) or board.is_legal(move):
                 return move, False
     meant = _odd(board, text, lenient_promotion) if len(text) <= LONGEST else None
     return meant, meant is not None and meant.uci() != text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import chess
 
-from enginetour.variants import STANDARD, board_of
+from enginetour.variants import STANDARD, VARIANTS, board_of
 
 MAX_LINE = 3_500  # bytes of a `position` line: one surveyed engine aborts above 4 to 6 KB (runner spec 6)
 ROOM = 100  # bytes before MAX_LINE at which the line is shortened in quiet time: 20 plies
@@ -19,6 +19,8 @@ class Position:
         self.board = self.start_board()
         # python-chess keeps rights clean from the first push on; keys of repetitions need them clean before.
         self.board.castling_rights = self.board.clean_castling_rights()
+        self._usual = VARIANTS[variant].is_usual
+        self.check: bool | None = None  # the side to move is in check, once somebody has found out
         self.moves: list[str] = []  # UCI, all plies from the start position
         self.anchor = 0  # plies up to and with the last irreversible move
         self.castled = ""  # O-O or O-O-O where the last move was that and its squares say it in UCI only
@@ -48,10 +50,17 @@ class Position:
     def push(self, move: chess.Move) -> bool:
         """Play a legal move; true if it was irreversible (no earlier position can come again)."""
         board = self.board
-        irreversible = board.is_irreversible(move)
         if board.chess960:
             self.castled = castling(board, move)
-        board.push(move)
+        if self._usual:  # python-chess looks at the same things, in three times the time
+            rights = board.castling_rights
+            irreversible = board.ep_square is not None and board.has_legal_en_passant()
+            board.push(move)
+            irreversible = irreversible or not board.halfmove_clock or board.castling_rights != rights
+        else:
+            irreversible = board.is_irreversible(move)
+            board.push(move)
+        self.check = None
         text = move.uci()
         self.moves.append(text)
         if irreversible:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from operator import attrgetter
 
 from enginetour.adapters.base import Ask
 from enginetour.adapters.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, mate_score, whole
@@ -24,6 +25,7 @@ _USUAL = re.compile(
     rb"(?: hashfull (?P<hashfull>\d{1,18}))?(?: tbhits (?P<tbhits>\d{1,18}))?(?: time \d+)?(?: pv(?P<pv>(?: [!-~]+)+))?"
     rb"[ \r\n]*"
 )
+_figures = attrgetter(*_FIGURES)
 _BOUNDS = {"lowerbound": 1, "upperbound": -1}
 
 
@@ -66,6 +68,8 @@ def last_thought(text: bytes) -> Thought:
 
 def filled(thought: Thought, text: bytes) -> Thought:
     """With what other lines of the search told last, where the scored one is silent: older engines write them apart."""
+    if None not in _figures(thought):
+        return thought
     missing = [name for name in _FIGURES if getattr(thought, name) is None]
     found = {name: figure for name in missing if (figure := _last_figure(text, name)) is not None}
     return replace(thought, **found) if found else thought  # type: ignore[arg-type]

@@ -107,9 +107,11 @@ class Wire(ABC):
 
     def discard(self) -> tuple[Said, ...]:
         """Read what waits before a search; what matters out of turn is returned, answers are stale."""
-        mattering = []
+        mattering: list[Said] = []
         for _ in range(DISCARD_READS):
             came = self.pull()
+            if not (came or len(self.intake) or self._ended) and self.due_ns is None:
+                break  # as nearly always, on the path of every ply
             while (said := self.heard()) is not None:
                 if said.what not in (What.LINE, What.STALE, What.PONG, What.FEATURE):
                     mattering.append(said)

@@ -15,13 +15,13 @@ from typing import NamedTuple
 import chess
 
 from enginetour.adapters.position import ROOM, Position
+from enginetour.adapters.quick import play_san
 from enginetour.adapters.said import printable
 from enginetour.model import Incident, MoveMade, SideRecord
 from enginetour.referee.claims import Claims
 from enginetour.referee.clock import RunQueue
 from enginetour.referee.effort import Effort
 from enginetour.referee.link import Link
-from enginetour.referee.quick import play_san
 from enginetour.referee.seats import Seat, incident, question
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
 from enginetour.supervise.workload import Workload
@@ -40,6 +40,7 @@ class RawPly(NamedTuple):
     clock_ms: int | None = None
     search: bytes = b""
     book: bool = False  # played by us from the book of its side
+    check: bool | None = None  # it gives one, where that is known
 
 
 class Books:
@@ -65,7 +66,7 @@ class Books:
         self._gaps: list[int] = []
         self._queue = RunQueue()
         self.workload = Workload()
-        self.waited_ns = 0  # of this process for a CPU, at the last step
+        self._waited = b""  # how long this process waited for a CPU up to the last step, in the kernel's words
         self._asked: tuple[Seat, Seat] | None = None  # who thinks and who waits, until that was noted
         self._watched: Seat | None = None  # whose memory is to be looked at
 
@@ -109,10 +110,9 @@ class Books:
             self._asked = None
             if other.side.spec.ponder:
                 other.engine.ponder(question(self._position, other, seat))
-            self.waited_ns = self._queue.waited_ns()
+            self._waited = self._queue.look()
             self._position.shorten(ROOM)
             self._warnings()
-            return
         if self._raw:
             self._write(*self._raw.popleft())
         elif self._looks:
@@ -130,7 +130,7 @@ class Books:
 
     def waited_now(self) -> int:
         """Nanoseconds this process has waited for a CPU since the last step of the search under way."""
-        return self._queue.waited_ns() - self.waited_ns
+        return self._queue.waited_ns(self._queue.look()) - self._queue.waited_ns(self._waited)
 
     def close(self) -> None:
         """Do all that is left; nobody thinks any more."""
@@ -150,7 +150,7 @@ class Books:
     def _write(self, raw: RawPly, gap_ns: int | None) -> None:
         seat = raw.seat
         if seat is None or raw.book:
-            self.moves.append(MoveMade(raw.move.uci(), self._play(raw.move), 0, raw.clock_ms, book=True))
+            self.moves.append(MoveMade(raw.move.uci(), self._play(raw), 0, raw.clock_ms, book=True))
             if seat is None:
                 return
         else:
@@ -174,12 +174,12 @@ class Books:
             },
         )
 
-    def _play(self, move: chess.Move) -> str:
+    def _play(self, raw: RawPly) -> str:
         """On the shadow board; the move's notation."""
         if self._usual:
-            return play_san(self._shadow, move)
-        san = self._shadow.san(move)
-        self._shadow.push(move)
+            return play_san(self._shadow, raw.move, check=raw.check)
+        san = self._shadow.san(raw.move)
+        self._shadow.push(raw.move)
         return san
 
     def _thought(self, raw: RawPly, seat: Seat, gap_ns: int | None) -> None:
@@ -189,7 +189,7 @@ class Books:
         if look is not None:
             self._looks.append(look)
         move = MoveMade(
-            raw.move.uci(), self._play(raw.move), raw.elapsed_ms, raw.clock_ms,
+            raw.move.uci(), self._play(raw), raw.elapsed_ms, raw.clock_ms,
             thought.score, thought.depth, thought.nodes, thought.pv,
             seldepth=thought.seldepth,
             nps=thought.nps,

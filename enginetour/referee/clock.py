@@ -5,6 +5,7 @@ The charge of a move is its elapsed time cut down to whole milliseconds, as fast
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from contextlib import suppress
@@ -35,6 +36,8 @@ class Clock:
         self.least_ms: int | None = None
         self.rest_ms: int | None = None  # None: no clock, a limit for each move
         self.moves_to_go = 0  # 0: the stage lasts to the end
+        self._flag_of: int | None = None  # the rest for which the flag was reckoned
+        self._flag_ns = 0
         if self.tc.stages:
             stage = self.tc.stage(0)
             self.rest_ms = stage.base_ms + stage.increment_ms
@@ -58,7 +61,9 @@ class Clock:
 
     def flag_ns(self) -> int:
         """Nanoseconds of thought from which the move has lost on time."""
-        return (self.limit_ms + self._margin_ms + 1) * MS
+        if self._flag_of != self.rest_ms or not self._flag_ns:  # several times a ply, and it changes once
+            self._flag_of, self._flag_ns = self.rest_ms, (self.limit_ms + self._margin_ms + 1) * MS
+        return self._flag_ns
 
     def wait_ns(self) -> int:
         """Nanoseconds after the start at which waiting for the answer ends."""
@@ -110,12 +115,14 @@ class RunQueue:
         except OSError:
             return
 
-    def waited_ns(self) -> int:
-        """Nanoseconds since the process began, 0 where the kernel does not tell (proc(5), schedstat)."""
-        if self._file is None:
-            return 0
-        self._file.seek(0)
-        fields = self._file.read(128).split()
+    def look(self) -> bytes:
+        """What the kernel says now, to be read by `waited_ns` if ever (proc(5), schedstat); b"" where it does not."""
+        return b"" if self._file is None else os.pread(self._file.fileno(), 128, 0)
+
+    @staticmethod
+    def waited_ns(said: bytes) -> int:
+        """Nanoseconds since the process began, 0 where the kernel does not tell."""
+        fields = said.split()
         return int(fields[1]) if len(fields) > 1 else 0
 
     def close(self) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from enginetour.model import MoveMade
 
 FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")
+_figures = attrgetter(*FIGURES)
 
 
 class Effort:
@@ -15,16 +18,15 @@ class Effort:
 
     def add(self, move: MoveMade) -> None:
         """One of its own moves, not of a book."""
-        for name in FIGURES:
-            figure = getattr(move, name)
+        sums = self._sums
+        figures = _figures(move)
+        for name, figure in zip(FIGURES, figures, strict=True):
             if figure is not None:
-                self._add(name, figure)
+                moves, total = sums.get(name, (0, 0))
+                sums[name] = moves + 1, total + figure
         if move.nodes is not None:
-            self._add("nodes_ms", move.elapsed_ms)
-
-    def _add(self, name: str, figure: int) -> None:
-        moves, total = self._sums.get(name, (0, 0))
-        self._sums[name] = moves + 1, total + figure
+            moves, total = sums.get("nodes_ms", (0, 0))
+            sums["nodes_ms"] = moves + 1, total + move.elapsed_ms
 
     def told(self) -> tuple[tuple[str, int, int], ...]:
         """(figure, moves that told it, sum); `nodes_ms` is the time of the moves that told their nodes."""

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import chess
 
 from enginetour.adapters.position import Position
+from enginetour.adapters.quick import can_move
 from enginetour.adjudication import Adjudicator, End
 from enginetour.model import Outcome, Termination
-from enginetour.referee.quick import can_move
 from enginetour.tablebases import opened
 from enginetour.task import GameTask, Rules
 from enginetour.variants import VARIANTS
@@ -81,7 +81,11 @@ class Ends:
         times = self._seen[now] = self._seen.get(now, 0) + 1
         if not self._is_usual and (end := self._variant_end()) is not None:
             return end
-        if not (can_move(board) if self._is_usual else any(board.generate_legal_moves())):
+        if self._is_usual:
+            self._position.check = check = board.is_check()
+            if not can_move(board, check=check):
+                return self._no_move()
+        elif not any(board.generate_legal_moves()):
             return self._no_move()
         if (thinner or not self._is_usual) and board.is_insufficient_material():
             return Outcome.DRAW, Termination.MATERIAL, "Draw by insufficient mating material"

@@ -113,15 +113,13 @@ class Contest:
             self._books.relayed(self._gap_ns)
         self._books.search_begun(seat, other)
         seat.searched = True
-        said = self._await(seat, other)
-        return said if isinstance(said, Verdict) else self._answered(seat, said)
+        return said if isinstance(said := self._await(seat, other), Verdict) else self._answered(seat, said)
 
     def _approach(self, seat: Seat, other: Seat, ask: Ask) -> Verdict | None:
         """Everything that stands before `go`, on nobody's clock."""
         engine = seat.engine
         for said in engine.discard():
-            verdict = self._talk(seat, said, thinking=False)
-            if verdict is not None:
+            if (verdict := self._talk(seat, said, thinking=False)) is not None:
                 return verdict
         if engine.dead or engine.process.broken:
             return self._crash(seat, other)
@@ -222,7 +220,8 @@ class Contest:
             return self._flag(seat, elapsed, "after a stale answer")
         end = self._ends.answered(move, seat.score)
         self._answered_ns = said.stamp_ns
-        self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text))
+        ply = RawPly(move, seat, spent, clock.rest_ms, engine.search_text, check=self._position.check)
+        self._books.enter(ply)
         if self._halts.words:
             return verdicts.void(None, "host", self._halts.words)
         if end is not None:
@@ -231,7 +230,8 @@ class Contest:
 
     def _read(self, seat: Seat, said: Said) -> chess.Move | None:
         lenient = seat.side.spec.quirks.lenient_promotion
-        move, odd = read_move(self._position.board, said.text, lenient_promotion=lenient)
+        at = self._position
+        move, odd = read_move(at.board, said.text, lenient_promotion=lenient, free=at.check is False)
         if move is not None and odd and not seat.engine.usual(said.text):
             seat.engine.note("odd-move", f"wrote {printable(said.text)!r} for {move.uci()}")
         return move

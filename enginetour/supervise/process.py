@@ -64,6 +64,7 @@ class EngineProcess:
         self._stderr_open = True
         self._stderr_due = False
         self._out = Outbox(self.stdin_fd)
+        self.polled: tuple[tuple[object, ...], select.poll, dict[int, EngineProcess]] | None = None  # by `wait`
         self._traffic = Traffic(self.started_ns)
         self._stderr = ByteRing(STDERR_CAP)
         self._status = ""
@@ -199,6 +200,11 @@ class EngineProcess:
             return strays.family(self.pid)
         return strays.family(self.init)[1:]
 
+    def openings(self) -> tuple[bool, ...]:
+        """What decides which descriptors can still say something, for whoever keeps a poll over them."""
+        out = self._out
+        return self.closed, self.eof, self._stderr_open, self.exited, out.broken, len(out) > 0
+
     def register(self, poll: select.poll, where: dict[int, EngineProcess]) -> None:
         """Put every descriptor that can still say something into a poll."""
         if self.closed:
@@ -261,6 +267,7 @@ class EngineProcess:
             if len(self._stderr) == before:
                 break
         self.closed = self.eof = self.exited = True
+        self.polled = None  # its numbers may be another's soon
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]  # all three are pipes

@@ -30,17 +30,14 @@ def wait(processes: Sequence[EngineProcess], control_fd: int | None, deadline_ns
     for process in processes:
         process.catch_up()
     while True:
-        poll = select.poll()
-        where: dict[int, EngineProcess] = {}
-        for process in processes:
-            process.register(poll, where)
-        if control_fd is not None:
-            poll.register(control_fd, select.POLLIN)
+        poll, where = _polled(processes, control_fd)
         ended = [process for process in processes if process.exited and not process.eof]  # its last words, then its end
         now = time.monotonic_ns()
-        left = 0 if ended else deadline_ns - now
-        pause = min(left, *(process.watch_ns - now for process in processes)) if processes else left
-        ready = poll.poll(max(0, -(-pause // 1_000_000)))  # whole ms, rounded up: no busy loop before the deadline
+        left = pause = 0 if ended else deadline_ns - now
+        for process in processes:
+            pause = min(pause, process.watch_ns - now)
+        # Whole ms, rounded up: no busy loop before the deadline.
+        ready = poll.poll(-(-pause // 1_000_000) if pause > 0 else 0)
         control = False
         readable: dict[EngineProcess, None] = dict.fromkeys(ended)
         for fd, _ in ready:
@@ -49,8 +46,25 @@ def wait(processes: Sequence[EngineProcess], control_fd: int | None, deadline_ns
             elif where[fd].woke(fd):
                 readable[where[fd]] = None
         for process in processes:
-            process.watch()
+            if process.watch_ns < NEVER_NS:
+                process.watch()
         if readable or control or left <= 0:
             return Wake(tuple(readable), control)
         for process in processes:
             process.catch_up()
+
+
+def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> tuple[select.poll, dict[int, EngineProcess]]:
+    """A poll over all that can still say something, that of last time where nothing of it has changed."""
+    state = control_fd, *[(process, process.openings()) for process in processes]
+    if processes and processes[0].polled is not None and processes[0].polled[0] == state:
+        return processes[0].polled[1:]
+    poll = select.poll()
+    where: dict[int, EngineProcess] = {}
+    for process in processes:
+        process.register(poll, where)
+    if control_fd is not None:
+        poll.register(control_fd, select.POLLIN)
+    if processes:
+        processes[0].polled = state, poll, where
+    return poll, where

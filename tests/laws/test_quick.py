@@ -6,12 +6,13 @@ import random
 
 import chess
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.adapters import uci_lines
 from enginetour.adapters.moves import read_move
-from enginetour.referee.quick import can_move, play_san
+from enginetour.adapters.position import Position
+from enginetour.adapters.quick import can_move, is_plainly_legal, play_san
 from enginetour.variants import shuffled_fen
 
 # Positions in which little can move, or much has to be told apart.
@@ -27,6 +28,7 @@ STARTS = (
 )
 
 
+@settings(deadline=None)
 @given(st.sampled_from(STARTS), st.integers(0, 2**32), st.booleans())
 def test_a_game_is_told_as_python_chess_tells_it(fen: str | None, seed: int, shuffled: bool) -> None:
     """Along any line: whether there is a move, which texts are moves, and the notation of the one played."""
@@ -37,17 +39,30 @@ def test_a_game_is_told_as_python_chess_tells_it(fen: str | None, seed: int, shu
         board = chess.Board(fen or chess.STARTING_FEN)
     for _ in range(40):
         legal = list(board.generate_legal_moves())
-        assert can_move(board) == bool(legal)
+        assert can_move(board) == can_move(board, check=board.is_check()) == bool(legal)
+        if not board.is_check():
+            tried = *board.generate_pseudo_legal_moves(), *dice.choices(EVERY, k=9)
+            assert {move for move in tried if is_plainly_legal(board, move)} <= set(legal)
         if not legal:
             return
         move = dice.choice(legal)
         assert read_move(board, move.uci()) == (move, False)
-        before, san = board.copy(), board.san(move)
+        assert read_move(board, move.uci(), free=not board.is_check()) == (move, False)
+        before, san, irreversible = board.copy(), board.san(move), board.is_irreversible(move)
+        here = Position(board.fen(), "chess960" if shuffled else "standard")
+        assert here.push(move) == irreversible
         assert play_san(board, move) == san
         before.push(move)
         assert (board.fen(), board.move_stack) == (before.fen(), before.move_stack)
 
 
+EVERY = [
+    chess.Move(start, end, promotion)
+    for start in chess.SQUARES
+    for end in chess.SQUARES
+    for promotion in (None, chess.QUEEN)
+    if start != end
+]
 WORDS = "depth seldepth multipv score cp mate nodes nps hashfull tbhits time lowerbound upperbound pv string currmove"
 NUMBERS = st.one_of(st.integers(-40, 40).map(str), st.sampled_from(["1", "+5", "1e9", "²", "9" * 40, "-", "x"]))
 INFO = st.lists(st.one_of(st.sampled_from(WORDS.split()), NUMBERS), max_size=24).map(" ".join)

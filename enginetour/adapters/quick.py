@@ -19,19 +19,33 @@ _LINES = tuple(
 )
 
 
-def can_move(board: chess.Board) -> bool:
-    """Whether the side to move has a legal move: a pawn that nothing pins may step when there is no check."""
+def is_plainly_legal(board: chess.Board, move: chess.Move) -> bool:
+    """True for most legal moves of a side that is not in check: of pieces that nothing can pin, and no king.
+
+    False says nothing. A pawn taken in passing may have stood between a king and a bishop, so that is not plain.
+    """
+    king, start = board.king(board.turn), move.from_square
+    if king is None or start == king or _LINES[king] & chess.BB_SQUARES[start] or move.to_square == board.ep_square:
+        return False
+    return board.is_pseudo_legal(move)
+
+
+def can_move(board: chess.Board, *, check: bool | None = None) -> bool:
+    """Whether the side to move has a legal move: a pawn that nothing pins may step when there is no check.
+
+    `check`: whether there is one, where that is known.
+    """
     turn = board.turn
     king = board.king(turn)
-    if king is not None and not board.is_check():
+    if king is not None and not (board.is_check() if check is None else check):
         pawns = board.pawns & board.occupied_co[turn] & ~_LINES[king]
         if (pawns << 8 if turn else pawns >> 8) & ~board.occupied:
             return True
     return any(board.generate_legal_moves())
 
 
-def play_san(board: chess.Board, move: chess.Move) -> str:
-    """Play a legal move; its SAN."""
+def play_san(board: chess.Board, move: chess.Move, *, check: bool | None = None) -> str:
+    """Play a legal move; its SAN. `check`: whether it gives one, where that is known."""
     start, end = move.from_square, move.to_square
     piece = board.piece_type_at(start) or 0
     there = chess.BB_SQUARES[end]
@@ -54,6 +68,6 @@ def play_san(board: chess.Board, move: chess.Move) -> str:
             return san
         san = f"{_LETTERS[piece]}{'x' if board.occupied & there & ~own else ''}{chess.SQUARE_NAMES[end]}"
     board.push(move)
-    if not board.is_check():
+    if not (board.is_check() if check is None else check):
         return san
-    return f"{san}+" if can_move(board) else f"{san}#"
+    return f"{san}+" if can_move(board, check=True) else f"{san}#"
