@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import chess
 import pytest
 
@@ -277,6 +279,21 @@ def test_what_was_declared_is_sent_and_nothing_else() -> None:
     assert not {"name x", "Nf3"} & set(told(plain))
     assert plain.go_lines(offered) == b"time 1\notim 1\ngo\n"
     plain.kill()
+
+
+@pytest.mark.parametrize(("rook_castling", "told_as"), [(False, "O-O"), (True, "f1g1")])
+def test_castling_where_back_ranks_are_shuffled(rook_castling: bool, told_as: str) -> None:
+    """By letters, or as king takes rook to those that know no letters: in an opening and in the game."""
+    control, fen = TimeControl.parse("10"), "4k3/8/8/8/8/8/8/5KR1 w K - 0 1"
+    engine = cecp_engine('variants="normal,fischerandom"')
+    engine.spec = replace(engine.spec, quirks=replace(engine.spec.quirks, rook_castling=rook_castling))
+    position = Position(fen, "chess960")
+    position.push(chess.Move.from_uci("f1g1"))
+    assert converse({engine: engine.new_game(Setup(position, control))}, Link())[engine] is None
+    assert told(engine)[-2] == f"usermove {told_as}"
+    engine._told = 0  # as if it had been played since
+    assert f"usermove {told_as}\n".encode() in engine.go_lines(Ask(position, white=False, tc=control))
+    engine.kill()
 
 
 def test_the_result_is_told() -> None:

@@ -124,6 +124,7 @@ def test_an_own_book_is_played_for_its_engine(tmp_path: Path, protocol: str) -> 
     assert [move.book for move in game.moves[:5]] == [True, True, True, False, False]
     assert game.category == ""
     assert game.white.moves == sum(not move.book for move in game.moves[::2])
+    assert [(move.elapsed_ms, move.clock_ms) for move in game.moves[:3]] == [(0, 60_000)] * 3
 
 
 def test_an_own_book_ends_at_its_plies(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from itertools import pairwise
 import pytest
 
 from enginetour.adapters import base
+from enginetour.adapters.start import open_engine
+from enginetour.model import Termination
 from enginetour.referee.shelf import EngineShelf
 from enginetour.task import EngineSpec
 from tests.playing import Protocol, game, scripted, sound
@@ -64,3 +66,20 @@ def test_a_silent_reader_of_single_lines_is_woken_once_a_wait(
     fenced = [line for _, line in sent(scripted(protocol, "late-pong", line_delay_ms=1, seconds=0.2))]
     ping = "isready" if protocol == "uci" else "ping"
     assert "" in {after for before, after in pairwise(fenced) if before.startswith(ping)}
+
+
+@BOTH
+def test_a_game_is_no_longer_than_an_engine_survives(protocol: Protocol) -> None:
+    """Of two engines with such a limit the shorter one holds."""
+    frail, frailer = scripted(protocol, name="frail", max_plies=6), scripted(protocol, name="frailer", max_plies=4)
+    assert [game(frail, other).plies for other in (sound(protocol), frailer)] == [6, 4]
+    assert game(frail, sound(protocol)).termination is Termination.ADJUDICATION_LENGTH
+
+
+@BOTH
+def test_limits_of_the_start_and_of_fences(protocol: Protocol) -> None:
+    """From the start of the process, whatever it prints; half of a fence between games is one in a game."""
+    engine = open_engine(scripted(protocol, handshake_timeout=2.5, ready_timeout=3.0))
+    assert engine.handshake_deadline - engine.born_ns == 2_500 * base.MS
+    assert engine.ready_ns == 3_000 * base.MS
+    engine.kill()
