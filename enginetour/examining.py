@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
 from enginetour.compliance.verdicts import Compliance, ComplianceTask
@@ -11,9 +11,20 @@ from enginetour.places import LocalPlace
 from enginetour.task import EngineSpec
 
 
-def examine_each(specs: Iterable[EngineSpec], only: tuple[str, ...] = ()) -> Iterator[Compliance]:
-    """The course of each, as it ends; `only` these steps. One at a time: two would judge each other's times."""
-    with LocalPlace(1) as place:
+def examine_each(
+    specs: Iterable[EngineSpec], only: tuple[str, ...] = (), on_step: Callable[[int, int, str], None] | None = None
+) -> Iterator[Compliance]:
+    """The course of each, as it ends; `only` these steps. One at a time: two would judge each other's times.
+
+    `on_step` is told the number, how many there are and the words of each step as it begins, in another thread, and
+    nothing of an engine once its course has come back.
+    """
+
+    def heard(_: int, name: str, payload: object) -> None:
+        if name == "step" and on_step is not None:
+            on_step(*cast("tuple[int, int, str]", payload))
+
+    with LocalPlace(1, heard) as place:
         for spec in specs:
             try:
                 yield cast("Compliance", place.submit(ComplianceTask(spec, only)).result())

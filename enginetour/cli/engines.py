@@ -141,6 +141,7 @@ def check(
 
     Example: enginetour engines check stockfish fairymax --verbose
     """
+    from enginetour.cli.stepline import StepLine
     from enginetour.compliance.course import steps_of
     from enginetour.examining import examine_each
     from enginetour.registry import to_spec
@@ -157,7 +158,10 @@ def check(
     else:
         rows = [_by_id_or_name(name) for name in engine]
     found, table_only = [], as_json or as_csv or markup() is not None
-    for entry, told in zip(rows, examine_each((to_spec(entry) for entry in rows), only), strict=True):
+    under_way = StepLine([entry.id for entry in rows])
+    courses = examine_each((to_spec(entry) for entry in rows), only, under_way.step)
+    for entry, told in zip(rows, courses, strict=True):
+        under_way.clear()
         found.append((entry, told))
         if not table_only:
             for line in story(entry.id, told, verbose=verbose):

@@ -21,6 +21,7 @@ from enginetour.referee.probe import probe
 from enginetour.supervise.ending import kill_living
 from enginetour.task import ProbeTask
 
+HANDSHAKE = "start, handshake, options, quit"
 TRIES = 2  # of a step that went wrong
 
 
@@ -33,14 +34,16 @@ def steps_of(protocol: str) -> tuple[Step, ...]:
 def examine(task: ComplianceTask, link: Link) -> Compliance:
     """The whole course, or the steps named; nothing of the engine is alive afterwards.
 
+    An event "step" comes before each: its number, the handshake's is 0, how many there are, and what it is.
     Raises MachineFailure when told to stop now.
     """
+    steps = [step for step in steps_of(task.spec.protocol) if not task.only or step.key in task.only]
+    link.tell("step", (0, len(steps), HANDSHAKE))
     first = probe(ProbeTask(task.spec), link)
     hints: dict[str, HintValue] = {}
     passed = [_begun(first.problems, first.handshake_ms, hints)]
     if not first.problems:
         exam = Exam(task, link)
-        steps = [step for step in steps_of(task.spec.protocol) if not task.only or step.key in task.only]
         try:
             passed += _taken(exam, steps)
         except BaseException:
@@ -64,13 +67,14 @@ def _begun(problems: Sequence[str], handshake_ms: int, hints: dict[str, HintValu
     if any("line_delay_ms" in problem for problem in problems):
         hints["quirks.line_delay_ms"] = 100  # runner spec 7, as for the surveyed one
     words = "; ".join(problems) or f"ready after {handshake_ms} ms"
-    return Passed("handshake", "start, handshake, options, quit", "FAIL" if problems else "ok", words)
+    return Passed("handshake", HANDSHAKE, "FAIL" if problems else "ok", words)
 
 
 def _taken(exam: Exam, steps: Sequence[Step]) -> list[Passed]:
     """Every step; what went wrong is tried once more, for a busy machine is nobody's fault."""
     passed = []
-    for step in steps:
+    for number, step in enumerate(steps, 1):
+        exam.link.tell("step", (number, len(steps), step.what))
         verdict, words, hints = _tried(exam, step)
         if verdict in ("warn", "FAIL") and TRIES > 1:
             exam.drop()
