@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from enginetour.errors import StoreRefused, TourError
+from enginetour.serveraddress import Address
 from enginetour.store import soundness
 from enginetour.store.cells import UNREADABLE, odd_cells
 from enginetour.store.editions import Edition, Line, edition, edition_of, editions_of
@@ -59,7 +59,7 @@ def inspect(store: Store) -> Inspection:
         return _Round(Store(still)).all()
 
 
-def oddity(path: Path) -> str:
+def oddity(path: Address) -> str:
     """The first thing that is found, "" in a sound database: whose fault it is that its rows could not be read."""
     with Store.open(path, create=False, readonly=True) as store:
         found = inspect(store).findings

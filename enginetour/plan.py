@@ -21,12 +21,13 @@ from enginetour.registry import Registry, to_spec
 from enginetour.registry import load as load_registry
 from enginetour.rulebook import rules_of
 from enginetour.sections.entrants import EntrantSection
+from enginetour.serveraddress import Address
 from enginetour.shipped import shipped
 from enginetour.sides import side_of
 from enginetour.task import EngineSpec, GameTask, Rules, Side
 from enginetour.tomlplace import near
 from enginetour.variants import STANDARD
-from enginetour.workspace import database_of, workspace_of
+from enginetour.workspace import database_of, results_of, workspace_of
 
 EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
 FEWEST = 2  # a game has two sides
@@ -38,13 +39,18 @@ class Plan:
 
     config: Config
     workspace: Path
-    database: Path
+    database: Address
     format: Format[Any]
     entrants: tuple[Entrant, ...]
     sides: Mapping[str, Side]
     suite: openings.OpeningSuite
     rules: Rules
     speed: float | None = None  # of this machine, where clocks go by it
+
+    @property
+    def results(self) -> Path:
+        """The folder of PGN, journal and reports; a run makes it."""
+        return results_of(self.workspace, self.database)
 
     def task(self, sides: Mapping[str, Side], pairing: Pairing, replay: int) -> GameTask:
         """The game of a pairing, with its opening, its odds and clocks by the machine's speed."""
@@ -83,7 +89,7 @@ def registry_of(workspace: Path) -> Registry:
     return load_registry([workspace / "engines", shipped("engines")])
 
 
-def prepare(path: Path, db: Path | None) -> Plan:
+def prepare(path: Path, db: Address | None) -> Plan:
     """Read a configuration and resolve all it names; refuses with place and next step, writes nothing."""
     config = configuration.load(path)
     folder = config.path.resolve().parent

@@ -26,10 +26,10 @@ from enginetour.sections.ratings import RatingsSection
 from enginetour.sections.tournament import listed_order
 from enginetour.standstill import Standstill
 from enginetour.startlist import ordered
-from enginetour.store.database import is_made
-from enginetour.store.filesystem import free_bytes, refuse_unwritable
+from enginetour.store.database import PATIENCE_S
+from enginetour.store.ground import Lock
+from enginetour.store.grounds import ground_of, lock_of
 from enginetour.store.lists import refresh
-from enginetour.store.lock import TournamentLock
 from enginetour.store.log import TournamentLog
 from enginetour.store.slugs import slug_of
 from enginetour.store.tournaments import Draft, Store
@@ -80,16 +80,24 @@ def opened(
     name = plan.config.tournament.name
 
     def resumed(store: Store) -> Session:
-        return _resume(plan, store, tell, accept_change=accept_change, heed=heed)
+        return _resume(plan, store, lock, tell, accept_change=accept_change, heed=heed)
+
+    def opened_store(*, create: bool) -> Store:
+        store = stack.enter_context(Store.open(plan.database, create=create, heed=heed))
+        for warning in store.database.warnings:
+            tell(f"warning: {warning}")
+        store.database.patience, store.database.tell = PATIENCE_S, tell
+        stack.enter_context(lock)
+        return store
 
     with ExitStack() as stack:
-        made = is_made(plan.database)  # `mktemp`, or a kill in the first moment, leaves an empty file
-        refuse_unwritable(plan.database)
+        ground, lock = ground_of(plan.database), lock_of(plan.database, slug_of(name))
+        made = ground.is_made()  # `mktemp`, or a kill in the first moment, leaves an empty file
+        ground.refuse_unwritable()
         if made:
             # An existing database is looked at, and its tournament locked, before any engine starts: in this order,
             # or a database from elsewhere would get a lock of ours beside it.
-            store = stack.enter_context(Store.open(plan.database, create=False, heed=heed))
-            stack.enter_context(TournamentLock(plan.database, slug_of(name)))
+            store = opened_store(create=False)
             if store.has(name) and not new:
                 yield resumed(store)
                 return
@@ -108,12 +116,11 @@ def opened(
             tell(f"warning: {words}")
         heed()
         if not made:
-            store = stack.enter_context(Store.open(plan.database, create=True, heed=heed))
-            stack.enter_context(TournamentLock(plan.database, slug_of(name)))
+            store = opened_store(create=True)
             if store.has(name):  # another run made it while we were probing, and has stopped
                 yield resumed(store)
                 return
-        yield _create(plan, store, tell)
+        yield _create(plan, store, lock, tell)
 
 
 def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | None, ready: Ready) -> End:
@@ -122,9 +129,8 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
         rate(session.store, session.plan.config.ratings)  # they hold from now on, however this run ends
     picture = getattr(watcher, "event", None)
     # What an earlier run of this very tournament left behind after a SIGKILL is ended first; the lock is ours.
-    # The path is not enough: containers and a private /tmp may have different files under the same one.
-    found = session.plan.database.stat()
-    tag = f"{session.plan.database}:{found.st_dev:x}-{found.st_ino:x}:{session.log.slug}"
+    ground = session.store.database.ground
+    tag = f"{ground.tag()}:{session.log.slug}"
     for leftover in end_leftovers(tag):
         watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
     settings = session.plan.config.play
@@ -144,7 +150,7 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
         most_games=most_games,
         copies=copies,
         watcher=watcher,
-        free_bytes=lambda: free_bytes(session.plan.database.parent),
+        free_bytes=ground.free_bytes,
         standstill=Standstill(settings.suspend_patience, settings.on_suspend == "withdraw"),
     )
 
@@ -173,7 +179,7 @@ def rate(store: Store, ratings: RatingsSection) -> None:
             refresh(store, system, given.get(system))
 
 
-def _create(plan: Plan, store: Store, tell: Callable[[str], None]) -> Session:
+def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -> Session:
     machine = machinespeed.here(plan.config.play.speed)
     plan, known = _at_speed(plan, machine, tell), {"machine": machine.to_json()} if machine.speed else {}
     draft = Draft(
@@ -187,6 +193,7 @@ def _create(plan: Plan, store: Store, tell: Callable[[str], None]) -> Session:
     )
     notes = plan.format.notes(plan.format.start(plan.entrants))
     log = store.create_tournament(draft, notes)
+    log.under(lock)
     for note in notes:
         if note.is_warning:
             tell(f"warning: {note.text}")
@@ -194,9 +201,10 @@ def _create(plan: Plan, store: Store, tell: Callable[[str], None]) -> Session:
 
 
 def _resume(
-    plan: Plan, store: Store, tell: Callable[[str], None], *, accept_change: bool, heed: Callable[[], None]
+    plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None], *, accept_change: bool, heed: Callable[[], None]
 ) -> Session:
     log = store.tournament(plan.config.tournament.name)
+    log.under(lock)
     grown = grown_settings(plan, log)
     format_, state = audit(log)
     if grown:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from enginetour.serveraddress import Address
+
 
 def workspace_of(start: Path) -> Path:
     """The nearest folder upward that holds ``engines`` or ``results``, else `start` itself."""
@@ -14,6 +16,13 @@ def workspace_of(start: Path) -> Path:
     return here
 
 
-def database_of(start: Path, db: Path | None) -> Path:
+def database_of(start: Path, db: Address | None) -> Address:
     """The database: as asked, or ``results/enginetour.db`` of the workspace around `start`."""
-    return (db if db is not None else workspace_of(start) / "results" / "enginetour.db").absolute()
+    if db is None:
+        return workspace_of(start) / "results" / "enginetour.db"
+    return db.absolute() if isinstance(db, Path) else db
+
+
+def results_of(start: Path, database: Address) -> Path:
+    """The folder for what is written beside a database: its own, or that of the workspace where it is on a server."""
+    return database.parent if isinstance(database, Path) else workspace_of(start) / "results"

@@ -10,6 +10,7 @@ import click
 
 from enginetour.cli.common import COUNTED, chosen, open_store, say, say_json, tournament_options
 from enginetour.errors import StoreRefused, TourError, UsageRefused
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 5.0  # about what a large tournament needs for its last ratings
 
 
-def _send(db: Path | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
+def _send(db: Address | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
     """Ask the running tournament, else do it ourselves under its lock."""
     from enginetour.workspace import database_of
 
@@ -34,15 +35,15 @@ def _send(db: Path | None, name: str | None, request: dict[str, Any], *, as_json
     return 0
 
 
-def _carried_out(database: Path, log: TournamentLog, request: dict[str, Any]) -> dict[str, Any]:
+def _carried_out(database: Address, log: TournamentLog, request: dict[str, Any]) -> dict[str, Any]:
     """The answer. A run that begins or ends holds the lock for a moment without listening: it is waited for."""
     from enginetour import tournament
     from enginetour.changes import desk_of
     from enginetour.control import ask, socket_path
-    from enginetour.store.lock import TournamentLock
+    from enginetour.store.grounds import lock_of
     from enginetour.store.slugs import slug_of
 
-    lock = TournamentLock(database, slug_of(log.name))
+    lock = lock_of(database, slug_of(log.name))
     deadline = time.monotonic() + PATIENCE_S
     while True:
         answer = ask(socket_path(database, slug_of(log.name)), request)
@@ -56,6 +57,7 @@ def _carried_out(database: Path, log: TournamentLog, request: dict[str, Any]) ->
                 raise
         time.sleep(0.1)
     try:
+        log.under(lock)
         return desk_of(log, *tournament.fold(log)).carry_out(request)
     finally:
         lock.release()
@@ -71,7 +73,7 @@ def _change(command: Any) -> Any:
 @click.command()
 @click.argument("engine")
 @_change
-def withdraw(engine: str, db: Path | None, name: str | None, edition: int | None, why: str, as_json: bool) -> int:
+def withdraw(engine: str, db: Address | None, name: str | None, edition: int | None, why: str, as_json: bool) -> int:
     """Take ENGINE out; its unplayed games are off, its results stay.
 
     Example: enginetour withdraw "Fairy-Max" --why "crashes every second game"
@@ -85,7 +87,13 @@ def withdraw(engine: str, db: Path | None, name: str | None, edition: int | None
 @click.option("--name", "new_name", help="Its name in the tournament; default: the engine file's.")
 @_change
 def add(
-    engine: str, new_name: str | None, db: Path | None, name: str | None, edition: int | None, why: str, as_json: bool
+    engine: str,
+    new_name: str | None,
+    db: Address | None,
+    name: str | None,
+    edition: int | None,
+    why: str,
+    as_json: bool,
 ) -> int:
     """Let ENGINE (an id of `engines list`) join; a bubble lets it enter next.
 
@@ -104,7 +112,7 @@ def replace(
     old: str,
     engine: str,
     new_name: str | None,
-    db: Path | None,
+    db: Address | None,
     name: str | None,
     edition: int | None,
     why: str,
@@ -122,7 +130,7 @@ def replace(
 @click.command()
 @click.argument("game", type=COUNTED)
 @_change
-def void(game: int, db: Path | None, name: str | None, edition: int | None, why: str, as_json: bool) -> int:
+def void(game: int, db: Address | None, name: str | None, edition: int | None, why: str, as_json: bool) -> int:
     """Strike out game number GAME; before its round is decided it is played again.
 
     Example: enginetour void 57 --why "the machine was swapping"
@@ -136,7 +144,7 @@ def _refuse_edition(edition: int | None) -> None:
         raise click.UsageError("only the newest edition of a tournament can change")
 
 
-def _newcomer(engine: str, new_name: str | None, db: Path | None) -> dict[str, Any]:
+def _newcomer(engine: str, new_name: str | None, db: Address | None) -> dict[str, Any]:
     """An engine of the registry as a request carries it, after it has shown that it starts."""
     from pydantic import ValidationError
 
@@ -149,7 +157,7 @@ def _newcomer(engine: str, new_name: str | None, db: Path | None) -> dict[str, A
     from enginetour.tomlplace import refusal
     from enginetour.workspace import workspace_of
 
-    start = db.resolve().parent if db is not None else Path.cwd()
+    start = db.resolve().parent if isinstance(db, Path) else Path.cwd()
     try:
         section = EntrantSection(engine=engine, name=new_name, new=True)
     except ValidationError as error:

@@ -15,6 +15,7 @@ import click
 
 from enginetour.errors import StoreRefused, TourError
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps, render, safe
+from enginetour.serveraddress import Address, address_of
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
@@ -26,11 +27,20 @@ _FORM = "enginetour.form"  # key of click's context
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Database(click.ParamType[Address]):
+    """A file, or ``postgresql://USER@HOST:PORT/NAME``; a password in it is never shown again."""
+
+    name = "file or address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Address:
+        """The address; UsageRefused for one that is none."""
+        return address_of(value) if isinstance(value, str) else value
+
+
 def database_option(command: F) -> F:
-    """``--db FILE``, ENGINETOUR_DB, or results/enginetour.db of the workspace."""
-    return click.option(
-        "--db", type=click.Path(path_type=Path), envvar="ENGINETOUR_DB", help="The database; default: the workspace's."
-    )(command)
+    """``--db FILE``, ``--db postgresql://...``, ENGINETOUR_DB, or results/enginetour.db of the workspace."""
+    words = "The database: a file, or postgresql://USER@HOST:PORT/NAME; default: the workspace's."
+    return click.option("--db", type=Database(), envvar="ENGINETOUR_DB", metavar="FILE|URL", help=words)(command)
 
 
 def tournament_options(command: F) -> F:
@@ -117,7 +127,7 @@ def show(sheet: Sheet, *, as_json: bool, as_csv: bool, value: object | None = No
 
 
 @contextmanager
-def open_store(db: Path | None, *, change: bool = False) -> Iterator[Store]:
+def open_store(db: Address | None, *, change: bool = False) -> Iterator[Store]:
     """The store, to be read by whoever may read it unless there is something to `change`; StoreRefused for none.
 
     Also where rows that nobody of ours wrote cannot be read.
@@ -131,7 +141,7 @@ def open_store(db: Path | None, *, change: bool = False) -> Iterator[Store]:
 
 
 @contextmanager
-def rows_of_others(path: Path) -> Iterator[None]:
+def rows_of_others(path: Address) -> Iterator[None]:
     """A failure while a database is read is the database's fault where an inspection finds something in it.
 
     Then it is StoreRefused; in a sound one it stays our own failure.
@@ -144,8 +154,9 @@ def rows_of_others(path: Path) -> Iterator[None]:
         raise
     except UNREADABLE as error:
         from enginetour.inspection import oddity
+        from enginetour.store.database import is_made
 
-        found = oddity(path) if path.exists() else ""
+        found = oddity(path) if is_made(path) else ""
         if not found:
             raise
         step = "enginetour db check tells all that is wrong; put a backup in its place"

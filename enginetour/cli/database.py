@@ -1,19 +1,19 @@
-"""`enginetour db`: check, backup, upgrade."""
+"""`enginetour db`: check, backup, copy, upgrade."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
-from enginetour.cli.common import database_option, say, say_json
+from enginetour.cli.common import Database, database_option, say, say_json
 from enginetour.errors import StoreRefused
+from enginetour.serveraddress import Address
 
 
 @click.group()
 def db() -> None:
-    """The database: check it, copy it while a tournament runs, upgrade it.
+    """The database: check it, copy it while a tournament runs, move it, upgrade it.
 
     Example: enginetour db check
     """
@@ -22,7 +22,7 @@ def db() -> None:
 @db.command()
 @database_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check(db: Path | None, as_json: bool) -> int:
+def check(db: Address | None, as_json: bool) -> int:
     """Go over everything that is kept; one line a finding, exit 5 if any.
 
     Pages and references; the order of every log; every game read back; pair
@@ -67,11 +67,13 @@ def check(db: Path | None, as_json: bool) -> int:
 @database_option
 @click.option("--replace", is_flag=True, help="Put the copy in the place of an older one.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def backup(file: Path, db: Path | None, replace: bool, as_json: bool) -> None:
+def backup(file: Path, db: Address | None, replace: bool, as_json: bool) -> None:
     """Copy the database to FILE, also while a tournament runs.
 
     The copy is one state of the whole, checked page by page and row by row,
-    and bears its name only when all of that is well.
+    and bears its name only when all of that is well. Of a database on a
+    PostgreSQL server it is a file all the same, and every command can open it;
+    pg_dump, the server's own way, does as well.
 
     Example: enginetour db backup /mnt/disk/enginetour.db --replace
     """
@@ -89,44 +91,73 @@ def backup(file: Path, db: Path | None, replace: bool, as_json: bool) -> None:
 @db.command()
 @database_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def upgrade(db: Path | None, as_json: bool) -> None:
+def upgrade(db: Address | None, as_json: bool) -> None:
     """Bring an older database up to this version; a backup is made first.
 
     Every command does the same when it opens one: versions only add tables
     and columns, so no migration tool (alembic) is needed and no row changes.
-    This one keeps the database as it was beside it, as NAME.schema-N.
+    This one keeps the database as it was beside it, as NAME.schema-N; on a
+    PostgreSQL server it is one transaction, and pg_dump keeps what was.
 
     Example: enginetour db upgrade
     """
     from enginetour.store.backup import back_up
-    from enginetour.store.database import Database, version_of
+    from enginetour.store.database import version_of
     from enginetour.store.tables import SCHEMA_VERSION
+    from enginetour.store.tournaments import Store
 
-    database = Path(os.path.realpath(_there(db)))
+    database = _there(db)
     before = version_of(database)
     kept: Path | None = None
-    if 0 < before < SCHEMA_VERSION:
+    if 0 < before < SCHEMA_VERSION and isinstance(database, Path):
+        database = database.resolve()
         kept = back_up(database, database.with_name(f"{database.name}.schema-{before}")).path
-    Database.open(database, create=False).close()
+    Store.open(database, create=False).close()
     if as_json:
         say_json({"database": str(database), "from": before, "to": SCHEMA_VERSION, "backup": kept and str(kept)})
-    elif kept is None:
+    elif not 0 < before < SCHEMA_VERSION:
         say(f"{database}: schema {SCHEMA_VERSION}, nothing to upgrade")
     else:
-        say(f"{database}: schema {before} upgraded to {SCHEMA_VERSION}; as it was: {kept}")
+        was = f"as it was: {kept}" if kept is not None else "in one transaction"
+        say(f"{database}: schema {before} upgraded to {SCHEMA_VERSION}; {was}")
 
 
-def _there(db: Path | None) -> Path:
+@db.command()
+@click.argument("source", type=Database())
+@click.argument("target", type=Database())
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def copy(source: Address, target: Address, as_json: bool) -> None:
+    """Copy everything of SOURCE into TARGET, which must be empty.
+
+    Each is a file or postgresql://USER@HOST:PORT/NAME. One state of SOURCE is
+    copied, also while a tournament runs; counts and digests of every table are
+    compared before any of it counts.
+
+    Example: enginetour db copy results/enginetour.db postgresql://me@host/chess
+    """
+    from dataclasses import asdict
+
+    from enginetour.store.copying import copy_store
+
+    made = copy_store(source, target)
+    if as_json:
+        say_json({"source": str(source), "target": str(target), **asdict(made)})
+        return
+    words = f"{made.tournaments:,} tournament{'s' * (made.tournaments != 1)}, {made.rows:,} rows"
+    say(f"{target} written and verified: {words} of {made.tables} tables, digest {made.digest[:16]}")
+
+
+def _there(db: Address | None) -> Address:
     """The database asked for; StoreRefused where there is none."""
+    from enginetour.store.database import version_of
     from enginetour.workspace import database_of
 
     database = database_of(Path.cwd(), db)
-    if not database.exists():
-        raise StoreRefused("there is no database yet", place=str(database), step="enginetour run makes one")
+    version_of(database)
     return database
 
 
-def _refuse_older(database: Path) -> None:
+def _refuse_older(database: Address) -> None:
     """A check writes nothing, so it does not upgrade either."""
     from enginetour.store.database import version_of
     from enginetour.store.tables import SCHEMA_VERSION

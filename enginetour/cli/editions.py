@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import Any
 
 import click
 
 from enginetour.cli.common import COUNTED, database_option, markup, open_store, output_options, say, show
 from enginetour.cli.listoptions import definition_from, list_options
+from enginetour.serveraddress import Address
 
 
 @click.group(invoke_without_command=True)
 @database_option
 @output_options
 @click.pass_context
-def lists(ctx: click.Context, db: Path | None, as_json: bool, as_csv: bool) -> None:
+def lists(ctx: click.Context, db: Address | None, as_json: bool, as_csv: bool) -> None:
     """Rating lists by name: which there are, what they take, how they came to be.
 
     Example: enginetour lists define blitz --time-class blitz --min-games 30
@@ -49,7 +49,7 @@ def lists(ctx: click.Context, db: Path | None, as_json: bool, as_csv: bool) -> N
 @database_option
 @click.option("--anew", is_flag=True, help="Start from the defaults, not from the list's newest revision.")
 @list_options
-def define(name: str, db: Path | None, anew: bool, **asked: Any) -> None:
+def define(name: str, db: Address | None, anew: bool, **asked: Any) -> None:
     """Make a list, or give it a new revision where something changes.
 
     What is not named stays as it is; an empty value takes a part back.
@@ -76,7 +76,7 @@ def define(name: str, db: Path | None, anew: bool, **asked: Any) -> None:
 @click.argument("name")
 @database_option
 @output_options
-def show_list(name: str, db: Path | None, as_json: bool, as_csv: bool) -> None:
+def show_list(name: str, db: Address | None, as_json: bool, as_csv: bool) -> None:
     """What a list takes and on which terms, with all its revisions.
 
     Example: enginetour lists show blitz
@@ -105,7 +105,7 @@ def show_list(name: str, db: Path | None, as_json: bool, as_csv: bool) -> None:
 @output_options
 @click.option("--note", default="", metavar="TEXT", help="Words that stand with the edition.")
 @click.option("--again", is_flag=True, help="Publish although nothing has changed.")
-def publish(name: str, db: Path | None, as_json: bool, as_csv: bool, note: str, again: bool) -> None:
+def publish(name: str, db: Address | None, as_json: bool, as_csv: bool, note: str, again: bool) -> None:
     """Freeze a list as it is now: the next edition.
 
     Example: enginetour publish blitz --note "with the new Toga"
@@ -124,7 +124,7 @@ def publish(name: str, db: Path | None, as_json: bool, as_csv: bool, note: str, 
 @click.argument("number", required=False, type=COUNTED)
 @database_option
 @output_options
-def editions(name: str | None, number: int | None, db: Path | None, as_json: bool, as_csv: bool) -> None:
+def editions(name: str | None, number: int | None, db: Address | None, as_json: bool, as_csv: bool) -> None:
     """What was published: all editions, those of a list, or one as it was.
 
     Example: enginetour editions blitz 3 --csv
@@ -162,7 +162,7 @@ def editions(name: str | None, number: int | None, db: Path | None, as_json: boo
 @output_options
 @click.option("--most", type=click.IntRange(min=0), default=10, show_default=True, help="Moves shown and explained.")
 def diff(
-    name: str, one: int | None, other: int | None, db: Path | None, as_json: bool, as_csv: bool, most: int
+    name: str, one: int | None, other: int | None, db: Address | None, as_json: bool, as_csv: bool, most: int
 ) -> None:
     """What moved between two editions and why; the newest and now unless told.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.common import chosen, open_store, say, tournament_options
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--comments", metavar="NAMES", help="Of pgn: what a move tells more, as nodes,nps,pv; or all.")
 def export(
-    kind: str, db: Path | None, name: str | None, edition: int | None, output: Path | None, comments: str | None
+    kind: str, db: Address | None, name: str | None, edition: int | None, output: Path | None, comments: str | None
 ) -> None:
     """Games and results of a tournament as PGN, CSV or JSON.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +17,7 @@ from enginetour.cli.common import (
     tournament_options,
     width,
 )
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.reports.sheet import Sheet
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--accept-change", is_flag=True, help="With --replay: though the engine's files have changed.")
 def games(
     number: int | None,
-    db: Path | None,
+    db: Address | None,
     name: str | None,
     edition: int | None,
     as_json: bool,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from enginetour.cli.common import ask_for, database_option, format_option, open_store, say_json, show
+from enginetour.serveraddress import Address
 
 EVENTS_SHOWN = 10  # of each system: half a screen
 
@@ -27,7 +27,7 @@ EVENTS_SHOWN = 10  # of each system: half a screen
 )
 @format_option
 def history(
-    engine: str, db: Path | None, list_name: str | None, as_json: bool, table: str | None, form: str | None
+    engine: str, db: Address | None, list_name: str | None, as_json: bool, table: str | None, form: str | None
 ) -> None:
     """An engine's ratings over editions and events, opponents, and days.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from enginetour.cli.common import database_option, open_store, output_options, say, say_json, show
+from enginetour.serveraddress import Address
 
 
 @click.command()
 @database_option
 @output_options
-def imports(db: Path | None, as_json: bool, as_csv: bool) -> None:
+def imports(db: Address | None, as_json: bool, as_csv: bool) -> None:
     """What was imported: when, from which files, how many games.
 
     Example: enginetour imports --csv
@@ -21,7 +21,7 @@ def imports(db: Path | None, as_json: bool, as_csv: bool) -> None:
     tell(db, as_json=as_json, as_csv=as_csv)
 
 
-def tell(db: Path | None, *, as_json: bool, as_csv: bool) -> None:
+def tell(db: Address | None, *, as_json: bool, as_csv: bool) -> None:
     """The imports of a store, also those struck out."""
     from enginetour.reports.sheet import Column, Sheet
     from enginetour.reports.text import moment
@@ -56,7 +56,7 @@ def tell(db: Path | None, *, as_json: bool, as_csv: bool) -> None:
         show(Sheet("imports", columns, rows, shown, tuple(notes)), as_json=as_json, as_csv=as_csv)
 
 
-def remove(db: Path | None, words: tuple[str, ...], why: str, *, dry_run: bool, as_json: bool) -> None:
+def remove(db: Address | None, words: tuple[str, ...], why: str, *, dry_run: bool, as_json: bool) -> None:
     """Strike out imports by their names, or tell what would go."""
     from enginetour.reports.text import moment
     from enginetour.store.removals import remove_imports

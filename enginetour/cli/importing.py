@@ -14,6 +14,7 @@ from enginetour.cli import imported
 from enginetour.cli.common import database_option, output_options, refuse_tables, rows_of_others, say, say_json
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
 from enginetour.errors import InputRefused, UsageRefused
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.interop.gamecolumns import Games
@@ -49,7 +50,7 @@ def import_(
     dry_run: bool,
     as_json: bool,
     as_csv: bool,
-    db: Path | None,
+    db: Address | None,
 ) -> None:
     """Take the games of PGN files (also .gz, .zst) into the store.
 
@@ -149,7 +150,7 @@ def _event(path: Path) -> str:
     return " ".join(path.name.split()) or str(path)
 
 
-def _titles(database: Path) -> frozenset[str]:
+def _titles(database: Address) -> frozenset[str]:
     """Of the tournaments that were played here, whose games may be among those of the files."""
     from enginetour.store.database import is_made
     from enginetour.store.known import titles
@@ -162,7 +163,7 @@ def _titles(database: Path) -> frozenset[str]:
 
 
 def _entered(
-    database: Path, event: str, games: Games, rated: Ratable, files: tuple[Path, ...], *, variant: str, write: bool
+    database: Address, event: str, games: Games, rated: Ratable, files: tuple[Path, ...], *, variant: str, write: bool
 ) -> Imported:
     """Into the store, which is made if there is none; a dry run asks an empty one then."""
     from enginetour.store.database import is_made

@@ -17,6 +17,7 @@ from enginetour.cli.memory import keep_memory
 from enginetour.cli.outputfile import Target, counted, output_option, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_test
 from enginetour.errors import UsageRefused
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.ratings.listing import RatingList
@@ -41,7 +42,7 @@ _STORED = {"system", "anchors"}  # what a tournament's own list, and the stored 
 @without_collecting()
 def ratings(
     list_name: str | None,
-    db: Path | None,
+    db: Address | None,
     name: str | None,
     edition: int | None,
     as_json: bool,

@@ -12,6 +12,7 @@ import click
 
 from enginetour.cli.common import database_option, say, show
 from enginetour.errors import EngineRefused, InputRefused, UsageRefused
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.draft import Draft
@@ -100,7 +101,7 @@ def match(
     seed: int,
     force: bool,
     write_only: bool,
-    db: Path | None,
+    db: Address | None,
     **play: Any,
 ) -> int:
     """Play ENGINE ENGINE ... without a configuration: ids, names or commands.

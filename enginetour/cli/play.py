@@ -9,6 +9,7 @@ import click
 
 from enginetour.cli.common import database_option, is_live_terminal
 from enginetour.errors import UsageRefused
+from enginetour.serveraddress import Address
 
 
 @click.command()
@@ -24,7 +25,7 @@ from enginetour.errors import UsageRefused
 @click.option("--plain", is_flag=True, help="One line a game, no live table.")
 def run(
     config: Path,
-    db: Path | None,
+    db: Address | None,
     new: bool,
     slots: int | None,
     force: bool,

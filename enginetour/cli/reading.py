@@ -18,6 +18,7 @@ from enginetour.cli.common import (
     width,
 )
 from enginetour.errors import UsageRefused
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.formats.base import Format
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 @tournament_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--watch", is_flag=True, help="Again every two seconds, until Ctrl-C.")
-def status(db: Path | None, name: str | None, edition: int | None, as_json: bool, watch: bool) -> None:
+def status(db: Address | None, name: str | None, edition: int | None, as_json: bool, watch: bool) -> None:
     """How far a tournament is: games, estimate, what is being played.
 
     Example: enginetour status --json
@@ -49,7 +50,7 @@ def status(db: Path | None, name: str | None, edition: int | None, as_json: bool
         time.sleep(2.0)
 
 
-def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str, object]:
+def _status(db: Address | None, name: str | None, edition: int | None) -> dict[str, object]:
     from enginetour import tournament
     from enginetour.cli.tell import status as told
     from enginetour.control import ask, socket_path
@@ -81,7 +82,7 @@ def _status(db: Path | None, name: str | None, edition: int | None) -> dict[str,
     "--engines", is_flag=True, help="How each engine worked instead of the table: depth, nps, time, warnings."
 )
 def standings(
-    db: Path | None,
+    db: Address | None,
     name: str | None,
     edition: int | None,
     as_json: bool,
@@ -147,7 +148,7 @@ def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> She
 @output_options
 @click.option("--pairs", is_flag=True, help="Every two that met: W, D, L and Ptnml(0-2), pairs of games by points.")
 def crosstable(
-    db: Path | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool, pairs: bool
+    db: Address | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool, pairs: bool
 ) -> None:
     """Who did what against whom: 1 won, = drawn, 0 lost, from the row's view.
 
@@ -177,7 +178,7 @@ def _show_pairs(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
 @output_options
 @click.option("--step", "step", type=click.IntRange(min=1), help="Round robin N in full: crosstable, parking, ranking.")
 def ladder(
-    db: Path | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool, step: int | None
+    db: Address | None, name: str | None, edition: int | None, as_json: bool, as_csv: bool, step: int | None
 ) -> None:
     """The bubble's story: sections, who was parked, who dropped out, and why.
 

@@ -9,6 +9,7 @@ import click
 
 from enginetour.cli.common import database_option, rows_of_others, say
 from enginetour.errors import UsageRefused
+from enginetour.serveraddress import Address
 
 PORT = 8390
 NICENESS = 10  # half a dozen engines that think go before a page: setpriority(2)
@@ -24,7 +25,7 @@ MOST_FAILURES = 20  # different ones that are told: a log is read by people
     "--token", envvar="ENGINETOUR_TOKEN", help='Secret of 16 signs or more that a page must know; "new" makes one.'
 )
 @click.option("--allow-host", "names", multiple=True, metavar="NAME", help="Another name under which it is reached.")
-def serve(db: Path | None, host: str, port: int, token: str | None, names: tuple[str, ...]) -> None:
+def serve(db: Address | None, host: str, port: int, token: str | None, names: tuple[str, ...]) -> None:
     """Show all tournaments of a database in the browser, running ones live.
 
     Boards, clocks, evaluations, standings and incidents follow the games; the

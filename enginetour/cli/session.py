@@ -35,6 +35,7 @@ from enginetour.pathoptions import path_options
 from enginetour.plan import prepare
 from enginetour.reports.progress import clock_words, of_games
 from enginetour.scheduler import End, Scheduler, Watcher
+from enginetour.serveraddress import Address
 from enginetour.steering import Helm
 from enginetour.store.slugs import slug_of
 from enginetour.store.trouble import StoreBusy
@@ -60,7 +61,7 @@ class Run:
     """`enginetour run`: prepare, open, play, tell."""
 
     def __init__(
-        self, config: Path, db: Path | None, *, new: bool, accept_change: bool, live: bool, resume_new: bool = False
+        self, config: Path, db: Address | None, *, new: bool, accept_change: bool, live: bool, resume_new: bool = False
     ) -> None:
         self.path = config
         self.again = shlex.join(["enginetour", "run", str(config), *(["--db", str(db)] if db is not None else [])])
@@ -150,9 +151,9 @@ class Run:
             else:
                 next_one = f"{self.again} --new starts the next edition"
                 self.voice.say(f"{log.title} has ended after {picture.done} games; {next_one}")
-        pgn = PgnFile(
-            session.plan.database.parent / f"{log.slug}.pgn", log, self.signals.is_hard, self.plan.config.play.pgn
-        )
+        with suppress(OSError):  # then the PGN tells
+            session.plan.results.mkdir(parents=True, exist_ok=True)
+        pgn = PgnFile(session.plan.results / f"{log.slug}.pgn", log, self.signals.is_hard, self.plan.config.play.pgn)
         screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
         self.voice.screen = screen
         exports = Exports(pgn, self.voice)

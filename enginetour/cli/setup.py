@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import say, say_json, show
+from enginetour.cli.common import database_option, say, say_json, show
 from enginetour.errors import InputRefused, UsageRefused
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.plan import Plan
@@ -140,10 +141,10 @@ def systems(name: str | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--db", type=click.Path(path_type=Path), envvar="ENGINETOUR_DB", help="The database.")
+@database_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--notify", is_flag=True, help="Send a test notification each way of [notify].")
-def check(config: Path, db: Path | None, as_json: bool, notify: bool) -> int:
+def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     """Validate CONFIG, start every engine once, tell the plan. Writes nothing.
 
     Example: enginetour check configs/debian-bubble.toml

@@ -15,6 +15,7 @@ import click
 
 from enginetour.cli.common import database_option, markup, output_options, say, say_json, show
 from enginetour.errors import InputRefused, UsageRefused
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.forecast.world import World
@@ -45,7 +46,7 @@ def simulate(
     spread: float | None,
     noise: float | None,
     seed: int | None,
-    db: Path | None,
+    db: Address | None,
     as_json: bool,
     as_csv: bool,
 ) -> None:
@@ -109,7 +110,7 @@ def _compare(
 
 def _config(
     path: Path,
-    db: Path | None,
+    db: Address | None,
     spread: float | None,
     noise: float | None,
     count: int,

@@ -10,6 +10,7 @@ import click
 
 from enginetour.cli.common import chosen, database_option, open_store, say, say_json
 from enginetour.errors import StoreRefused, TourError, UsageRefused
+from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 5.0  # a run that begins or ends holds the lock for a moment without listening
 
 
-def _steer(db: Path | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
+def _steer(db: Address | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
     """Ask the run, and tell what it said."""
     from enginetour.workspace import database_of
 
@@ -34,13 +35,13 @@ def _steer(db: Path | None, name: str | None, request: dict[str, Any], *, as_jso
     return 0
 
 
-def _answer(database: Path, log: TournamentLog, request: dict[str, Any]) -> dict[str, Any]:
+def _answer(database: Address, log: TournamentLog, request: dict[str, Any]) -> dict[str, Any]:
     """What the run says; UsageRefused where nobody runs the tournament."""
     from enginetour.control import ask, socket_path
-    from enginetour.store.lock import TournamentLock
+    from enginetour.store.grounds import lock_of
     from enginetour.store.slugs import slug_of
 
-    lock = TournamentLock(database, slug_of(log.name))
+    lock = lock_of(database, slug_of(log.name))
     deadline = time.monotonic() + PATIENCE_S
     while True:
         answer = ask(socket_path(database, slug_of(log.name)), request)
@@ -68,7 +69,7 @@ def _steering(command: Any) -> Any:
 @click.argument("number", metavar="N", type=click.IntRange(1, 1024))
 @click.option("--force", is_flag=True, help="Allow more slots than processors.")
 @_steering
-def slots(number: int, force: bool, db: Path | None, name: str | None, as_json: bool) -> int:
+def slots(number: int, force: bool, db: Address | None, name: str | None, as_json: bool) -> int:
     """Play N games at once from now on in a tournament that is running.
 
     Fewer take effect as games end, more at once. The next run has again as
@@ -81,7 +82,7 @@ def slots(number: int, force: bool, db: Path | None, name: str | None, as_json: 
 
 @click.command()
 @_steering
-def pause(db: Path | None, name: str | None, as_json: bool) -> int:
+def pause(db: Address | None, name: str | None, as_json: bool) -> int:
     """Let no game begin in a tournament that is running, until `unpause`.
 
     Games in the air end as they do; the run waits and nothing is lost.
@@ -93,7 +94,7 @@ def pause(db: Path | None, name: str | None, as_json: bool) -> int:
 
 @click.command()
 @_steering
-def unpause(db: Path | None, name: str | None, as_json: bool) -> int:
+def unpause(db: Address | None, name: str | None, as_json: bool) -> int:
     """Let games begin again after `pause`.
 
     Example: enginetour unpause -t autumn-bubble
@@ -103,7 +104,7 @@ def unpause(db: Path | None, name: str | None, as_json: bool) -> int:
 
 @click.command()
 @_steering
-def finish(db: Path | None, name: str | None, as_json: bool) -> int:
+def finish(db: Address | None, name: str | None, as_json: bool) -> int:
     """Let the games in the air end, then the run; it exits with 8.
 
     As Ctrl-C, but however long they take; `run` goes on where it ended.

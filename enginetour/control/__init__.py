@@ -6,8 +6,9 @@
     {"do": "subscribe"}                     ->  {"ok": true}, then events until one side closes
 
 It lies beside the database and belongs to one user; where such a path is too long for a socket, or the file
-system has none, in that user's runtime folder under a digest of the path. Nothing a client sends, holds back
-or leaves unread reaches the tournament: lines, waits and queues have limits, and who passes one is cut off.
+system has none, or the database is on a server, in that user's runtime folder under a digest of the path or address.
+Nothing a client sends, holds back or leaves unread reaches the tournament: lines, waits and queues have limits, and
+who passes one is cut off.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from enginetour.serveraddress import Address, ServerAddress
+
 LONGEST_PATH = 107  # sun_path of 108 bytes with its end, unix(7)
 
 LONGEST_REQUEST = 64 << 10  # bytes; an entrant with all its options is a few KB
@@ -23,8 +25,13 @@ def line_of(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
-def socket_path(database: Path | str, slug: str) -> Path:
-    """Where the socket of a tournament would lie beside its database; `ask` and the server start from here."""
+def socket_path(database: Address | str, slug: str) -> Path:
+    """Where the socket of a tournament would lie beside its database; `ask` and the server start from here.
+
+    Beside a database on a server there is no place: such a path is relative, and only its digest counts.
+    """
+    if isinstance(database, ServerAddress):
+        return Path(database.identity) / slug
     database = Path(os.path.realpath(database))
     return database.with_name(f"{database.name}.{slug}.sock")
 
@@ -33,7 +40,7 @@ def candidates(path: Path) -> list[Path]:
     """Where the socket may be: beside the database, in the runtime folder, in a folder of ours in /tmp."""
     name = f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:20]}.sock"
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    places = [path]
+    places = [path] if path.is_absolute() else []
     if runtime.startswith("/"):
         places.append(Path(runtime) / "enginetour" / name)
     places.append(Path("/tmp") / f"enginetour-{os.getuid()}" / name)  # noqa: S108 - owner and mode are checked

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from enginetour.errors import StorageFailed, StoreRefused, UsageRefused
+from enginetour.serveraddress import Address
 from enginetour.store import schema
+from enginetour.store.copying import copy_store
 from enginetour.store.database import version_of
 from enginetour.store.sqlite_errors import told, translated
 from enginetour.store.sqlite_file import connected, found_schema, reading_mode
@@ -31,19 +33,19 @@ class Backup:
     schema: int
 
 
-def back_up(source: Path, target: Path, *, replace: bool = False) -> Backup:
+def back_up(source: Address, target: Path, *, replace: bool = False) -> Backup:
     """Copy `source` to `target` and verify the copy; nothing bears the name `target` before all is well.
+
+    Of a database on a server the copy is a file too, by the rows of one view.
 
     UsageRefused for a target that is there (with `replace`: that is no database of ours, or is in use), StoreRefused
     for a source that is not ours or damaged, StorageFailed where the copy cannot be written.
     """
-    source, target = Path(os.path.realpath(source)), Path(os.path.realpath(target))
-    if not source.exists():
-        raise StoreRefused("there is no database yet", place=str(source), step="enginetour run makes one")
+    target = Path(os.path.realpath(target))
     version_of(source)
     _refuse_target(source, target, replace=replace)
     with _beside(target) as new:
-        rows = _copied(source, new)
+        rows = _copied(Path(os.path.realpath(source)), new) if isinstance(source, Path) else _rows_of(source, new)
         if _verified(new) != rows:
             raise StorageFailed("the copy is not what was written", place=str(target), step="see to the disk")
         _refuse_target(source, target, replace=replace)  # it may have come since
@@ -57,7 +59,7 @@ def back_up(source: Path, target: Path, *, replace: bool = False) -> Backup:
     return found
 
 
-def _refuse_target(source: Path, target: Path, *, replace: bool) -> None:
+def _refuse_target(source: Address, target: Path, *, replace: bool) -> None:
     if not target.parent.is_dir():
         raise UsageRefused("no such folder", place=str(target.parent), step="make it, or name another file")
     if not target.exists():
@@ -66,7 +68,7 @@ def _refuse_target(source: Path, target: Path, *, replace: bool) -> None:
                 what = "is the log of a database that had this name, and would become the copy's"
                 raise UsageRefused(what, place=str(left), step="name another file")
         return
-    if target.samefile(source):
+    if isinstance(source, Path) and target.samefile(source):
         raise UsageRefused("is the database itself", place=str(target), step="name another file")
     if not replace:
         step = "name another file, or say --replace"
@@ -109,7 +111,8 @@ def _beside(target: Path) -> Iterator[Path]:
             yield new
         finally:
             new.unlink(missing_ok=True)
-            new.with_name(new.name + "-journal").unlink(missing_ok=True)
+            for suffix in ("-journal", "-wal", "-shm"):
+                new.with_name(new.name + suffix).unlink(missing_ok=True)
     finally:
         os.close(mark)
 
@@ -124,6 +127,12 @@ def _copied(source: Path, new: Path) -> dict[str, int]:
     with new.open("rb") as file:
         os.fsync(file.fileno())
     return rows
+
+
+def _rows_of(source: Address, new: Path) -> dict[str, int]:
+    """The same for a database on a server: its rows, compared table by table."""
+    copy_store(source, new)
+    return _verified(new)
 
 
 def _verified(new: Path) -> dict[str, int]:

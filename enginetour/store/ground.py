@@ -92,6 +92,9 @@ class Ground(Protocol):
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
         """Insert rows given as columns of equal length; a number stands for a column that has it everywhere."""
 
+    def count_on(self, connection: Connection) -> None:
+        """After rows came with keys of their own: new keys are counted on from the last of them."""
+
     def quick_check(self, connection: Connection) -> Iterator[str]:
         """What the database itself finds wrong with its pages and rows, the first few."""
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, QueuePool, create_engine
 from enginetour.errors import StoreRefused, TourError, UsageRefused
 from enginetour.serveraddress import ServerAddress
 from enginetour.store import ground, schema
-from enginetour.store.tables import APPLICATION_ID, SCHEMA_VERSION
+from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
 
 try:
     import psycopg
@@ -154,6 +154,16 @@ class PostgresDatabase:
                     copy.write_row(row)
         except psycopg.Error as error:
             raise self.translated(error) or error from error
+
+    def count_on(self, connection: Connection) -> None:
+        """Its counters know only of the keys they gave themselves."""
+        for table in METADATA.sorted_tables:
+            if table.autoincrement_column is not None:
+                key = table.autoincrement_column.name
+                last = f'(SELECT coalesce(max("{key}"), 0) + 1 FROM "{table.name}")'  # noqa: S608 - names of ours
+                connection.exec_driver_sql(
+                    f"SELECT setval(pg_get_serial_sequence('{table.name}', '{key}'), {last}, false)"
+                )
 
     def quick_check(self, connection: Connection) -> Iterator[str]:
         """What the server knows to be invalid."""

@@ -120,8 +120,8 @@ def _careers(part: ColumnElement[bool]) -> Any:
     ends = (
         select(
             _ROW.engine,
-            _ROW.system,
-            _ROW.revision,
+            func.min(_ROW.system).label("system"),  # all rows of a part have the same
+            func.min(_ROW.revision).label("revision"),
             func.min(_ROW.place).label("first"),
             func.max(_ROW.place).label("last"),
             func.max(_ROW.before).label("before"),

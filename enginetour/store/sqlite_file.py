@@ -169,6 +169,9 @@ class SqliteFile:
         with told(self.address):
             bulk.fill(_raw(connection), table, columns)
 
+    def count_on(self, connection: Connection) -> None:
+        """SQLite counts on from the largest key by itself."""
+
     def quick_check(self, connection: Connection) -> Iterator[str]:
         """SQLite's own check of pages and rows."""
         found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA quick_check(5)")]

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import func, insert, select
@@ -14,6 +13,7 @@ from sqlalchemy import func, insert, select
 from enginetour import __version__
 from enginetour.errors import UsageRefused
 from enginetour.model import Entrant, Note, Outcome
+from enginetour.serveraddress import Address
 from enginetour.store import records
 from enginetour.store.database import Database
 from enginetour.store.entrants import add_entrant, made_id
@@ -61,7 +61,12 @@ class Store:
 
     @classmethod
     def open(
-        cls, path: Path | str, *, create: bool = True, readonly: bool = False, heed: Callable[[], None] = lambda: None
+        cls,
+        path: Address | str,
+        *,
+        create: bool = True,
+        readonly: bool = False,
+        heed: Callable[[], None] = lambda: None,
     ) -> Store:
         """As `Database.open`, with its refusals."""
         return cls(Database.open(path, create=create, readonly=readonly, heed=heed))

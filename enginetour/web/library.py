@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
+from enginetour.serveraddress import Address
 from enginetour.store.entries import Entry, entries
 from enginetour.store.tournaments import Store
 from enginetour.web.pages import Pages
@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Library:
     """Opened for reading. Everything in it is done by one thread, in order: two pages at once cost no more memory."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Address) -> None:
         """With the refusals of `Store.open`."""
         self.path = path
         self._store = Store.open(path, create=False, readonly=True)
