@@ -18,7 +18,7 @@ from enginetour.places import LocalPlace, end_leftovers
 from enginetour.referee.link import VERSION, frame
 from enginetour.slotprocess import SLOT
 from enginetour.supervise import strays
-from enginetour.task import Probe, ProbeTask
+from enginetour.task import EngineSpec, Probe, ProbeTask
 from tests.test_process import alive, odd, until
 from tests.test_slot import SCRIPTED, task
 
@@ -303,3 +303,13 @@ def test_a_listener_that_fails_stops_the_place_and_nobody_waits_for_ever(monkeyp
     assert processes(place) == []
     with pytest.raises(RuntimeError, match="a listener's mistake"):
         place.submit(task("draw"))
+
+
+def test_engines_that_wait_hear_quit_at_the_end(tmp_path: Path, heard: Heard) -> None:
+    """A place that is closed between games lets its slots part from their engines: what they learnt they can save."""
+    said = tmp_path / "said"
+    script = f"import sys; open({str(said)!r}, 'w').write(sys.stdin.readline())"
+    listens = EngineSpec("listens", (sys.executable, "-S", "-c", script), "uci", dir="scratch")
+    with LocalPlace(1, heard, command=COMMAND) as place:
+        place.submit(task("keeps", listens, odd("quiet"))).result(LONG)
+    assert said.read_text() == "quit\n"
