@@ -1,6 +1,7 @@
 """The same match through several runners: ours and the peers named by the environment, each as a whole process.
 
-Margin 0 for all, no adjudication, every game from the start position. All write a PGN; ours keeps a database too.
+Margin 0 for all, no adjudication, every game from the start position. All write a PGN; ours keeps a database too, and
+writes no report. From its second run on our modules are compiled, as in an installation.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +32,8 @@ slots = {slots}
 margin_ms = 0
 doubtful_flag = "loss"
 openings = {{ plies = 0 }}
+[report]
+write = false
 """
 ENTRANT = """
 [[entrants]]
@@ -38,6 +42,8 @@ protocol = "uci"
 dir = "scratch"
 command = {command}
 """
+_CACHE = "PYTHONPYCACHEPREFIX"
+_compiled = tempfile.TemporaryDirectory(prefix="enginetour-compiled-")  # goes with this process
 _PLIES = re.compile(r'^\[PlyCount "(\d+)"\]', re.MULTILINE)
 _FORFEIT = re.compile(r'^\[Termination "time forfeit"\]', re.MULTILINE)
 
@@ -100,7 +106,7 @@ def ours(bout: Bout, folder: Path) -> Played:
     entrants = (ENTRANT.format(name=name, command=json.dumps(command)) for name, command in bout.engines)
     (folder / "bout.toml").write_text(config + "".join(entrants), "utf-8")
     words = [sys.executable, "-m", "enginetour", "run", "bout.toml", "--force"]
-    return _played(words, folder, folder / "results" / "bout.pgn")
+    return _played(words, folder, folder / "results" / "bout.pgn", compiled())
 
 
 def peer(name: str, binary: str) -> Runner:
@@ -122,9 +128,15 @@ def peer(name: str, binary: str) -> Runner:
     return run
 
 
-def _played(words: list[str], folder: Path, pgn: Path) -> Played:
+def compiled() -> dict[str, str]:
+    """The environment in which our interpreter keeps compiled modules, whatever ours says."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", _CACHE)}
+    return {**kept, _CACHE: _compiled.name}
+
+
+def _played(words: list[str], folder: Path, pgn: Path, env: Mapping[str, str] | None = None) -> Played:
     before, begun = cpu(), time.monotonic_ns()
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
     ended = time.monotonic_ns()
     if done.returncode:
         raise SystemExit(f"{' '.join(words)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
