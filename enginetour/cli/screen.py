@@ -28,7 +28,8 @@ PROGRESS_GAMES = 10
 
 def _about(engine: str, cause: str) -> str:
     """Who and what, the name once: some causes begin with it, those of the host have none."""
-    return cause if not engine or cause.startswith(engine) else f"{engine}: {cause}"
+    begins_with_it = cause.startswith((f"{engine}:", f"{engine} ")) or cause == engine
+    return cause if not engine or begins_with_it else f"{engine}: {cause}"
 
 
 class Claimed:
