@@ -88,6 +88,22 @@ def test_a_page_that_does_not_read_is_told_all_anew() -> None:
     in_a_loop(scene)
 
 
+def test_lines_of_the_log_go_before_those_told_live() -> None:
+    """What came while the log was read is not told twice, and nothing before it is missing."""
+
+    async def scene(room: Room, listener: Listener) -> None:
+        for number in (5, 6):
+            room.take({"event": "game", "number": number, "white": "A", "black": "B", "result": "1-0"})
+        room.take({"event": "incident", "game": 6, "engine": "A", "category": "crash", "cause": "signal 11"})
+        old = {"kind": "incident", "game": 2, "engine": "B", "words": "stall: no answer"}
+        room.remember([{"number": number} for number in range(1, 6)], [old, dict(room.incidents[0])])
+        assert [line["number"] for line in room.lines] == [1, 2, 3, 4, 5, 6]
+        assert room.lines[4]["white"] == "A"
+        assert [line["game"] for line in room.incidents] == [2, 6]
+
+    in_a_loop(scene)
+
+
 def test_the_end_takes_the_boards_away() -> None:
     """Who looks on sees that it runs no more."""
 

@@ -90,12 +90,11 @@ class Hall:
     async def furnish(self, entry: Entry, room: Room) -> None:
         """Bring the table of a room up to the log; its last lines too, if it has none."""
         room.stale = False
-        lines = not room.lines
+        lines = not room.whole
         made = await self.library.standing(entry, lines=lines)
-        if lines and not room.lines:
-            room.lines.extend(made.lines)
-            room.incidents.extendleft(reversed(made.incidents))
         room.table = made.table
+        if lines:
+            room.remember(made.lines, made.incidents)
         if not room.running:
             room.progress = {
                 **made.progress,

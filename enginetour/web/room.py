@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from enginetour.reports.sheet import safe
@@ -30,6 +30,7 @@ class Room:
         self.incidents: deque[dict[str, Any]] = deque(maxlen=LINES)
         self.audience: set[Listener] = set()
         self.stale = True  # there was a game since the table was made
+        self.whole = False  # its lines are the last of the log, none missing
         self._changed: set[int] = set()
         self._told_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -41,7 +42,17 @@ class Room:
         self.running = True
         self.games = {int(game["slot"]): LiveGame(game) for game in status.get("playing", ()) if "slot" in game}
         self._far(status)
-        self.stale = True
+        self.stale, self.whole = True, False
+        self.tell_all()
+
+    def remember(self, lines: Sequence[dict[str, Any]], incidents: Sequence[dict[str, Any]]) -> None:
+        """The last lines of the log, before those that were told live."""
+        self.whole = True
+        known = {line["number"] for line in self.lines}
+        kept = sorted([*(line for line in lines if line["number"] not in known), *self.lines], key=_number)
+        told = [_told(line) for line in self.incidents]
+        self.lines = deque(kept, maxlen=LINES)
+        self.incidents = deque([*(line for line in incidents if _told(line) not in told), *self.incidents], LINES)
         self.tell_all()
 
     def end(self) -> None:
@@ -151,3 +162,11 @@ class Room:
         for slot in sorted(self._changed & self.games.keys()):
             self.tell(f"board {slot}", "board", {"slot": slot, **self.games[slot].told()})
         self._changed.clear()
+
+
+def _number(line: Mapping[str, Any]) -> int:
+    return int(line["number"])
+
+
+def _told(line: Mapping[str, Any]) -> tuple[object, ...]:
+    return line["game"], line["engine"], line["words"]

@@ -84,9 +84,9 @@
       }
       board.append(draw("path", { class: "dark", d: path }));
       for (let place = 0; place < 8; place += 1) {
-        board.append(draw("text", { class: place % 2 ? "on-light" : "on-dark", x: place * SQUARE + 38, y: 8 * SQUARE - 3 }));
+        board.append(draw("text", { x: place * SQUARE + 38, y: 8 * SQUARE - 4 }));
         board.lastChild.textContent = "abcdefgh"[place];
-        board.append(draw("text", { class: place % 2 ? "on-dark" : "on-light", x: 2, y: place * SQUARE + 10 }));
+        board.append(draw("text", { x: 3, y: place * SQUARE + 12 }));
         board.lastChild.textContent = String(8 - place);
       }
       return board;
@@ -248,8 +248,9 @@
     if (told.round) words.splice(2, 0, `round ${told.round[0]} of ${told.round[1]}`);
     if (told.slots > 1) words.push(`${told.slots} slots`);
     if (typeof told.eta === "number" && most > told.games_done) {
-      const [first, last] = (told.eta_range || [told.eta, told.eta]).map(wall);
-      words.push(`ends ${wall(told.eta)}${first === last ? "" : ` (${first} to ${last})`}`);
+      const end = wall(told.eta);
+      const [first, last] = (told.eta_range || [told.eta, told.eta]).map((seconds) => wall(seconds).replace(end.split(" ")[0], "").trim());
+      words.push(`ends ${end}${first === last ? "" : ` (${first} to ${last})`}`);
     }
     if (told.incidents) words.push(told.incidents === 1 ? "1 incident" : `${told.incidents} incidents`);
     say(at("headline"), words.join(" · "));
