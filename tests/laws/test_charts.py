@@ -27,7 +27,7 @@ seen = st.text(max_size=100).filter(lambda text: told(text).strip())  # nothing 
 seeds = st.integers(0, 2**32)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seen, seen)
 def test_any_name_is_text_in_a_picture(name: str, title: str) -> None:
     """Unchanged but for what moves cursors and what XML forbids; the tree of elements is that of any other name."""
@@ -39,7 +39,7 @@ def test_any_name_is_text_in_a_picture(name: str, title: str) -> None:
         assert any(f"1. {told(name)}: 2600" in words for words in root.itertext())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(numbers, numbers, numbers), max_size=5))
 def test_any_numbers_can_be_drawn(rows: list[tuple[float | None, float | None, float | None]]) -> None:
     """Whatever is not finite is left out; nothing is drawn outside of the picture."""

@@ -30,6 +30,7 @@ from enginetour.reports.charts.scales import Scale, around, number
 MOST = 16  # lines of a picture: two of each colour
 _HEIGHT, _LEGEND = 300.0, 160.0  # units of the field, of the names beside it
 _APART, _DASH = 14.0, (6.0, 3.0)  # units between two names; lengths of a dash
+_EACH = 25  # points of a line: more are drawn as a line only
 _LONGEST = 1200  # places of a line: more than a picture has units are thinned
 
 
@@ -80,8 +81,9 @@ def curves(
     )
     if level is not None:
         marks.append(Line(((left, ys.at(level)), (right, ys.at(level))), "muted", 1.2))
+    each = all(len(line.points) <= _EACH for line in shown)
     for place, line in enumerate(shown):
-        marks += _curve(line, place, xs, ys, single=len(shown) == 1)
+        marks += _curve(line, place, xs, ys, single=len(shown) == 1, each=each)
     marks += _names(shown, ys, right, top, bottom)
     if len(lines) > MOST:
         marks.append(Words(right + 12, bottom + 13, f"and {len(lines) - MOST} more", "muted", SMALL))
@@ -97,7 +99,7 @@ def _drawable(points: Sequence[Point]) -> tuple[Point, ...]:
     return tuple(point for place, point in enumerate(there) if place % every == 0 or place == len(there) - 1)
 
 
-def _curve(line: Curve, place: int, xs: Scale, ys: Scale, *, single: bool) -> Iterator[Mark]:
+def _curve(line: Curve, place: int, xs: Scale, ys: Scale, *, single: bool, each: bool) -> Iterator[Mark]:
     role = series(place)
     spots: list[Spot] = [(xs.at(point.x), ys.at(point.y or 0.0)) for point in line.points]
     if not spots:
@@ -108,7 +110,9 @@ def _curve(line: Curve, place: int, xs: Scale, ys: Scale, *, single: bool) -> It
         lower = [(xs.at(point.x), ys.at(point.low or 0.0)) for point in bounded]
         yield Area(((*upper, *reversed(lower)),), role, 0.18)
     yield Line(tuple(spots), role, 1.8, () if place < len(SERIES) else _DASH)
-    if len(spots) <= 40:
+    if spots[-1][0] < xs.end - 12:  # it ends before the others: which name is its own?
+        yield Line((spots[-1], (xs.end, spots[-1][1])), role, 1.0, (1.0, 3.0), 0.7)
+    if each:
         yield Area(tuple(diamond(x, y, 3.2) for x, y in spots), role)
         for point, (x, y) in zip(line.points, spots, strict=True):
             yield Tip(x - 7, y - 7, 14, 14, f"{told(line.name)}: {point.words or number(point.y or 0.0)}")
@@ -119,8 +123,8 @@ def _names(lines: Sequence[Curve], ys: Scale, right: float, top: float, bottom: 
     ends = sorted((ys.at(line.points[-1].y or 0.0), place) for place, line in enumerate(lines) if line.points)
     low = top + 4
     heights = []
-    for number_, (y, _) in enumerate(ends):
-        low = max(low, min(y, bottom - (len(ends) - 1 - number_) * _APART))
+    for place_from_top, (y, _) in enumerate(ends):
+        low = max(low, min(y, bottom - (len(ends) - 1 - place_from_top) * _APART))
         heights.append(low)
         low += _APART
     for (y, place), height in zip(ends, heights, strict=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 
 from enginetour.reports.charts import frame
@@ -128,14 +128,14 @@ def _life(
 ) -> Iterator[Mark]:
     """A row: cells, the lines between them, what happened at their ends."""
     middle = y + row / 2
+    for first, last in _parked(name, rounds):
+        yield Line(((scale.at(edges[first]), middle), (scale.at(edges[last]), middle)), "accent-2", 2.0)
     for number, one in enumerate(rounds):
         start, end = scale.at(edges[number]), scale.at(edges[number + 1])
         if name in one.members or name in one.order:
             yield from _cell(name, one, start, end, y, row)
             if tips and end > start:
                 yield Tip(start, y, end - start, row, _told(name, one))
-        elif name in one.parking:
-            yield Line(((start, middle), (end, middle)), "accent-2", 2.0)
         elif name in one.left:
             yield Area((box(start, y + 1, max(1.0, end - start - 1), row - 2),), "muted", 0.25)
         if one.parked == name:
@@ -144,6 +144,14 @@ def _life(
             yield from cross(end + 6, middle, 4.0, "bad")
         if name in one.withdrawn:
             yield from cross(end + 6, middle, 4.0, "muted")
+
+
+def _parked(name: str, rounds: Sequence[RoundRobin]) -> Iterator[tuple[int, int]]:
+    """Runs of round robins that it sat out in parking: the first, and the one after the last."""
+    for parked, run in groupby(range(len(rounds)), key=lambda number: name in rounds[number].parking):
+        numbers = list(run)
+        if parked:
+            yield numbers[0], numbers[-1] + 1
 
 
 def _cell(name: str, one: RoundRobin, start: float, end: float, y: float, row: float) -> Iterator[Mark]:
