@@ -1,7 +1,7 @@
 """The same match through several runners: ours and the peers named by the environment, each as a whole process.
 
 Margin 0 for all, no adjudication, every game from the start position. All write a PGN; ours keeps a database too, and
-writes no report. From its second run on our modules are compiled, as in an installation.
+writes no report. Our modules are compiled before, as in an installation.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import re
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+import enginetour
 
 OURS = "enginetour"
 PEERS = {"fastchess": "FASTCHESS", "cutechess-cli": "CUTECHESS"}
@@ -42,8 +44,6 @@ protocol = "uci"
 dir = "scratch"
 command = {command}
 """
-_CACHE = "PYTHONPYCACHEPREFIX"
-_compiled = tempfile.TemporaryDirectory(prefix="enginetour-compiled-")  # goes with this process
 _PLIES = re.compile(r'^\[PlyCount "(\d+)"\]', re.MULTILINE)
 _FORFEIT = re.compile(r'^\[Termination "time forfeit"\]', re.MULTILINE)
 
@@ -128,10 +128,14 @@ def peer(name: str, binary: str) -> Runner:
     return run
 
 
+@cache
 def compiled() -> dict[str, str]:
-    """The environment in which our interpreter keeps compiled modules, whatever ours says."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", _CACHE)}
-    return {**kept, _CACHE: _compiled.name}
+    """Compile our modules; the environment of an interpreter that keeps compiled modules, whatever ours says."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run(
+        [sys.executable, "-m", "compileall", "-q", str(Path(enginetour.__file__).parent)], env=env, check=True
+    )
+    return env
 
 
 def _played(words: list[str], folder: Path, pgn: Path, env: Mapping[str, str] | None = None) -> Played:
