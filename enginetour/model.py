@@ -252,6 +252,7 @@ class SideRecord:
     speed: float | None = None  # of the machine, by which its times were divided; None: they were not
     effort: tuple[tuple[str, int, int], ...] = ()  # (figure, moves that told it, their sum): depth, nodes, ...
     claims: tuple[tuple[str, int, str], ...] = ()  # (kind, how often, the first) it said of its search what was not so
+    waited_ms: int | None = None  # for a processor, the thread of its process that did so longest; None: not known
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from enginetour.model import Termination
+from enginetour.model import SideRecord, Termination
 from enginetour.reports.fairness import machine_lines
 from tests.playing import game as play
 from tests.playing import scripted, sound
@@ -24,6 +24,8 @@ def test_words() -> None:
     ]
     assert list(machine_lines(replace(game(), load=2.0, cores=2, steal=0.0))) == ["machine: load 2.0 on 2 processors"]
     assert list(machine_lines(game())) == []
+    waited = replace(game(), white=SideRecord(waited_ms=12), black=SideRecord(waited_ms=0))
+    assert list(machine_lines(waited)) == ["engines waited for a processor: Fruit 12 ms, Toga 0 ms of the game"]
 
 
 def test_real_play() -> None:
@@ -44,7 +46,8 @@ def test_stored_and_shown(tmp_path: Path) -> None:
         log.record_game(replace(game(), load=1.5, cores=2))
         assert "load" not in tour(tmp_path, "games").stdout
         assert "referee ms" not in tour(tmp_path, "games").stdout
-        log.record_game(replace(BUSY, pairing=game(meeting=2).pairing))
+        log.record_game(replace(BUSY, pairing=game(meeting=2).pairing, white=SideRecord(waited_ms=7)))
+        assert log.game(2).game.white.waited_ms == 7
         assert log.game(2).game.own_us == 3300
     assert [(row["load"], row["busy"]) for row in read(tmp_path, "games")] == [(1.5, False), (3.14, True)]
     listed = tour(tmp_path, "games").stdout.splitlines()

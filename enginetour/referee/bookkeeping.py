@@ -22,6 +22,7 @@ from enginetour.referee.claims import Claims
 from enginetour.referee.clock import RunQueue
 from enginetour.referee.effort import Effort
 from enginetour.referee.link import Link
+from enginetour.referee.queueing import EngineQueue
 from enginetour.referee.seats import Seat, incident, question
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
 from enginetour.supervise.workload import Workload
@@ -61,6 +62,7 @@ class Books:
         self._seats: tuple[Seat, ...] = ()
         self._used: dict[Seat, int | None] = {}  # processor time in ms at the beginning of the game
         self._spent: dict[Seat, int] = {}  # and in it
+        self._queued: dict[Seat, float | None] = {}  # ms in it that its engine waited for a processor
         self.moves: list[MoveMade] = []
         self.incidents: list[Incident] = []
         self._gaps: list[int] = []
@@ -75,6 +77,8 @@ class Books:
         self._seats = seats
         for seat in seats:
             seat.look()
+            if seat.present is not None:
+                seat.queue = EngineQueue(seat.present.process.engine_pid)
         self._used = {seat: seat.cpu_ms() for seat in seats}
         self._efforts = {seat: Effort() for seat in seats}
         self._claims = {seat: Claims(reads_pv=seat.side.spec.protocol == "uci") for seat in seats}
@@ -111,6 +115,8 @@ class Books:
             if other.side.spec.ponder:
                 other.engine.ponder(question(self._position, other, seat))
             self._waited = self._queue.look()
+            if seat.queue is not None:
+                seat.queue.mark()
             self._position.shorten(ROOM)
             self._warnings()
         if self._raw:
@@ -142,10 +148,14 @@ class Books:
             now = seat.cpu_ms()
             if now is not None and begun is not None:
                 self._spent[seat] = now - begun
+            self._queued[seat] = None if seat.queue is None else seat.queue.of_game_ms()
 
     def release(self) -> None:
-        """No more steps; the descriptor goes back."""
+        """No more steps; the descriptors go back."""
         self._queue.close()
+        for seat in self._seats:
+            if seat.queue is not None:
+                seat.queue.close()
 
     def _write(self, raw: RawPly, gap_ns: int | None) -> None:
         seat = raw.seat
@@ -230,6 +240,7 @@ class Books:
             claims=self._claims[seat].broken() if seat in self._claims else (),
             ponders=seat.present.ponders if seat.present is not None else None,
             ponder_hits=seat.present.ponder_hits if seat.present is not None else None,
+            waited_ms=None if (waited := self._queued.get(seat)) is None else round(waited),
         )
 
     def relay_us(self) -> tuple[int, int, int] | None:

@@ -15,6 +15,7 @@ from enginetour.referee.clock import Clock
 from enginetour.referee.converse import converse
 from enginetour.referee.footprint import LOOK_NS, Footprint
 from enginetour.referee.link import Link
+from enginetour.referee.queueing import EngineQueue
 from enginetour.referee.shelf import EngineShelf, load_now
 from enginetour.task import Rules, Side
 
@@ -38,6 +39,7 @@ class Seat:
         self.look_ns = 0  # when its memory is due to be looked at
         self._engine: Engine | None = None
         self._footprint: Footprint | None = None
+        self.queue: EngineQueue | None = None  # while a game goes on
 
     @property
     def color(self) -> str:

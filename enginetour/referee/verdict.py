@@ -78,7 +78,9 @@ def flag(seat: Seat, board: chess.Board, rules: Rules, over_ns: int | None, own_
     """
     cause = f"{seat.color} loses on time, {words}"
     margin = f"margin {seat.clock.margin_ms} ms; " if seat.clock.tc.stages or seat.clock.tc.movetime_ms else ""
-    cause += f" ({margin}referee's own share up to {own_ns / MS:.1f} ms)"
+    queued = None if seat.queue is None else seat.queue.of_move_ms()
+    waited = "" if queued is None else f"; its process waited up to {queued:.1f} ms for a processor"
+    cause += f" ({margin}referee's own share up to {own_ns / MS:.1f} ms{waited})"
     if over_ns is not None and over_ns < own_ns:
         cause += "; doubtful"
         if rules.doubtful_flag == "void":

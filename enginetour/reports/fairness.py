@@ -16,6 +16,13 @@ def machine_lines(game: Game) -> Iterator[str]:
     if game.relay_us is not None:
         median, high, largest = (f"{gap / 1000:.1f}" for gap in game.relay_us)
         yield f"referee: an answer became the opponent's go after {median} ms, 99 % within {high}, at most {largest}"
+    waits = [
+        f"{name} {record.waited_ms} ms"
+        for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black))
+        if record.waited_ms is not None
+    ]
+    if waits:
+        yield f"engines waited for a processor: {', '.join(waits)} of the game"
     if game.own_us is not None:
         share = f"{game.own_us / 1000:.1f} ms"
         yield f"referee: its own share of the late move was at most {share} (relay gap, late wake-ups)"
