@@ -173,3 +173,15 @@ def test_the_formats_of_sheets_and_of_commands_are_the_same() -> None:
     from enginetour.cli.common import FORMATS
 
     assert {*MARKUPS, "text", "csv", "json"} == {*FORMATS}
+
+
+def test_a_file_is_in_the_language_of_its_ending(db: Path, tmp_path: Path) -> None:
+    """Unless another was asked for; what contradicts the ending is refused."""
+    for name, first in (("a.md", "**ratings"), ("a.html", "<table>"), ("a.txt", "ratings"), ("a.csv", "rank,")):
+        assert ask(db, "ratings", "-o", str(tmp_path / name)).exit_code == 0
+        assert (tmp_path / name).read_text("utf-8").startswith(first)
+    assert ask(db, "ratings", "--format", "bbcode", "-o", str(tmp_path / "b.txt")).exit_code == 0
+    assert (tmp_path / "b.txt").read_text("utf-8").startswith("[code]")
+    assert "--format bbcode and c.md do not go together" in (
+        ask(db, "ratings", "--format", "bbcode", "-o", str(tmp_path / "c.md")).stderr
+    )

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 COUNTED = click.IntRange(1, 2**63 - 1)  # number of a game or an edition: what a column holds (SQLite file format 2.1)
-FORMATS = ("text", "markdown", "bbcode", "html", "csv", "json")
+MARKED_UP = ("markdown", "bbcode", "html")  # those of reports.markup
+FORMATS = ("text", *MARKED_UP, "csv", "json")
 _FORM = "enginetour.form"  # key of click's context
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -81,7 +82,7 @@ def markup() -> str | None:
     """The language asked for that neither JSON nor CSV is; None for plain text."""
     context = click.get_current_context(silent=True)
     form = None if context is None else context.meta.get(_FORM)
-    return form if form in ("markdown", "bbcode", "html") else None
+    return form if form in MARKED_UP else None
 
 
 def formatted(sheet: Sheet, room: int) -> str:

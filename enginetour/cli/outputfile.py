@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.common import formatted, markup, say, width
+from enginetour.cli.common import MARKED_UP, ask_for, formatted, markup, say, width
 from enginetour.errors import UsageRefused
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps
 from enginetour.wholefile import is_special
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from enginetour.ratings.listing import RatingList
 
 F = TypeVar("F", bound=Callable[..., Any])
+_BY_ENDING = {".json": "json", ".csv": "csv", ".md": "markdown", ".html": "html"}
 
 
 def output_option(command: F) -> F:
     """``-o FILE`` as `output`."""
     return click.option(
-        "-o", "--output", type=click.Path(path_type=Path), help="File to write: .csv, .json, .png, .svg, else text."
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        help="File to write: .csv, .json, .md, .html, .png, .svg, else text.",
     )(command)
 
 
@@ -91,14 +95,19 @@ def write_whole(path: Path, content: bytes, told: str) -> None:
 
 
 def target(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequence[Path] = ()) -> Target:
-    """UsageRefused for a folder, and for a file the games are read from."""
+    """The file's ending tells the form; UsageRefused for a folder, and for a file the games are read from."""
     if output is None:
         return Target(None, as_json, as_csv)
     if output.is_dir():
         raise UsageRefused(f"{output} is a folder", place="--output", step="name a file in it")
     if any(_same(output, path) for path in sources):
         raise UsageRefused(f"{output} is one of the games' files", place="--output", step="choose another name")
-    return Target(output, as_json or output.suffix == ".json", as_csv or output.suffix == ".csv")
+    told = _BY_ENDING.get(output.suffix)
+    if markup() and told not in (None, markup()):
+        raise click.UsageError(f"--format {markup()} and {output.name} do not go together")
+    if not (as_json or as_csv) and told in MARKED_UP:
+        ask_for(told)
+    return Target(output, as_json or told == "json", as_csv or told == "csv")
 
 
 def counted(found: RatingList) -> str:
