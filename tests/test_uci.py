@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from enginetour.adapters import uci
 from enginetour.adapters.base import Ask, Setup
+from enginetour.adapters.cecp_lines import last_thought as last_cecp
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Thought
 from enginetour.adapters.start import open_engine
@@ -91,6 +93,13 @@ def test_the_last_scored_line(text: bytes, thought: Thought) -> None:
 
 def ask(tc: str, **kept: object) -> Ask:
     return Ask(Position(), white=False, tc=TimeControl.parse(tc), **kept)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("read", "line"), [(last_thought, b"info depth 1 score cp 5 pv "), (last_cecp, b"1 5 1 1 ")])
+def test_a_pv_is_cut(read: Callable[[bytes], Thought], line: bytes) -> None:
+    """At 200 plies, and at 2 KB of words that are longer than moves."""
+    assert read(line + b"e2e4 " * 300 + b"\n").pv.split() == ["e2e4"] * 200
+    assert len(read(line + b"e2e4-and-more " * 199 + b"\n").pv) == 2_048
 
 
 def test_go_tells_the_clocks_by_colour() -> None:
