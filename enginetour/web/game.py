@@ -158,5 +158,5 @@ def _extra(board: chess.Board) -> list[str]:
     for name in ("pockets", "remaining_checks"):
         if (found := getattr(board, name, None)) is not None:
             words = "checks left" if name == "remaining_checks" else "in hand"
-            return [f"{words}: {found[white] or '–'}" for white in (True, False)]
+            return [f"{words}: {' '.join(str(found[white]).upper()) or '–'}" for white in (True, False)]
     return []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -160,23 +159,32 @@ def test_a_page_comes_back_to_a_server_that_was_away(stage: Stage, opened: Opene
             assert page.locator("#line").inner_text() == ""
 
 
-def test_a_hidden_page_gives_its_connection_back(stage: Stage, opened: Opened) -> None:
-    """Browsers have six connections to a host: a page that nobody sees takes none, and is told all when it is seen."""
+WATCHED = """
+  window.streams = [];
+  const Whole = EventSource;
+  window.EventSource = class extends Whole { constructor(url) { super(url); window.streams.push(this); } };
+  const wait = setTimeout;
+  window.setTimeout = (act, ms) => wait(act, ms / 100);
+  window.away = location.hash === "#away";
+  Object.defineProperty(document, "hidden", { get: () => window.away, configurable: true });
+  window.turn = (away) => { window.away = away; document.dispatchEvent(new Event("visibilitychange")); };
+"""
+
+
+def test_a_hidden_page_takes_no_connection(stage: Stage, opened: Opened) -> None:
+    """Browsers have six to a host: a page opened unseen asks for none, one that is left gives its own back."""
     with stage.running(), served(stage.database.parents[1]) as url:
         stage.playing = [start()]
         page = opened(f"{url}/")
-        page.add_init_script(
-            "window.streams = []; const Whole = EventSource;"
-            "window.EventSource = class extends Whole { constructor(url) { super(url); window.streams.push(this); } };"
-            "const wait = setTimeout; window.setTimeout = (act, ms) => wait(act, ms / 100);"
-            "Object.defineProperty(document, 'hidden', { get: () => window.away === true, configurable: true });"
-        )
-        page.goto(f"{url}/t/autumn/live.html")
+        page.add_init_script(WATCHED)
+        page.goto(f"{url}/t/autumn/live.html#away")
+        assert page.evaluate("window.streams.length") == 0
+        page.evaluate("window.turn(false)")
         page.wait_for_selector(".game")
-        page.evaluate("window.away = true; document.dispatchEvent(new Event('visibilitychange'))")
+        page.evaluate("window.turn(true)")
         until(page, "window.streams.every((one) => one.readyState === EventSource.CLOSED)")
+        stage.playing = [start(white="Phalanx")]
         stage.tell("start", **start(white="Phalanx"))
-        page.evaluate("window.away = false; document.dispatchEvent(new Event('visibilitychange'))")
-        until(page, "window.streams.length === 2")
-        until(page, "document.querySelector('.game h3').textContent.includes('Phalanx')")
-        assert json.loads(page.evaluate("JSON.stringify(window.streams.map((one) => one.readyState))")) == [2, 1]
+        page.evaluate("window.turn(false)")
+        expect(page.locator(".game h3")).to_contain_text("Phalanx")
+        assert page.evaluate("window.streams.map((one) => one.readyState)") == [2, 1]

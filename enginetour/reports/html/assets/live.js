@@ -230,9 +230,10 @@
     list.prepend(line);
     while (list.children.length > LINES) list.lastElementChild.remove();
   };
+  const decided = (line) => line.decisions.map((words) => make("span", { class: "decision" }, words));
   const gameLine = (line) => {
     const names = [make("bdi", {}, line.white), " – ", make("bdi", {}, line.black), " "];
-    put(at("games"), make("li", {}, gameLink(line.number), " ", ...names, make("strong", {}, line.result), " ", make("span", { class: "muted" }, line.cause)));
+    put(at("games"), make("li", {}, gameLink(line.number), " ", ...names, make("strong", {}, line.result), " ", make("span", { class: "muted" }, line.cause), ...decided(line)));
   };
   const incidentLine = (line) => {
     const where = line.game ? [gameLink(line.game), " "] : [];
@@ -284,7 +285,7 @@
   };
   const open = () => {
     clearTimeout(later);
-    if (source !== null) return;
+    if (source !== null || document.hidden) return; // browsers have six connections to a host: none for what nobody sees
     source = new EventSource(live.dataset.events);
     const hear = (name, act) => source.addEventListener(name, (event) => act(JSON.parse(event.data)));
     hear("all", all);
