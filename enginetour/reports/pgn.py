@@ -208,4 +208,4 @@ def _first_move(opening: Opening) -> tuple[int, bool]:
         return 1, True
     fields = opening.fen.split()
     number = int(fields[-1]) if len(fields) > 5 and fields[-1].isdigit() else 1
-    return max(1, number), fields[1] == "w"
+    return max(1, number), fields[1:2] != ["b"]

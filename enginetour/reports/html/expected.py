@@ -19,7 +19,7 @@ from enginetour.variants import VARIANTS
 
 SHOWN_PLIES = 30  # of a line: of 25,000 lines of 14 engines 6 in a thousand had more (measured)
 LONGEST_WORD = 12  # signs of a word that is no move: an engine may say anything
-_NO_CHECKS = frozenset({"antichess", "giveaway", "suicide", "atomic", "racingkings"})  # there, or others than a board's
+_NO_CHECKS = frozenset({"antichess", "giveaway", "suicide", "atomic", "racingkings"})  # or others than on a board
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,7 @@ def _one_by_one(replay: Replay, ply: int, said: Sequence[str]) -> Line:
             break
         if replay.variant == "atomic":
             what = exploded(squares, what)
-        san = spelled(squares, uci, what, white=white)
-        told.append(san.rstrip("+") if replay.variant in _NO_CHECKS else san)
+        told.append(spelled(squares, uci, what, white=white, royal=replay.variant not in _NO_CHECKS))
         changes.append(change(what, uci))
         white = not white
     return _broken_off(" ".join(told), said[len(told) :], " ".join(changes))

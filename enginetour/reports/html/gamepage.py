@@ -29,8 +29,9 @@ from enginetour.reports.incident import incident_lines
 AT_ONCE = (
     100  # games whose lines are spelled together: fewer are slower (measured: 25: 2.2, 100: 1.9, 300: 1.8 ms a game)
 )
-LARGEST_PGN = 600_000  # bytes that a page carries along; a longer game is in the tournament's PGN
-LARGEST_TRAFFIC = 200_000  # signs of all incidents of one game
+LARGEST_PGN = 240_000  # bytes that a page carries along; a longer game is in the tournament's PGN
+LARGEST_TRAFFIC = 100_000  # signs of all incidents of one game
+LARGEST_LINES = 400_000  # bytes of all lines; those of usual games take 15 KB
 _TRAFFIC_WIDTH = 110  # columns
 
 
@@ -55,6 +56,8 @@ def _page(row: GameRow, replay: Replay, expected: Sequence[Line | None], site: S
     squares = replay.boards[-1] if whole else final_board(game)
     last = [square for square, _ in replay.plies[-1][0]] if whole and replay.plies else ()
     text = pgn.text(game, row.number, row.event)
+    items, number = line_list(replay, expected, LARGEST_LINES)
+    has_pgn = len(text) <= LARGEST_PGN
     return render(
         "game.html",
         site=site,
@@ -67,13 +70,13 @@ def _page(row: GameRow, replay: Replay, expected: Sequence[Line | None], site: S
         moves=move_table(replay, moves),
         evaluations=graphs.evaluations(replay, moves),
         clocks=graphs.clocks(replay, moves),
-        lines=line_list(replay, expected) if any(expected) else None,
+        lines=items if any(expected) else None,
         sides=tuple(_side(game, replay, white=white) for white in (True, False)),
         facts=[(label, words) for label, words in gamewords.facts(row) if words],
         incidents=list(_incidents(game)),
-        remarks=tuple(_remarks(game, replay, expected, has_pgn=len(text) <= LARGEST_PGN)),
-        positions=_positions(replay, moves, expected),
-        download=_download(text),
+        remarks=tuple(_remarks(game, replay, expected, number, has_pgn=has_pgn)),
+        positions=_positions(replay, moves, expected[:number]),
+        download=_download(text) if has_pgn else None,
     )
 
 
@@ -109,7 +112,9 @@ def _incidents(game: Game) -> Iterator[tuple[Incident, list[str]]]:
         yield incident, words
 
 
-def _remarks(game: Game, replay: Replay, expected: Sequence[Line | None], *, has_pgn: bool) -> Iterator[str]:
+def _remarks(
+    game: Game, replay: Replay, expected: Sequence[Line | None], lines_shown: int, *, has_pgn: bool
+) -> Iterator[str]:
     """What of the record is not on the page, and why."""
     if game.plies > SHOWN_PLIES:
         yield f"Moves after the first {SHOWN_PLIES} plies are left out here; enginetour export pgn has them."
@@ -117,6 +122,8 @@ def _remarks(game: Game, replay: Replay, expected: Sequence[Line | None], *, has
         yield f"From {replay.label(len(replay.plies))} on the moves of the record cannot be shown on a board."
     if any(line is not None and line.cut for line in expected):
         yield f"Lines are cut after {LINE_PLIES} plies."
+    if lines_shown < len(expected):
+        yield f"From {replay.label(lines_shown)} on lines are left out, they are too long for one page."
     if not has_pgn:
         yield "The game is too long to be carried along as PGN; enginetour export pgn has it."
 
@@ -139,7 +146,6 @@ def _positions(replay: Replay, moves: Sequence[MoveMade], expected: Sequence[Lin
     return own(json.dumps(told, separators=(",", ":")).replace("<", "\\u003c"))
 
 
-def _download(text: str) -> str | None:
-    if len(text) > LARGEST_PGN:
-        return None
-    return f"data:application/x-chess-pgn;base64,{base64.b64encode(text.encode()).decode()}"
+def _download(text: str) -> str:
+    packed = base64.b64encode(text.encode("utf-8", "replace")).decode()
+    return f"data:application/x-chess-pgn;base64,{packed}"

@@ -11,6 +11,8 @@ from enginetour.reports.html.graphs import seconds
 from enginetour.reports.text import duration
 from enginetour.variants import STANDARD, VARIANTS
 
+SHOWN_WARNINGS = 20  # of one engine in one game
+LONGEST_WARNING = 300  # signs
 _RESULTS = {Outcome.WHITE: "1\u20130", Outcome.DRAW: "½\u2013½", Outcome.BLACK: "0\u20131", Outcome.VOID: "void"}
 _ENDINGS = {
     Termination.MATE: "Checkmate",
@@ -41,12 +43,12 @@ def result(row: GameRow) -> str:
 
 
 def ending(row: GameRow) -> str:
-    """How it ended, with what the record says of it."""
+    """How it ended, as the record says it; what there is for a record that says nothing comes from its code."""
     game = row.game
-    told = f"{_ENDINGS[game.termination]}: {game.cause}" if game.cause else _ENDINGS[game.termination]
+    told = f"{game.cause[0].upper()}{game.cause[1:]}" if game.cause else _ENDINGS[game.termination]
     if row.voided:
         return f"Struck out afterwards; it had ended {game.outcome}. {told}"
-    return f"{told}. It does not count and is played again" if game.outcome is Outcome.VOID else told
+    return f"{told}. It does not count and is played again." if game.outcome is Outcome.VOID else told
 
 
 def control(game: Game) -> str:
@@ -101,7 +103,9 @@ def used(record: SideRecord) -> Iterator[tuple[str, str]]:
     for name, moves, total in record.effort:
         if moves and name in ("depth", "nps"):
             yield f"{name}, mean", f"{total / moves:,.0f}"
-    for words in record.warnings:
-        yield "warning", words
+    for words in record.warnings[:SHOWN_WARNINGS]:
+        yield "warning", words[:LONGEST_WARNING]
+    if len(record.warnings) > SHOWN_WARNINGS:
+        yield "warnings", f"and {len(record.warnings) - SHOWN_WARNINGS} more"
     for kind, count, first in record.claims:
         yield "claim", f"{kind}, {count} times, first at {first}" if count > 1 else f"{kind}, {first}"

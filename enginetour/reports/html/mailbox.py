@@ -68,8 +68,11 @@ def effects(squares: bytearray, uci: str, *, white: bool) -> Effects | None:
     return ((start, 0), (end, piece)) if fits else None
 
 
-def spelled(squares: bytearray, uci: str, what: Effects, *, white: bool) -> str:
-    """Play a move and spell it: standard algebraic notation, ``+`` where it gives check."""
+def spelled(squares: bytearray, uci: str, what: Effects, *, white: bool, royal: bool = True) -> str:
+    """Play a move and spell it: standard algebraic notation, ``+`` where it gives check.
+
+    Where kings are not `royal` nothing is a check, and no piece is kept from moving by one.
+    """
     start, piece = what[0][0], squares[what[0][0]]
     if uci[1] == "@":
         san = uci if uci[0] != "P" else uci[1:]
@@ -77,16 +80,16 @@ def spelled(squares: bytearray, uci: str, what: Effects, *, white: bool) -> str:
         san = uci[2:4] if uci[0] == uci[2] else f"{uci[0]}x{uci[2:4]}"
         if uci[4:]:
             san += f"={uci[4].upper()}"
-    elif len(what) > 2:
+    elif len(what) == 4 and what[2][1]:
         san = "O-O" if what[2][0] & 7 == 6 else "O-O-O"
     else:
         end = what[1][0]
         cross = "x" if squares[end] else ""
-        twin = (squares.count(piece) > 1 and _told_apart(squares, start, end, white=white)) or ""
+        twin = (squares.count(piece) > 1 and _told_apart(squares, start, end, white=white, royal=royal)) or ""
         san = f"{chr(piece & LARGE)}{twin}{cross}{uci[2:4]}"
     for square, code in what:
         squares[square] = code
-    king = squares.find(KING | SMALL if white else KING)
+    king = squares.find(KING | SMALL if white else KING) if royal else -1
     return f"{san}+" if king >= 0 and gives_check(squares, king, what, white=white) else san
 
 
@@ -130,7 +133,7 @@ def _open(squares: bytearray, kind: int, start: int, end: int) -> bool:
     return True
 
 
-def _told_apart(squares: bytearray, start: int, end: int, *, white: bool) -> str:
+def _told_apart(squares: bytearray, start: int, end: int, *, white: bool, royal: bool) -> str:
     """Where the piece comes from, as far as another of its kind could legally make the move too."""
     piece = squares[start]
     kind = piece & LARGE
@@ -144,7 +147,7 @@ def _told_apart(squares: bytearray, start: int, end: int, *, white: bool) -> str
                 fits = other in STEPS[end]
             else:
                 fits = _open(squares, kind, other, end)
-            if fits and is_safe(squares, ((other, EMPTY), (end, piece)), white=white):
+            if fits and (not royal or is_safe(squares, ((other, EMPTY), (end, piece)), white=white)):
                 others.append(other)
         other = squares.find(piece, other + 1)
     if not others:

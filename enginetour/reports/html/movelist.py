@@ -18,7 +18,8 @@ SHOWN_PLIES = (
 )
 LONGEST_SAN = 16  # signs; more is no move
 _NOTHING = "<td></td><td></td><td></td><td></td>"
-_FIGURES = "".join(f'<th scope="col">{label}</th>' for label in ("eval", "depth", "time"))
+_DEPTH = '<abbr title="depth">d</abbr>'  # as in other viewers: the column is two digits wide
+_FIGURES = "".join(f'<th scope="col">{label}</th>' for label in ("eval", _DEPTH, "time"))
 _SIDES = "".join(f'<th scope="col" class="m">{side}</th>{_FIGURES}' for side in ("White", "Black"))
 _HEAD = f'<thead><tr><th scope="col">#</th>{_SIDES}</tr></thead>'
 
@@ -51,16 +52,21 @@ def _cells(move: MoveMade, *, white: bool) -> str:
     return f'<td class="m">{san}</td><td>{told}</td><td>{depth}</td><td>{time}</td>'
 
 
-def line_list(replay: Replay, expected: Sequence[Line | None]) -> Markup:
-    """A paragraph for every ply, empty without a line, so that the n-th is that of ply n."""
+def line_list(replay: Replay, expected: Sequence[Line | None], room: int) -> tuple[Markup, int]:
+    """An item for every ply, empty without a line, so that the n-th is that of ply n; and how many there are.
+
+    There are fewer than plies where `room` in bytes is not enough, for them and for what the script is told of them.
+    """
     parts = []
-    for ply, line in enumerate(expected[:SHOWN_PLIES]):
-        if line is None:
-            parts.append("<li></li>")
-        else:
-            words = _text(line.words)
-            parts.append(f"<li>{replay.label(ply)} {words}{' …' if line.cut else ''}</li>")
-    return own("\n".join(parts))
+    for ply, line in enumerate(expected):
+        part = "<li></li>"
+        if line is not None:
+            part = f"<li>{replay.label(ply)} {_text(line.words)}{' …' if line.cut else ''}</li>"
+            room -= len(part.encode()) + len(line.changes)
+        if room < 0:
+            break
+        parts.append(part)
+    return own("\n".join(parts)), len(parts)
 
 
 def _text(words: str) -> str:

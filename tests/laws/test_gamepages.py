@@ -1,0 +1,119 @@
+"""Laws of a game's page: whatever engines and people say, it is words and never markup."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.model import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
+from enginetour.reports.html.gamepage import game_page
+from enginetour.reports.html.gamerow import GameRow
+from enginetour.reports.html.site import Site
+
+VOID = frozenset({"meta", "link", "br"})
+ENDLESS = frozenset({"path", "rect", "use", "line", "circle", "polyline"})  # of SVG, closed in themselves
+HOSTILE = st.one_of(
+    st.text(max_size=60),
+    st.sampled_from([
+        "<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", '" onmouseover="alert(1)', "'><b>",
+        "<!--", "]]>", "</title>", "&lt;&#60;", "\u202e evil", "x" * 100, "{{ 7 * 7 }}", "javascript:alert(1)",
+        "\x1b[2J", "</ol></details>", "e2e4\u2028</li>", "\ud800",
+    ]),
+)  # fmt: skip
+
+
+class Shape(HTMLParser):
+    """Tags with the names of their attributes, the words between them, and whether every tag is closed in turn."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, tuple[str, ...]]] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.addresses: list[str] = []
+        self.feed(page)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = tuple(name for name, _ in attrs)
+        assert len(set(names)) == len(names)
+        assert not any(name.startswith("on") or name == "style" for name in names)
+        self.tags.append((tag, names))
+        self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
+        if tag not in VOID and tag not in ENDLESS:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, tuple(name for name, _ in attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ENDLESS:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def said(word: str, name: str, other: str) -> GameRow:
+    """A game in which everything that is not ours is that word, and its sides have those names."""
+    moves = (
+        MoveMade("e2e4", "e4", book=True),
+        MoveMade("c7c5", word or "c5", 120, 59_980, -15, 14, 10**25, f"c7c5 g1f3 {word}"),
+        MoveMade("g1f3", "Nf3", 90, 1000, 31_997, None, None, word),
+        MoveMade(word, word, 30, 59_900, 0, 9, 0, word, lines=(word,)),
+    )
+    side = SideRecord(word, 2, 150, warnings=(word,), claims=(("pv-illegal", 2, word),), effort=(("depth", 2, 23),))
+    incident = Incident(name, word, word, 3, (f"1.5 < {word}",), (word,), word, 9, 77, 1.5, 8)
+    game = Game(
+        Pairing(name, other, 2, 2, 5, 3), Outcome.BLACK, Termination.CRASH, word, name, word,
+        Opening(word, 17, None, ("e2e4",), word), moves, side, side, word, word, word, 1.7e9, 1.7e9 + 60,
+        incidents=(incident,), hardware=word, load=9.0, cores=2,
+    )  # fmt: skip
+    return GameRow(12, game, voided=False, event=word, before=11, after=13)
+
+
+SITE = Site("title", (("index.html", "Overview"),))
+PLAIN = Shape(game_page(said("word", "A", "B"), SITE))
+
+
+@settings(max_examples=60)
+@given(HOSTILE.filter(lambda word: word.strip() != ""), HOSTILE, HOSTILE)
+def test_words_never_become_markup(word: str, name: str, other: str) -> None:
+    """The page has the tags and attributes that it has for plain words, closed in turn, and leads nowhere new."""
+    row = said(word, name, f"{other}2")
+    page = game_page(row, replace(SITE, title=word))
+    assert page.encode()  # no half of a surrogate pair: it is a file of UTF-8
+    found = Shape(page)
+    # A word may be empty once what turns lines round is taken out of it; then a fact may be left out, in pairs.
+    keep = {"dt", "dd"}
+    assert [tag for tag in found.tags if tag[0] not in keep] == [tag for tag in PLAIN.tags if tag[0] not in keep]
+    for address in found.addresses:
+        assert address.startswith(("../", "#", "data:application/x-chess-pgn;base64,"))
+    assert not set(page) & set("\u202e\u200f\u2028\x1b\x00")
+
+
+@settings(max_examples=40)
+@given(HOSTILE)
+def test_what_the_script_is_told_has_no_word_of_an_engine(word: str) -> None:
+    """Its JSON is squares, pieces and numbers alone."""
+    page = game_page(said(word, "A", "B"), SITE)
+    start = page.index('<script type="application/json">') + len('<script type="application/json">')
+    told = json.loads(page[start : page.index("</script>", start)])
+    assert set(told) == {"start", "white", "number", "plies", "lines", "clocks"}
+    assert set("".join([told["start"], told["plies"], *told["lines"]])) <= set("abcdefgh12345678KQRBNPkqrbnp- ")
+    assert all(clock is None or isinstance(clock, int) for clock in told["clocks"])
+
+
+@settings(max_examples=40)
+@given(HOSTILE)
+def test_the_game_can_be_taken_along(word: str) -> None:
+    """The PGN in the link is the game's."""
+    page = game_page(said(word, "A", "B"), SITE)
+    start = page.index("base64,") + len("base64,")
+    assert base64.b64decode(page[start : page.index('"', start)]).decode().startswith('[Event "')

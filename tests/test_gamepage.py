@@ -1,0 +1,169 @@
+"""The page of a game: what it tells, what it leaves out and says so, and how large it may be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import cycle, islice
+
+import pytest
+
+from enginetour.model import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
+from enginetour.reports.html import gamepage
+from enginetour.reports.html.gamepage import game_page, game_pages
+from enginetour.reports.html.gamerow import GameRow, Neighbour
+from enginetour.reports.html.site import Site
+
+SITE = Site("autumn", (("index.html", "Overview"), ("games.html", "Games")), {"Fruit": "fruit"})
+SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")
+
+
+def game(**more: object) -> Game:
+    moves = (
+        MoveMade("e2e4", "e4", book=True),
+        MoveMade("e7e5", "e5", book=True),
+        MoveMade("d1h5", "Qh5", 1_250, 58_750, 31, 14, pv="d1h5 b8c6 f1c4"),
+        MoveMade("b8c6", "Nc6", 800, 59_200, 45, 9, pv="1... Nc6 2. Bc4 Nf6"),
+        MoveMade("f1c4", "Bc4", 65_000, 3_000, 31_999, 20, pv="f1c4 g8f6 h5f7"),
+        MoveMade("g8f6", "Nf6", 10, 59_000, -31_999, 3),
+        MoveMade("h5f7", "Qxf7#", 5, 2_995, 31_999, 1, pv="h5f7"),
+    )
+    parts: dict[str, object] = {
+        "pairing": Pairing("Fruit", "Toga", 2, 1, 5, 3), "outcome": Outcome.WHITE, "termination": Termination.MATE,
+        "cause": "White mates", "opening": Opening("King's Pawn", 7, None, ("e2e4", "e7e5"), "C20"), "moves": moves,
+        "white": SideRecord("Fruit 2.1", 3, 66_255, 65_000, 2_995, 1), "white_tc": "60+0.1", "black_tc": "60+0.1",
+        "final_fen": "r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 0 4",
+        "started": 1_700_000_000.0, "ended": 1_700_000_120.0, "hardware": "AMD EPYC",
+    }  # fmt: skip
+    return Game(**(parts | more))  # type: ignore[arg-type]
+
+
+def row(played: Game | None = None, **more: object) -> GameRow:
+    parts: dict[str, object] = {"number": 12, "game": played or game(), "voided": False, "event": "autumn"}
+    return GameRow(**(parts | more))  # type: ignore[arg-type]
+
+
+def test_the_page_tells_the_game() -> None:
+    """Names, result, ending, moves with evaluation, depth and time from White's side, opening, place, hardware."""
+    page = game_page(row(), SITE)
+    for words in (
+        "1\u20130", "White mates", '<td class="m">Qh5</td><td>+0.31</td><td>14</td><td>1.25</td>',
+        '<td class="m">Nc6</td><td>-0.45</td><td>9</td><td>0.80</td>', "<td>+M1</td><td>20</td><td>1:05</td>",
+        '<td class="m b">e4</td><td class="b">book</td>', "C20 King&#39;s Pawn, number 7 of the suite, 2 plies",
+        "round 3, encounter 5, leg 1", "AMD EPYC", "7 plies in 2 min", '<a href="../engines/fruit.html">',
+    ):  # fmt: skip
+        assert words in page, words
+
+
+def test_lines_are_told_in_san_whoever_said_them_how() -> None:
+    """A line in UCI's words and one in SAN with numbers; a mate that the score announces has its sign."""
+    page = game_page(row(), SITE)
+    assert "<li>2. Qh5 Nc6 Bc4</li>\n<li>2… Nc6 Bc4 Nf6</li>\n<li>3. Bc4 Nf6 Qxf7#</li>\n<li></li>" in page
+    assert '"lines":["","","d1h5 b8c6 f1c4","b8c6 f1c4 g8f6","f1c4 g8f6 h5f7","","h5f7"]' in page
+
+
+def test_other_games_of_the_encounter_and_neighbours_are_linked() -> None:
+    """The other leg, the same one played again, the game before and the one after."""
+    beside = (Neighbour(13, 2, 0), Neighbour(14, 1, 1))
+    page = game_page(row(neighbours=beside, before=11, after=13), SITE)
+    assert '<a href="../games/13.html">Game 13</a> is leg 2 of the same encounter' in page
+    assert '<a href="../games/14.html">Game 14</a> is the same one played again' in page
+    assert '<a href="../games/11.html">previous</a>' in page
+    assert '<a href="../games/13.html">next</a>' in page
+
+
+def test_a_game_that_does_not_count_says_so() -> None:
+    """Void games are played again, those struck out tell how they had ended."""
+    void = game(outcome=Outcome.VOID, termination=Termination.TIME, cause="Black loses on time; doubtful")
+    assert "Black loses on time; doubtful. It does not count and is played again." in game_page(row(void), SITE)
+    assert "Struck out afterwards; it had ended 1-0. White mates" in game_page(row(voided=True), SITE)
+
+
+def test_an_ending_without_words_is_told_by_its_code() -> None:
+    """The record of an older game may have no cause."""
+    assert '<p class="lead">Checkmate</p>' in game_page(row(game(cause="")), SITE)
+
+
+def test_the_board_stands_at_the_end_without_scripts() -> None:
+    """The mating queen on f7, the squares of her move marked, and the position in words."""
+    page = game_page(row(), SITE)
+    assert '<use href="#piece-Q" x="225" y="45"/>' in page
+    assert '<rect x="315" y="135" width="45" height="45"/>' in page
+    assert "White: King e1, Queen f7, Rooks a1 h1, Bishops c1 c4, Knights b1 g1, pawns a2 b2 c2 d2" in page
+
+
+def test_a_position_with_black_to_move_is_numbered_by_its_fen() -> None:
+    """The first row has nothing for White."""
+    fen = "4k3/8/8/8/8/8/4p3/K7 b - - 0 40"
+    moves = (MoveMade("e2e1q", "e1=Q+", 10), MoveMade("a1a2", "Ka2", 10))
+    page = game_page(row(game(opening=Opening(fen=fen), moves=moves)), SITE)
+    assert '<tr><th scope="row">40</th><td></td><td></td><td></td><td></td><td class="m">e1=Q+</td>' in page
+    assert '<tr><th scope="row">41</th><td class="m">Ka2</td>' in page
+    assert '"plies":"e2-e1q a1a2"' in page
+
+
+@pytest.mark.parametrize(
+    ("variant", "fen", "moves", "told"),
+    [
+        ("crazyhouse", None, ("e2e4", "d7d5", "e4d5", "d8d5", "P@e5"), '"hands":["","","","P","Pp","p"]'),
+        ("3check", None, ("e2e4", "f7f6", "d1h5"), '"checks":[[0,0],[0,0],[0,0],[1,0]]'),
+        ("atomic", None, ("g1f3", "d7d5", "f3e5", "b8c6", "e5c6"), '"plies":"g1f3 d7d5 f3e5 b8c6 e5-c6-"'),
+        ("chess960", "1r2k1r1/8/8/8/8/8/8/1R2K1R1 w GBgb - 0 1", ("e1g1",), '"plies":"e1-g1-g1Kf1R"'),
+    ],
+)
+def test_variants_are_shown_by_their_rules(variant: str, fen: str | None, moves: tuple[str, ...], told: str) -> None:
+    """Pieces in hand, checks given, explosions, and a king that castles where its rook stood."""
+    made = tuple(MoveMade(move, "Qh5+" if move == "d1h5" else move) for move in moves)
+    assert told in game_page(row(game(opening=Opening(fen=fen, variant=variant), moves=made)), SITE)
+
+
+def test_a_record_that_makes_no_sense_is_told_as_far_as_it_does() -> None:
+    """Moves that no piece can make are listed, and the page says from where on; the final position is the record's."""
+    made = (*game().moves[:2], MoveMade("a1a8", "Ra8", 1, pv="a1a8 nonsense"), MoveMade("", "", 1))
+    page = game_page(row(game(moves=made)), SITE)
+    assert "From 2. on the moves of the record cannot be shown on a board." in page
+    assert "<li>2. a1a8 nonsense</li>" in page
+    assert '<use href="#piece-Q" x="225" y="45"/>' in page
+    assert game_page(row(game(moves=made, final_fen="nothing", opening=Opening(fen="nothing"))), SITE)
+
+
+def test_incidents_have_their_traffic_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an engine said last, line by line; an endless talk is cut."""
+    incident = Incident("Toga", "crash", "signal 11", 6, ("1.5 > go", "1.6 < boom"), ("oops",), asked_us=1_500_000)
+    page = game_page(row(game(incidents=(incident,))), SITE)
+    assert "100.000 &lt; boom" in page
+    assert "stderr: oops" in page
+    monkeypatch.setattr(gamepage, "LARGEST_TRAFFIC", 100)
+    assert "boom" not in game_page(row(game(incidents=(incident,))), SITE)
+
+
+def test_no_page_is_over_two_megabytes() -> None:
+    """Thousands of plies with the longest lines there are; the page says what it leaves out."""
+    said = " ".join(islice(cycle(("<" * 30, "\u4e00" * 12)), 200))[:2048]
+    moves = tuple(MoveMade(move, move, 10**9, 10**9, 12, 99, pv=f"{move} {said}") for move in SHUFFLE * 3000)
+    side = SideRecord("x" * 100, warnings=("<" * 1000,) * 1000)
+    noisy = Incident("Toga", "crash", "x" * 1000, 6, ("1.5 < " + "<" * 4000,) * 50, ("<" * 4000,) * 20)
+    page = game_page(row(game(moves=moves, incidents=(noisy,) * 20, white=side)), SITE)
+    assert len(page.encode()) < 2_000_000
+    for words in ("after the first 3000 plies", "Lines are cut", "on lines are left out", "carried along"):
+        assert words in page
+
+
+def test_a_usual_page_is_small() -> None:
+    """120 plies with everything, lines of 12 plies: at most 60 KB."""
+    line = " ".join(islice(cycle(SHUFFLE), 12))
+    moves = tuple(MoveMade(move, "Nf3", 1234, 56_789, 12, 23, pv=line) for move in SHUFFLE * 30)
+    assert len(game_page(row(game(moves=moves)), SITE).encode()) < 60_000
+
+
+def test_pages_made_together_are_those_made_alone() -> None:
+    """Lines that are spelled at once do not touch each other."""
+    black = game(moves=game().moves[:4], opening=Opening(variant="3check"))
+    rows = [row(), row(black, number=13), row(game(moves=()), number=14)]
+    assert list(game_pages(rows, SITE)) == [game_page(one, SITE) for one in rows]
+
+
+def test_in_a_single_file_a_game_is_a_section() -> None:
+    """No page of its own, and no drawings of pieces: the file has them once."""
+    page = game_page(row(), replace(SITE, single=True))
+    assert page.lstrip().startswith('<section id="games-12">')
+    assert 'id="piece-' not in page
