@@ -108,6 +108,7 @@ def prepare(path: Path, db: Address | None) -> Plan:
                 at = config.at("entrants", number, "name" if section.name else "engine")
                 step = "give each its own name"
                 raise InputRefused(f"two entrants are called {entrant.name!r}", place=at, step=step)
+            _refuse_copies(entrant.name, spec, sides, config.at("entrants", number))
             entrants.append(entrant)
             sides[entrant.name] = plan.side(spec, section)
     _refuse_seeds(config, sides)
@@ -129,6 +130,15 @@ def _refuse_streams(config: Config) -> None:
         what = f"{systems[0]} goes on through all tournaments of standard chess, and {config.play.variant} is played"
         step = f"leave it out; enginetour ratings --all --variant {config.play.variant} --system {systems[0]} folds it"
         raise InputRefused(what, place=config.at("ratings", "systems"), step=step)
+
+
+def _refuse_copies(name: str, spec: EngineSpec, sides: Mapping[str, Side], place: str) -> None:
+    """InputRefused for a second entrant of an engine with `max_copies`, which is counted by entrant."""
+    twin = next((one for one, side in sides.items() if side.spec.command == spec.command), None)
+    if spec.max_copies and twin is not None:
+        copies = "1 copy" if spec.max_copies == 1 else f"{spec.max_copies} copies"
+        what = f"{name} and {twin} are one engine, of which {copies} may run at a time"
+        raise InputRefused(what, place=place, step="leave one of them out, or max_copies in the engine file")
 
 
 def _suite(config: Config, games: int, folder: Path) -> openings.OpeningSuite:

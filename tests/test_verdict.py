@@ -5,6 +5,7 @@ from __future__ import annotations
 import chess
 import pytest
 
+from enginetour.adapters.said import Said, What
 from enginetour.model import Outcome, Termination
 from enginetour.referee import verdict
 from enginetour.referee.clock import MS
@@ -42,6 +43,26 @@ def test_a_doubtful_flag_may_be_kept_as_a_loss() -> None:
     told = flag(4, 5, Rules(doubtful_flag="loss"))
     assert told.outcome is Outcome.WHITE
     assert "doubtful" in told.cause
+
+
+@pytest.mark.parametrize("claim", ["1-0", "0-1", "1/2-1/2"])
+def test_a_claim_before_the_first_search_is_noise(claim: str) -> None:
+    """Surveyed engines claim results of the moves they are fed in force mode; in the game it counts."""
+    seat = black()
+    said = Said(What.RESULT, claim)
+    assert verdict.of_talk(seat, said, thinking=False, aborts=0) is None
+    assert not seat.draw_claimed
+    seat.searched = True
+    told = verdict.of_talk(seat, said, thinking=False, aborts=0)
+    if claim == "1/2-1/2":
+        assert told is None
+        assert seat.draw_claimed
+    else:
+        assert told is not None
+        assert (told.outcome, told.termination) == (
+            Outcome.WHITE,
+            Termination.FALSE_CLAIM if claim == "0-1" else Termination.RESIGN,
+        )
 
 
 @pytest.mark.parametrize(

@@ -101,3 +101,15 @@ def test_an_empty_file_becomes_the_database(tmp_path: Path) -> None:
     (tmp_path / "x.db").touch()
     tour(tmp_path, "run", path.name, "--db", "x.db")
     tour(tmp_path, "status", "--db", "x.db")
+
+
+def test_two_entrants_of_an_engine_that_may_run_once(tmp_path: Path) -> None:
+    """Each had a copy of its own: two instances at the same time, which is what the engine's file forbids."""
+    (tmp_path / "engines").mkdir()
+    (tmp_path / "engines" / "one.toml").write_text(
+        'name = "One"\nprotocol = "uci"\ncommand = ["/bin/true"]\nmax_copies = 1\n'
+    )
+    path = config(tmp_path, ("one", "wren1"), more='\n[[entrants]]\nengine = "one"\nname = "Another"\n')
+    line = refused(tmp_path, "check", path.name)
+    assert "Another and One are one engine, of which 1 copy may run at a time" in line
+    assert "trial.toml:" in line
