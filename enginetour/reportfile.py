@@ -18,7 +18,7 @@ from enginetour.review.pages import pages, site_of
 from enginetour.review.review import Review
 from enginetour.store.reader import TournamentReader
 
-HEAD = 8_000  # bytes of the file beside its sections, styles and scripts, and of what folds a section
+HEAD = 14_000  # bytes of the file beside its sections, styles and scripts: 10,400 with the pieces (measured)
 FOLD = 300  # bytes around a folded section, with two names of 100 signs
 ENGINES = "engines/"
 # What goes first where not everything finds room: addresses, or what they begin with.
@@ -28,7 +28,7 @@ Pages = Iterable[tuple[str, Callable[[], str]]]
 
 def report_text(log: TournamentReader, review: Review) -> str:
     """The pages of a tournament, and as many of its games as find room: those with incidents first."""
-    styles, scripts = (asset("report.css"), asset("game.css")), (asset("report.js"), pieces.script(), asset("board.js"))
+    styles, scripts = (asset("report.css"), asset("game.css")), (asset("report.js"), asset("board.js"))
     names = {f"{ENGINES}{engine.slug}.html": engine.name for engine in review.engines}
     site = site_of(review, single=True)
     room = LARGEST - HEAD - sum(len(text.encode()) for text in (*styles, *scripts))
@@ -41,9 +41,11 @@ def report_text(log: TournamentReader, review: Review) -> str:
     there = {one.address for one in kept}
     again = _sections(((address, make) for address, make in pages(review, site) if address in there), names)
     played = [_game(log, number, site) for number in sorted(games)]
+    shared = pieces.symbols() if played else None  # of every board of the file
     missing = _missing(site, len(wanted) - len(games))
     command = shlex.join(["enginetour", "report", "-t", review.facts.name])
-    return whole(site, [*again, *played], styles=styles, scripts=scripts, missing=missing, command=command)
+    parts = [*again, *played]
+    return whole(site, parts, styles=styles, scripts=scripts, missing=missing, command=command, shared=shared)
 
 
 def list_text(review: ListReview) -> str:

@@ -17,7 +17,6 @@ from enginetour.review.listpages import list_pages, list_site
 from enginetour.review.listreview import list_review
 from enginetour.review.pages import pages, site_of
 from enginetour.review.review import RESUME, review_of
-from enginetour.store.importlog import IMPORT
 from enginetour.store.reader import TournamentReader
 from enginetour.store.slugs import slug_of
 from enginetour.store.tournaments import Store
@@ -53,7 +52,6 @@ def write_report(
 
     `heed` as `reportfolder.write` calls it.
     """
-    _refuse_import(log)
     if not is_file(target):
         refuse_other(target)
     review = review_of(log, again=again, suspended=suspended)
@@ -91,10 +89,3 @@ def _one_file(target: Path, text: str) -> Written:
         raise UsageRefused("is a folder", place=str(target), step="name a file, or a folder without .html")
     replace_file(target, [text])
     return Written(target, 1)
-
-
-def _refuse_import(log: TournamentReader) -> None:
-    """UsageRefused for games from files: they have no moves here."""
-    if log.system == IMPORT:
-        step = "make a list of them: enginetour lists define NAME, then enginetour report NAME"
-        raise UsageRefused("are games from files, their moves are not in the store", place=log.title, step=step)

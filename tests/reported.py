@@ -81,7 +81,7 @@ def _game(pairing: Pairing, number: int, names: tuple[str, ...], dice: random.Ra
         Termination.REPETITION if outcome is Outcome.DRAW else Termination.MATE,
         opening=Opening(opening, 1 + pairing.encounter % 2),
         moves=(MoveMade(uci, san, book=True), MoveMade("e7e5", "e5", 120, 9_880, -15, 14)),
-        white=SideRecord("own name", 20, 2_000, 300, margin_uses=number % 5 == 0, effort=(("depth", 20, 200),)),
+        white=SideRecord("own name", 20, 2_000, 300, margin_uses=int(number % 5 == 0), effort=(("depth", 20, 200),)),
         black=SideRecord("own name", 20, 1_500, 200),
         white_tc="10+0.1",
         black_tc="10+0.1",

@@ -37,17 +37,18 @@ def _facts(one: EngineReview) -> Iterator[tuple[str, str]]:
 def opponents(one: EngineReview, site: Site, here: str) -> Markup:
     """A line each, best rated first, every game linked."""
     linked = sum(len(opponent.games) for opponent in one.opponents) <= MOST_SIGNS
-    heads = Markup("").join(Markup('<th scope="col" class="n">{}</th>').format(head) for head in _HEADS)
-    lines = Markup("\n").join(_line(opponent, site, here, linked=linked) for opponent in one.opponents)
-    last = Markup('<th scope="col">games, <span class="mono">1</span> won, <span class="mono">=</span> drawn</th>')
-    made = Markup(
-        '<table class="table">\n<thead><tr><th scope="col">opponent</th>{}{}</tr></thead>\n'
-        "<tbody>\n{}\n</tbody>\n</table>"
-    ).format(heads, last if linked else "", lines)
-    return boxed(made, "opponents")
+    heads = "".join(f'<th scope="col" class="n">{head}</th>' for head in _HEADS)
+    if linked:
+        heads += '<th scope="col">games, <span class="mono">1</span> won, <span class="mono">=</span> drawn</th>'
+    lines = "\n".join(_line(opponent, site, here, linked=linked) for opponent in one.opponents)
+    made = (
+        f'<table class="table">\n<thead><tr><th scope="col">opponent</th>{heads}</tr></thead>\n'
+        f"<tbody>\n{lines}\n</tbody>\n</table>"
+    )
+    return boxed(Markup(made), "opponents")  # noqa: S704  # names were escaped by `engine`, the rest is ours
 
 
-def _line(one: Opponent, site: Site, here: str, *, linked: bool) -> Markup:
+def _line(one: Opponent, site: Site, here: str, *, linked: bool) -> str:
     won, drawn, lost = (sum(half == points for _, half, _ in one.games) for points in (2, 1, 0))
     cells = (
         "" if one.rating is None else f"{one.rating:.0f}",
@@ -57,7 +58,7 @@ def _line(one: Opponent, site: Site, here: str, *, linked: bool) -> Markup:
         f"{100 * one.share:.1f} %",
         "" if one.performance is None else f"{one.performance:.0f}",
     )
-    told = Markup("").join(Markup('<td class="n">{}</td>').format(cell) for cell in cells)
-    signs = Markup(" ").join(game(number, site, here, SIGNS[half]) for number, half, _ in one.games)
-    games = Markup('<td class="wrap mono">{}</td>').format(signs) if linked else ""
-    return Markup('<tr><th scope="row">{}</th>{}{}</tr>').format(engine(one.name, site, here), told, games)
+    told = "".join(f'<td class="n">{cell}</td>' for cell in cells)
+    signs = " ".join(game(number, site, here, SIGNS[half]) for number, half, _ in one.games)
+    games = f'<td class="wrap mono">{signs}</td>' if linked else ""
+    return f'<tr><th scope="row">{engine(one.name, site, here)}</th>{told}{games}</tr>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from enginetour.reports.html.site import Site
 from enginetour.reports.html.tables import boxed, engine
@@ -13,7 +13,7 @@ from enginetour.reports.sheet import points, safe
 
 SIGNS = "0=1"  # by half points
 MOST_SIGNS = 12  # games of a cell that are told one by one; more as points of games
-MOST_LINKS = 30_000  # of some 40 bytes each: a page of 1.2 MB
+MOST_LINKS = 24_000  # of some 40 bytes each: a page of 1 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ def crosstable(rows: Sequence[CrossRow], site: Site, here: str) -> Markup:
     def link(number: int) -> str:
         if number not in addresses:
             address = site.game(number)
-            addresses[number] = "" if address is None else str(Markup.escape(site.link(address, here)))
+            addresses[number] = "" if address is None else str(escape(site.link(address, here)))
         return addresses[number]
 
     numbers = "".join(
-        f'<th scope="col" title="{Markup.escape(safe(row.name))}">{number}</th>' for number, row in enumerate(rows, 1)
+        f'<th scope="col" title="{escape(safe(row.name))}">{number}</th>' for number, row in enumerate(rows, 1)
     )
     lines = [
         f'<tr><th scope="row" class="stick"><span class="rank">{place + 1}</span> {engine(row.name, site, here)}</th>'

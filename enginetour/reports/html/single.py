@@ -46,8 +46,12 @@ def whole(
     scripts: Sequence[str],
     missing: str,
     command: str,
+    shared: Markup | None = None,
 ) -> str:
-    """The file. `missing` tells what was left out, "" for nothing; `command` is how to have all of it."""
+    """The file. `missing` tells what was left out, "" for nothing; `command` is how to have all of it.
+
+    `shared` are definitions that drawings in it use.
+    """
     return render(
         "single.html",
         site=site,
@@ -56,6 +60,7 @@ def whole(
         sections=sections,
         styles=[Markup(text) for text in styles],  # noqa: S704  # ours
         scripts=[Markup(text) for text in scripts],  # noqa: S704  # ours
+        shared=shared,
         missing=missing,
         command=command,
         left_out_id=LEFT_OUT,
