@@ -91,8 +91,9 @@ def test_ratings_by_games_of_an_incremental_system(db: Path) -> None:
     assert "Fruit: game 1: " in chart(db, "history", "--system", "elo")
 
 
-def test_a_ladder_of_a_bubble(tmp_path: Path) -> None:
-    """By games or by round robins, finished or not; another format has none."""
+@pytest.fixture
+def bubble(tmp_path: Path) -> Path:
+    """A finished bubble of four in a section of two, all games drawn, and a round robin without games."""
     options = {"size": 2, "min_matches": 0, "unpark_threshold": 1}
     plan = Draft("b", "bubble", 1, {"format": options}, 7, tuple(map(Entrant, NAMES)), {n: spec(n) for n in NAMES})
     format_ = make_format("bubble", options_model("bubble")(**options), 7)
@@ -104,13 +105,33 @@ def test_a_ladder_of_a_bubble(tmp_path: Path) -> None:
             pairing = offers[0]
             log.record_game(game(pairing.white, pairing.black, Outcome.DRAW, meeting=pairing.meeting, leg=pairing.leg))
             state = format_.step(state, GameFinished(pairing, Outcome.DRAW))
-        for by in ("games", "rounds"):
-            told = chart(path, "ladder", "--by", by)
-            assert "round robin 1 (in from the list): 2 of 2, decided after 1 games, then out" in told
         store.create_tournament(draft())
+    return path
+
+
+def test_a_ladder_of_a_bubble(bubble: Path, tmp_path: Path) -> None:
+    """By games or by round robins; another format has none."""
+    path = bubble
+    for by in ("games", "rounds"):
+        told = chart(path, "ladder", "-t", "b", "--by", by)
+        assert "round robin 1 (in from the list): 2 of 2, decided after 1 games, then out" in told
     refused = ask(path, "chart", "ladder", "-t", "autumn", "-o", str(tmp_path / "x.svg"))
     assert isinstance(refused.exception, TourError) and "only a bubble has a ladder" in str(refused.exception)
     assert not (tmp_path / "x.svg").exists()
+
+
+def test_a_ladder_is_a_table_too(bubble: Path) -> None:
+    """Each decision with the games by then, and one round robin with its crosstable, in every format."""
+    rows = ask(bubble, "ladder", "-t", "b", "--csv").stdout.splitlines()
+    assert rows[:3] == [
+        "step,games,told",
+        '1,,"start: HoiChess, Phalanx"',
+        '1,1,"out: HoiChess, number 4; last: 1 match, enough"',
+    ]
+    assert len(rows) == 1 + 6
+    for words in (("ladder", "-t", "b"), ("ladder", "-t", "b", "--step", "1")):
+        told = {form: ask(bubble, *words, "--format", form).stdout for form in ("markdown", "bbcode", "html")}
+        assert "| " in told["markdown"] and told["bbcode"].startswith("[code]") and told["html"].startswith("<table>")
 
 
 @pytest.mark.parametrize(
