@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
+
+from enginetour.serveraddress import Address, address_of
+from tests import servers
 
 GAMES = "/usr/games:/usr/local/games"
 
@@ -38,3 +42,21 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("ENGINETOUR_DB", "ENGINETOUR_PASS_ENV", "ENGINETOUR_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     yield
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[servers.Server]:
+    """A PostgreSQL server of the tests' own."""
+    if why := servers.lacking():
+        pytest.skip(why)
+    with servers.server() as made:
+        yield made
+
+
+@pytest.fixture(params=["file", "server"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Address:
+    """Where a database can be: what asks for this holds on either ground."""
+    if request.param == "file":
+        return tmp_path / "t.db"
+    made: servers.Server = request.getfixturevalue("server")
+    return address_of(made.schema())

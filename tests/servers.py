@@ -12,14 +12,19 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
-import psycopg
-
 PROGRAMS = Path("/usr/lib/postgresql")  # Debian keeps each version's in a folder of its own
-PASSWORD = "s%cr3t/@"
 _NUMBERS = count(1)
+
+
+def lacking() -> str:
+    """Why there can be no server here, with the next step; "" where there can."""
+    if find_spec("psycopg") is None:
+        return "psycopg is not installed: pip install 'enginetour[postgres]'"
+    return "" if programs() else "PostgreSQL is not on this machine: apt install postgresql-15"
 
 
 def programs() -> Path | None:
@@ -65,11 +70,8 @@ class Server:
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, user=nobody(), cwd=self.folder)
         while self.process.poll() is None:
-            try:
-                self.ask("SELECT 1")
-            except psycopg.OperationalError:
-                continue  # a try takes a few milliseconds of its own
-            return
+            if self.answers():
+                return
         raise RuntimeError((self.folder / "log").read_text())
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
@@ -77,8 +79,20 @@ class Server:
         self.process.send_signal(how)
         self.process.wait()
 
+    def answers(self) -> bool:
+        """It lets its owner in; a try takes a few milliseconds of its own."""
+        import psycopg
+
+        try:
+            self.ask("SELECT 1")
+        except psycopg.OperationalError:
+            return False
+        return True
+
     def ask(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
         """What the server's owner is answered."""
+        import psycopg
+
         with psycopg.connect(self.url(database), autocommit=True) as connection:
             cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else []
@@ -87,6 +101,12 @@ class Server:
         """The address of a database."""
         who = f"{user}:{password}" if password else user
         return f"postgresql://{who}@127.0.0.1:{self.port}/{database}"
+
+    def schema(self) -> str:
+        """A new schema of one database, empty: made in a hundredth of the time of a database; its address."""
+        name = f"s{next(_NUMBERS)}"
+        self.ask(f"CREATE SCHEMA {name}")
+        return f"{self.url('postgres')}?options=-csearch_path%3D{name}"
 
     def database(self, name: str = "", more: str = "") -> str:
         """A new database, empty; its address."""
@@ -105,9 +125,20 @@ def server() -> Iterator[Server]:
         user = nobody()
         if user is not None:
             shutil.chown(folder, user)
-        options = ["-U", "tester", "-E", "UTF8", "--locale=C", "-A", "trust", "--no-sync", "-D", folder / "data"]
+        options = [
+            "-U",
+            "tester",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "-A",
+            "trust",
+            "--no-sync",
+            "-D",
+            os.fspath(folder / "data"),
+        ]
         subprocess.run(
-            [os.fspath(word) for word in (found / "initdb", *options)],
+            [os.fspath(found / "initdb"), *options],
             user=user,
             check=True,
             stdout=subprocess.DEVNULL,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select
@@ -12,6 +11,7 @@ from sqlalchemy import select
 from enginetour.errors import UsageRefused
 from enginetour.model import Entrant, GameVoided, Outcome
 from enginetour.ratings.elo import EloSettings
+from enginetour.serveraddress import Address
 from enginetour.store.lists import counted_pairs, history, order, prior_ratings, ratings_of, refresh
 from enginetour.store.log import TournamentLog
 from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
@@ -20,8 +20,8 @@ from tests.storing import draft, game, spec
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "t.db") as opened:
+def store(place: Address) -> Iterator[Store]:
+    with Store.open(place) as opened:
         yield opened
 
 

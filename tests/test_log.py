@@ -30,6 +30,7 @@ from enginetour.model import (
     SideRecord,
     Withdrawn,
 )
+from enginetour.serveraddress import Address
 from enginetour.store.database import Database
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
@@ -39,8 +40,8 @@ KEY = ("Fruit", "Toga", 1, 1)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "t.db") as opened:
+def store(place: Address) -> Iterator[Store]:
+    with Store.open(place) as opened:
         yield opened
 
 
