@@ -28,7 +28,7 @@ from enginetour.web.library import Library
 from enginetour.web.pages import Pages
 from tests.asgi import Answer, answered, scope_of
 from tests.serving import Stage, move, serving, start
-from tests.storing import game
+from tests.storing import draft, game
 from tests.touring import tour
 
 T = TypeVar("T")
@@ -254,3 +254,14 @@ def test_without_the_extra_one_line_says_what_to_install(stage: Stage, monkeypat
 def test_the_command_is_listed() -> None:
     """It is found where pages are read."""
     assert COMMANDS["serve"][0] == "Read"
+
+
+def test_a_log_that_cannot_be_read_stops_nothing_else(stage: Stage) -> None:
+    """The index says why; its pages are refused in a sentence; other tournaments are there."""
+    other = stage.store.create_tournament(draft("winter"))
+    stage.record(game("Phalanx", "HoiChess", leg=9))  # no such game is on offer
+    index, live, report, sound = asked(stage, "/", "/t/autumn/live.html", "/t/autumn/index.html", "/t/winter/live.html")
+    assert b"the log does not fit its format" in index.body
+    assert other.name.encode() in index.body
+    assert (live.status, report.status, sound.status) == (503, 503, 200)
+    assert str(stage.database).encode() not in live.body + report.body

@@ -22,7 +22,9 @@ MOST_FAILURES = 20  # different ones that are told: a log is read by people
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; others need --token.")
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0: a free one.")
 @click.option(
-    "--token", envvar="ENGINETOUR_TOKEN", help='Secret of 16 signs or more that a page must know; "new" makes one.'
+    "--token",
+    envvar="ENGINETOUR_TOKEN",
+    help='Secret of 16 signs or more, better in ENGINETOUR_TOKEN; "new" makes one.',
 )
 @click.option("--allow-host", "names", multiple=True, metavar="NAME", help="Another name under which it is reached.")
 def serve(db: Address | None, host: str, port: int, token: str | None, names: tuple[str, ...]) -> None:

@@ -12,8 +12,10 @@ from typing import Any
 
 from enginetour.control import socket_path
 from enginetour.control.address import candidates
+from enginetour.errors import StoreRefused
 from enginetour.store.entries import Entry
 from enginetour.store.slugs import slug_of
+from enginetour.store.trouble import StoreBusy
 from enginetour.web.feed import Feed
 from enginetour.web.library import Library
 from enginetour.web.listener import Listener, framed
@@ -85,7 +87,14 @@ class Hall:
         for entry in self.entries:
             room = self.rooms.get(entry.slug)
             if room is not None and room.stale and (room.audience or not room.table):
-                await self.furnish(entry, room)
+                try:
+                    await self.furnish(entry, room)
+                except StoreBusy:
+                    room.stale = True
+                    raise
+                except StoreRefused as refused:  # its log is another version's, or no log of this format
+                    room.table = {"rows": [], "more": 0}
+                    self._tell(str(refused))
 
     async def furnish(self, entry: Entry, room: Room) -> None:
         """Bring the table of a room up to the log; its last lines too, if it has none."""

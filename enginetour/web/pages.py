@@ -24,6 +24,17 @@ KEPT = 64  # pages of one tournament: who looks at one looks at its neighbours
 KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes some 50 MB
 # A review is made anew when the log has moved on, but takes no more than this part of one processor.
 SHARE = 0.1
+LIVE, ALL = ("live.html", "Live"), ("../../", "All tournaments")
+ALWAYS = tuple(
+    (f"{name}.html", words)
+    for name, words in (
+        ("index", "Overview"),
+        ("crosstable", "Crosstable"),
+        ("games", "Games"),
+        ("incidents", "Incidents"),
+        ("fairness", "Fairness"),
+    )
+)
 MOST_LISTED = 200  # tournaments on the first page
 
 
@@ -61,7 +72,8 @@ class Pages:
 
     def live(self, entry: Entry, room: Mapping[str, Any]) -> str:
         """The live page as it is now, to be followed from here by its script."""
-        site = self._shelf(entry).site
+        shelf = self._shelves.get(entry.id)
+        site = shelf.site if shelf is not None else _bare_site(entry, room)
         told = {**room, "title": entry.title}
         return render("live.html", site=site, here="live.html", room=told, headline=_headline(room["progress"]))
 
@@ -100,8 +112,8 @@ class Pages:
         if shelf is None or (shelf.position != position and time.monotonic() >= shelf.until):
             begun = time.monotonic()
             review = review_of(log)
-            site = pages.site_of(review, prefix=f"/t/{entry.slug}/")
-            site = replace(site, pages=(("live.html", "Live"), *site.pages, ("../../", "All tournaments")))
+            site = pages.site_of(review, prefix=_prefix(entry))
+            site = replace(site, pages=(LIVE, *site.pages, ALL))
             ended = time.monotonic()
             shelf = _Shelf(log, review, site, position, ended + (ended - begun) / SHARE)
             self._shelves[entry.id] = shelf
@@ -124,6 +136,16 @@ class Pages:
         for row in islice(game_rows(shelf.log, int(number), int(number)), 1):
             return game_page(row, shelf.site)
         return None
+
+
+def _prefix(entry: Entry) -> str:
+    return f"/t/{entry.slug}/"
+
+
+def _bare_site(entry: Entry, room: Mapping[str, Any]) -> Site:
+    """What can be told before there is a review, which takes seconds for 10,000 games: the live page need not wait."""
+    slugs = {row["name"]: row["slug"] for row in room["table"]["rows"] if row["slug"]}
+    return Site(entry.title, (LIVE, *ALWAYS, ALL), slugs, prefix=_prefix(entry), foot="Made by enginetour.")
 
 
 def _headline(progress: Mapping[str, Any]) -> str:

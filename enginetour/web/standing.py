@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from enginetour.errors import StoreRefused
 from enginetour.folded import format_of
 from enginetour.formats.base import Format
 from enginetour.reports.sheet import points, safe
@@ -74,11 +75,17 @@ class Standings:
         return Made(self._table(fold, wrong), progress, tuple(last), tuple(told))
 
     def states(self, wanted: Sequence[Entry]) -> dict[str, str]:
-        """Finished or stopped, by slug."""
-        return {entry.slug: _state(self._folded(entry)) for entry in wanted}
+        """Finished or stopped, by slug; of one that cannot be folded, why not."""
+        return {entry.slug: self._state_of(entry) for entry in wanted}
+
+    def _state_of(self, entry: Entry) -> str:
+        try:
+            return _state(self._folded(entry))
+        except StoreRefused as refused:
+            return f"cannot be read: {refused.what}"
 
     def _folded(self, entry: Entry) -> _Fold:
-        """Stepped on by what has come into the log since the last look."""
+        """Stepped on by what has come into the log since the last look; StoreRefused as by `folded.fold`."""
         fold = self._folds.get(entry.id)
         if fold is None:
             log = self._store.tournament(entry.name, entry.edition)
@@ -86,9 +93,12 @@ class Standings:
             fold = self._folds[entry.id] = _Fold(log, format_, format_.start(log.entrants))
         last = fold.log.last_position
         if last > fold.position:
-            for event in fold.log.events(after=fold.position):
-                fold.state = fold.format.step(fold.state, event)
-                fold.position += 1
+            try:
+                for event in fold.log.events(after=fold.position):
+                    fold.state = fold.format.step(fold.state, event)
+                    fold.position += 1
+            except ValueError as error:
+                raise StoreRefused(f"the log does not fit its format: {error}", place=entry.title) from None
         return fold
 
     def _rate(self, fold: _Fold) -> None:
