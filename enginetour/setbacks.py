@@ -47,8 +47,11 @@ class Setbacks:
         self._not_before = self._clock() + seconds
 
     def ordered(self, offers: Iterable[Pairing]) -> list[Pairing]:
-        """As wished, but what the machine keeps failing lets the others go first."""
-        return sorted(offers, key=lambda pairing: self._failed[pairing.key])
+        """As wished, but what the machine keeps failing lets the others go first.
+
+        Not what it failed once or twice: tests and rounds wait for the games before those that came in.
+        """
+        return sorted(offers, key=lambda pairing: max(0, self._failed[pairing.key] - HOST_FAILURES + 1))
 
     def is_playable(self, pairing: Pairing) -> bool:
         """Neither side is resting after a failed start, and the pairing is not set aside."""

@@ -13,11 +13,12 @@ from enginetour.cli.screen import Both
 from enginetour.errors import MachineFailure
 from enginetour.formats.base import make_format, options_model
 from enginetour.happenings import Happenings
-from enginetour.model import Game, Outcome
+from enginetour.model import Entrant, Game, Outcome
 from enginetour.scheduler import GAME_BYTES, MIN_FREE, End, Scheduler
 from enginetour.setbacks import AGAIN_S, END_OF_PAUSES
 from enginetour.task import GameTask
-from tests.test_scheduler import ENTRANTS, Heard, Inline, MemoryLog, ended, heard, scheduler, task_for
+from tests.test_scheduler import ENTRANTS, Heard, Inline, MemoryLog, Unwaiting, ended, heard, scheduler, task_for
+from tests.test_setbacks import Clock
 
 
 def test_a_weekend_of_machine_failures_is_waited_out() -> None:
@@ -78,6 +79,27 @@ def test_a_game_the_machine_cannot_play_lets_the_others_go_first() -> None:
     assert isinstance(log, MemoryLog)
     assert [game.pairing.pair for game in log.games.values()][-1] == ("Ada", "Dot")
     assert all(count == 1 for pair, count in tries.items() if pair != ("Ada", "Dot"))
+
+
+def test_a_single_failure_of_the_machine_moves_no_game_behind_the_others() -> None:
+    """One doubtful flag, and the test of a match waited for that game until 256 others had been played."""
+    voided: list[int] = []
+
+    def verdict(task: GameTask) -> Game:
+        if task.pairing.meeting == 3 and task.pairing.leg == 2 and len(voided) < 2:
+            voided.append(len(loop.log.games))  # type: ignore[attr-defined]
+            return replace(ended(task), outcome=Outcome.VOID, category="host")
+        return ended(task, Outcome.WHITE if task.pairing.white == "A" else Outcome.BLACK)
+
+    test = {"elo0": 0.0, "elo1": 100.0, "model": "logistic"}
+    options = options_model("match").model_validate({"games": 400, "sprt": test})
+    names = (Entrant("A"), Entrant("B"))
+    more: dict[str, Any] = {"watcher": Heard(), "inbox": Unwaiting(), "clock": Clock()}
+    loop = Scheduler(MemoryLog(), make_format("match", options), names, Inline(verdict), task_for, **more)
+    assert loop.run() is End.FINISHED
+    assert voided == [5, 6]
+    assert loop.state.verdict == "H1"
+    assert loop.played < 60
 
 
 def test_a_full_disk_pauses_with_one_line() -> None:
