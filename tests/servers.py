@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 PROGRAMS = Path("/usr/lib/postgresql")  # Debian keeps each version's in a folder of its own
 _NUMBERS = count(1)
@@ -79,6 +80,23 @@ class Server:
         self.process.send_signal(how)
         self.process.wait()
 
+    def ask_there(self, url: str, statement: str) -> list[tuple[Any, ...]]:
+        """The same in the database and schema of an address."""
+        import psycopg
+
+        with psycopg.connect(url, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def holds(self, url: str) -> list[tuple[Any, ...]]:
+        """Every column and index of a schema with its type, and the comments on its tables."""
+        columns = """SELECT table_name, column_name, data_type, is_nullable, collation_name
+        FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1, ordinal_position"""
+        indexes = "SELECT indexname, tablename FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1"
+        comments = """SELECT relname, obj_description(oid) FROM pg_class
+        WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' ORDER BY 1"""
+        return [row for asked in (columns, indexes, comments) for row in self.ask_there(url, asked)]
+
     def answers(self) -> bool:
         """It lets its owner in; a try takes a few milliseconds of its own."""
         import psycopg
@@ -89,18 +107,25 @@ class Server:
             return False
         return True
 
-    def ask(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
+    def ask(self, statement: str) -> list[tuple[Any, ...]]:
         """What the server's owner is answered."""
-        import psycopg
-
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
-            cursor = connection.execute(statement)
-            return cursor.fetchall() if cursor.description else []
+        return self.ask_there(self.url("postgres"), statement)
 
     def url(self, database: str, user: str = "tester", password: str = "") -> str:
         """The address of a database."""
         who = f"{user}:{password}" if password else user
         return f"postgresql://{who}@127.0.0.1:{self.port}/{database}"
+
+    def user(self, name: str, password: str) -> str:
+        """A new user who may do nothing yet; the name, which no other test has."""
+        name = f"{name}{next(_NUMBERS)}"
+        self.ask(f"CREATE USER {name} PASSWORD '{password}'")
+        return name
+
+    @staticmethod
+    def schema_of(url: str) -> str:
+        """The schema an address names."""
+        return url.rpartition("%3D")[2]
 
     def schema(self) -> str:
         """A new schema of one database, empty: made in a hundredth of the time of a database; its address."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from enginetour.formats.base import make_format, options_model
 from enginetour.model import (
     Entrant,
@@ -16,6 +14,7 @@ from enginetour.model import (
     SideRecord,
     Termination,
 )
+from enginetour.serveraddress import Address
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec
@@ -99,13 +98,13 @@ def full_game() -> Game:
     )
 
 
-def sound_log(path: Path) -> tuple[Store, TournamentLog]:
+def sound_log(path: Address) -> tuple[Store, TournamentLog]:
     """As `open_log`, with the decisions that a replay comes to."""
     store, plan = Store.open(path), draft()
     format_ = make_format(plan.system, options_model(plan.system)(**plan.config["format"]), plan.seed)
     return store, store.create_tournament(plan, format_.notes(format_.start(plan.entrants)))
 
 
-def open_log(path: Path) -> tuple[Store, TournamentLog]:
+def open_log(path: Address) -> tuple[Store, TournamentLog]:
     store = Store.open(path)
     return store, store.create_tournament(draft())

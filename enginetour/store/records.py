@@ -40,8 +40,8 @@ def packed(value: object) -> str:
 
 
 def clean(text: str) -> str:
-    """The text with `?` for what UTF-8 cannot hold (halves of surrogate pairs)."""
-    return text.encode("utf-8", "replace").decode()
+    """The text with `?` for what UTF-8 cannot hold (halves of surrogate pairs), and for NUL, which no server takes."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "?")
 
 
 def _row(item: object) -> list[Any]:

@@ -1,0 +1,67 @@
+"""Addresses of databases: files, servers, and passwords that nobody sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginetour.errors import UsageRefused
+from enginetour.serveraddress import ServerAddress, address_of
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("postgresql://me@host:5433/chess", "postgresql://me@host:5433/chess"),
+        ("postgres://me:secret@host/chess", "postgresql://me@host/chess"),
+        ("postgresql://me:s%3Acr%40et@[::1]:5/a%20b", "postgresql://me@[::1]:5/a%20b"),
+        ("postgresql:///chess?host=/run/pg&password=secret", "postgresql:///chess?host=%2Frun%2Fpg"),
+        ("postgresql://a,b:6000/chess?sslpassword=secret&options=-csearch_path%3Dx", None),
+    ],
+)
+def test_shown_without_its_password(words: str, shown: str | None) -> None:
+    """A password is in what libpq reads, and nowhere else."""
+    address = address_of(words)
+    assert isinstance(address, ServerAddress)
+    assert address.url == words
+    assert shown is None or str(address) == shown
+    for told in (str(address), repr(address), address.identity, f"{address}", address.name):
+        assert "secret" not in told
+        assert "s%3Acr" not in told
+
+
+def test_a_file_is_a_path() -> None:
+    """Whatever names no scheme is a file, odd names too."""
+    assert address_of("results/a b.db") == Path("results/a b.db")
+    assert address_of("C:x.db") == Path("C:x.db")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("mysql://me@host/chess", "no database can be reached by mysql://"),
+        ("postgresql://me:secret@host", "an address is postgresql://"),
+        ("postgresql://me:secret@host/", "an address is postgresql://"),
+        ("postgresql://me:secret%@host/chess", "write % as %25"),
+        ("postgresql://me:sec/ret@host/chess", "/ is %2F"),
+        ("postgresql://me:secret@host:many/chess", "'many' is no port"),
+        ("postgresql://me:secret@host:70000/chess", "'70000' is no port"),
+    ],
+)
+def test_no_address(words: str, told: str) -> None:
+    """What is no address is refused in one line, which never repeats a password."""
+    with pytest.raises(UsageRefused) as refused:
+        address_of(words)
+    assert told in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+def test_one_database_has_one_identity() -> None:
+    """User, password and a port that goes without saying do not make another database; host, name and schema do."""
+    same = ("postgresql://me:x@Host/chess", "postgresql://you@host:5432/chess", "postgres://host/chess")
+    others = ("postgresql://host/go", "postgresql://host:1/chess", "postgresql://host/chess?options=-csearch_path%3Dx")
+    found = [address_of(words) for words in (*same, *others)]
+    identities = [address.identity for address in found if isinstance(address, ServerAddress)]
+    assert len(set(identities[:3])) == 1
+    assert len(set(identities)) == 4
