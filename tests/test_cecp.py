@@ -337,8 +337,9 @@ def test_a_refused_move_of_the_opening_is_no_ones_loss() -> None:
 
 
 def test_an_unknown_feature_is_rejected_without_a_warning() -> None:
-    """Engines may declare what they like."""
+    """Engines may declare what they like; what is known is accepted by its name."""
     engine = cecp_engine()
+    assert {"accepted ping", "accepted myname", "accepted done"} <= set(told(engine))
     engine.intake.feed(b"feature wheel=3\n")
     engine.heard()
     assert engine.process.traffic(1)[0].endswith("> rejected wheel")

@@ -55,6 +55,18 @@ def test_a_pgn_grows_with_the_log(tmp_path: Path, log: TournamentLog) -> None:
         ]
 
 
+def test_games_that_do_not_count_are_in_no_pgn(tmp_path: Path, log: TournamentLog) -> None:
+    """Void ones, and those struck out later; the numbers of the others stay."""
+    pgn = with_games(tmp_path, log, 1)
+    recorded(log, 2, Outcome.VOID)
+    pgn.append(3, recorded(log, 3))
+    struck = log.game(1).game.pairing
+    assert is_whole(pgn)
+    assert pgn.path.read_text().count("[Event ") == 2
+    log.record_event(GameVoided(struck, Outcome.WHITE), (), why="swapping")
+    assert [line for line in "".join(games_text(log)).splitlines() if "Round" in line] == ['[Round "1.3"]']
+
+
 def test_a_pgn_cut_anywhere_is_mended(tmp_path: Path, log: TournamentLog) -> None:
     """After a kill or a power cut at any byte of its last games, the next start makes it whole."""
     pgn = with_games(tmp_path, log, 2)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from enginetour.model import SideRecord, Termination
 from enginetour.reports.fairness import machine_lines
+from enginetour.supervise.machine import processor
+from enginetour.supervise.workload import Workload
 from tests.playing import game as play
 from tests.playing import scripted, sound
 from tests.storing import game, open_log
@@ -36,6 +40,16 @@ def test_real_play() -> None:
     assert lost.load is not None
     assert lost.cores
     assert play(scripted(fault="crash"), sound()).own_us is None
+
+
+def test_what_a_game_keeps_of_its_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processor, stolen time, and how fast answers were relayed: in the middle, nearly always, at worst."""
+    monkeypatch.setattr(Workload, "steal", lambda _: 0.25)
+    played = play(sound(), sound())
+    assert (played.hardware, played.steal) == (processor(), 0.25)
+    assert played.relay_us is not None
+    median, high, largest = played.relay_us
+    assert 0 < median <= high <= largest
 
 
 def test_stored_and_shown(tmp_path: Path) -> None:
