@@ -41,7 +41,8 @@ def test_unfinished_says_how_to_go_on(tmp_path: Path) -> None:
     with store:
         review = review_of(log, again="enginetour run autumn.toml")
     resume = next(one for one in review.advice if one.kind == "resume")
-    assert (resume.text, resume.command) == ("Not finished: 13 games to play.", "enginetour run autumn.toml")
+    assert resume.text.startswith("Not finished: 13 games to play, next Phalanx – Fruit, ")
+    assert resume.command == "enginetour run autumn.toml"
 
 
 def test_nothing_played_yet(tmp_path: Path) -> None:

@@ -53,7 +53,9 @@ def _advice(
     if not facts.finished:
         fewest, most = facts.remaining
         left = f"{most}" if fewest == most else f"{fewest} to {most}"
-        yield Advice("resume", f"Not finished: {left} game{'s' * (most != 1)} to play.", again)
+        then = ", ".join(f"{white} – {black}" for white, black in facts.offers)
+        coming = f", next {then}" if then else ""
+        yield Advice("resume", f"Not finished: {left} game{'s' * (most != 1)} to play{coming}.", again)
     if apart := told_apart(found):
         yield Advice("decide", apart)
     for name in suspended:

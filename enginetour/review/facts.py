@@ -14,6 +14,8 @@ from enginetour.store.reader import TournamentReader
 # Settings of a game that every reader of a list asks for, in the order they are told.
 _OF_PLAY = ("tc", "white_tc", "black_tc", "variant", "margin_ms", "draw", "resign", "max_moves", "tablebases", "ponder")
 
+OFFERS = 4  # games that are told as the next ones
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -28,6 +30,7 @@ class Facts:
     games: int  # that count
     void: int
     remaining: tuple[int, int]  # fewest and most games still to come
+    offers: tuple[tuple[str, str], ...]  # the first that may be played now, White and Black
     stage: tuple[int, int] | None  # the round now and how many there are, of a tournament in rounds
     started: float | None
     ended: float | None
@@ -54,6 +57,7 @@ def facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Seq
         games=counting,
         void=len(games) - counting,
         remaining=format_.remaining(state),
+        offers=tuple((offer.white, offer.black) for offer in format_.offers(state)[:OFFERS]),
         stage=stage(state) if stage else None,
         started=min((game.started for game in games), default=None),
         ended=max((game.ended for game in games), default=None),

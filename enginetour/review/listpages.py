@@ -48,7 +48,11 @@ def list_pages(review: ListReview, site: Site) -> Iterator[tuple[str, Maker]]:
 def _index(review: ListReview, site: Site) -> str:
     rows = [row for row in review.found.rows if row.pool == 1][: pictures.MOST_RATED]
     rated = [ratinglist.Rated(row.name, row.rating, row.plus, row.minus, row.games) for row in rows]
-    chart = ratinglist.rating_list(rated, title=f"{review.name}: ratings") if rated and review.has_errors else None
+    chart = (
+        ratinglist.rating_list(rated, title="Ratings, and how far they may be off")
+        if rated and review.has_errors
+        else None
+    )
     return render(
         "list.html",
         site=site,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from enginetour.reports import ratings as rating_sheets
 from enginetour.reports import text
@@ -18,7 +18,7 @@ from enginetour.reports.html.crosstable import crosstable
 from enginetour.reports.html.page import render
 from enginetour.reports.html.site import Site
 from enginetour.reports.pairingreport import pairing_report
-from enginetour.reports.sheet import Column, Sheet
+from enginetour.reports.sheet import Column, Sheet, safe
 from enginetour.review import pictures
 from enginetour.review.engines import EngineReview
 from enginetour.review.review import Review
@@ -60,8 +60,11 @@ def pages(review: Review, site: Site) -> Iterator[tuple[str, Maker]]:
 
 
 def drawn(picture: Picture | None) -> Markup | None:
-    """The chart as it stands in a page."""
-    return None if picture is None else Markup(svg(picture))  # noqa: S704  # its words are escaped where it is drawn
+    """The chart as it stands in a figure of a page: its title in words, then the drawing."""
+    if picture is None:
+        return None
+    caption = f"<figcaption>{escape(safe(picture.title))}</figcaption>"
+    return Markup(f"{caption}\n{svg(picture)}")  # noqa: S704  # its words are escaped where it is drawn
 
 
 def index_page(review: Review, site: Site) -> str:
