@@ -116,6 +116,11 @@ class Server:
         who = f"{user}:{password}" if password else user
         return f"postgresql://{who}@127.0.0.1:{self.port}/{database}"
 
+    def cut(self, name: str) -> None:
+        """End the connections whose name is like this, and wait until they are gone."""
+        like = f"FROM pg_stat_activity WHERE application_name LIKE '{name}'"
+        self.ask(f"SELECT pg_terminate_backend(pid, 10000) {like}")
+
     def user(self, name: str, password: str) -> str:
         """A new user who may do nothing yet; the name, which no other test has."""
         name = f"{name}{next(_NUMBERS)}"

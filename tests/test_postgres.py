@@ -214,7 +214,7 @@ def test_settings_that_lose_games(server: Server) -> None:
         ("UPDATE pair_counts SET wins = wins + 1", "kept as"),
         ("DELETE FROM moves", "game 1 has no moves"),
         (
-            "ALTER TABLE notes DROP CONSTRAINT notes_tournament_fkey; UPDATE notes SET tournament = 7 WHERE ordinal = 1",
+            "ALTER TABLE notes DROP CONSTRAINT notes_tournament_fkey; UPDATE notes SET tournament = 7 WHERE ordinal=1",
             "1 of notes refer to tournaments that are not there",
         ),
         (

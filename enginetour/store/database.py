@@ -168,6 +168,8 @@ class Database:
                 return
 
     def _translate(self, context: ExceptionContext) -> None:
+        if context.is_pre_ping:
+            return  # one that the server has dropped is replaced, nobody need be told
         refused = self.ground.translated(context.original_exception)
         if refused is not None:
             raise refused from context.original_exception

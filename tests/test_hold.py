@@ -1,0 +1,200 @@
+"""The hold of a run on its tournament: locks that are lost, commits whose answer is lost, servers that go away."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection
+
+from enginetour.errors import StorageFailed, StoreRefused
+from enginetour.model import Withdrawn
+from enginetour.serveraddress import Address, address_of
+from enginetour.store.database import Database
+from enginetour.store.grounds import lock_of
+from enginetour.store.log import TournamentLog
+from enginetour.store.tournaments import Store
+from enginetour.store.trouble import StoreAway
+from tests.servers import Server
+from tests.storing import game, open_log
+
+
+def numbers(log: TournamentLog) -> list[int]:
+    return [line.number for line in log.games()]
+
+
+@pytest.fixture
+def held(server: Server) -> Iterator[tuple[Address, TournamentLog, Any]]:
+    """A tournament on a server under its lock, with some patience."""
+    address = address_of(server.schema())
+    store, log = open_log(address)
+    store.database.patience = 30.0
+    with store, lock_of(address, "autumn") as lock:
+        log.under(lock)
+        yield address, log, lock
+
+
+@contextmanager
+def answer_lost(monkeypatch: pytest.MonkeyPatch, *, arrives: bool) -> Iterator[None]:
+    """The server goes away in the middle of the next commit, which has come through or has not."""
+    real, lost = Database.writing, iter([True])
+
+    @contextmanager
+    def writing(self: Database, **more: Any) -> Iterator[Connection]:
+        first = next(lost, False)
+        with real(self, **more) as connection:
+            yield connection
+            if first and not arrives:
+                raise StoreAway("the server hung up")
+        if first:
+            raise StoreAway("the server hung up")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "writing", writing)
+        yield
+    assert next(lost, None) is None, "no commit was lost"
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_lost_answer(place: Address, monkeypatch: pytest.MonkeyPatch, arrives: bool) -> None:
+    """A game whose commit was not answered is there once, and the run knows its number, whichever way it went."""
+    store, log = open_log(place)
+    store.database.patience = 30.0
+    with store:
+        for meeting in (1, 2):  # the first of a run, and a later one
+            with answer_lost(monkeypatch, arrives=arrives):
+                assert log.record_game(game(meeting=meeting)) == meeting
+        with answer_lost(monkeypatch, arrives=arrives):
+            assert log.record_event(Withdrawn("Fruit")) == 3
+        assert log.record_game(game("Phalanx", "HoiChess")) == 3
+        assert numbers(log) == [1, 2, 3]
+        assert log.last_position == 4
+        assert log.counts_are_kept()
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_lost_answer_about_a_game_that_was_there(
+    place: Address, monkeypatch: pytest.MonkeyPatch, arrives: bool
+) -> None:
+    """A game that a cluster played twice stays one game, and is not taken for the one that was just written."""
+    store, log = open_log(place)
+    store.database.patience = 30.0
+    with store:
+        assert log.record_game(game()) == 1
+        with answer_lost(monkeypatch, arrives=arrives):
+            assert log.record_game(game()) is None
+        assert numbers(log) == [1]
+
+
+def test_without_patience_it_is_told(place: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that does not wait says that the server is away."""
+    store, log = open_log(place)
+    with store, answer_lost(monkeypatch, arrives=False), pytest.raises(StorageFailed, match="hung up"):
+        log.record_game(game())
+    assert StorageFailed.exit_code == 7
+
+
+def test_second_run_is_refused(held: tuple[Address, TournamentLog, Any]) -> None:
+    """A second run is refused and told who runs; another tournament, and the same one later, are not."""
+    address, _, lock = held
+    with pytest.raises(StoreRefused, match=r"already running: pid \d+ on .+ since \d{4}-"):
+        lock_of(address, "autumn").acquire()
+    with pytest.raises(RuntimeError):
+        lock.acquire()
+    with lock_of(address, "spring"):
+        pass
+    lock.release()
+    lock.release()
+    with lock_of(address, "autumn"):
+        pass
+
+
+def test_a_lost_lock_is_got_again(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:
+    """The run goes on where its lock's connection was cut and nobody else has begun."""
+    address, log, _ = held
+    for meeting in (1, 2):
+        server.cut("enginetour pid%")
+        assert log.record_game(game(meeting=meeting)) == meeting
+        with pytest.raises(StoreRefused, match="already running"):
+            lock_of(address, "autumn").acquire()
+    assert numbers(log) == [1, 2]
+
+
+def test_a_lost_lock_that_somebody_has(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:
+    """Nothing more is written by a run whose tournament another one has taken."""
+    address, log, _ = held
+    assert log.record_game(game()) == 1
+    server.cut("enginetour pid%")
+    with lock_of(address, "autumn"), pytest.raises(StoreRefused, match="already running"):
+        log.record_game(game(meeting=2))
+    assert numbers(log) == [1]
+
+
+@pytest.mark.parametrize("played", [0, 1])
+def test_a_lost_lock_that_somebody_had(server: Server, held: tuple[Address, TournamentLog, Any], played: int) -> None:
+    """Nor by one whose tournament another has gone on with meanwhile, also where it had not written yet itself."""
+    address, log, _ = held
+    for meeting in range(played):
+        log.record_game(game(meeting=meeting + 1))
+    server.cut("enginetour pid%")
+    with Store.open(address, create=False) as other, lock_of(address, "autumn") as lock:
+        theirs = other.tournament()
+        theirs.under(lock)
+        theirs.record_game(game("Phalanx", "HoiChess"))
+    with pytest.raises(StoreRefused, match="somebody else writes"):
+        log.record_game(game(meeting=9))
+    assert numbers(log) == list(range(1, played + 2))
+
+
+def test_a_dead_connection_that_the_server_believes_in(held: tuple[Address, TournamentLog, Any]) -> None:
+    """The lock's old connection, which only the server takes for living, is ended for the new one."""
+    _, log, lock = held
+    believed = lock._raw
+    lock._raw = None
+    assert log.record_game(game()) == 1
+    assert lock._raw is not believed
+    with pytest.raises(Exception, match=r"terminating|closed|unexpectedly"):
+        believed.execute("SELECT 1")
+
+
+def test_a_server_that_is_started_again(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:
+    """A finished game waits for its server, which crashes and is started again: it is there once, and is told of."""
+    _, log, _ = held
+    told: list[str] = []
+    log.database.tell = told.append
+    assert log.record_game(game()) == 1
+    server.stop()
+    late = threading.Timer(0.3, server.start)
+    late.start()
+    assert log.record_game(game(meeting=2)) == 2
+    late.join()
+    assert log.record_game(game(meeting=3)) == 3
+    assert numbers(log) == [1, 2, 3]
+    assert log.counts_are_kept()
+    assert len(told) == 1
+    assert "the server cannot be reached" in told[0]
+
+
+def test_a_server_that_does_not_come_back(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:
+    """After the patience one line says so; a signal ends the waiting before."""
+    _, log, _ = held
+    log.database.patience = 0.3
+    server.stop()
+    try:
+        with pytest.raises(StorageFailed, match="cannot be reached") as failed:
+            log.record_game(game())
+        assert "\n" not in str(failed.value)
+
+        def hurried() -> None:
+            raise KeyboardInterrupt
+
+        log.database.patience, log.database.heed = 60.0, hurried
+        with pytest.raises(KeyboardInterrupt):
+            log.record_game(game())
+    finally:
+        server.start()
+    log.database.heed = lambda: None
+    assert log.record_game(game()) == 1
