@@ -14,9 +14,12 @@ from enginetour.reports.html import gamelist
 from enginetour.reports.html.crosstable import Cell, CrossRow, crosstable
 from enginetour.reports.html.page import asset
 from enginetour.reports.html.site import Site, anchor
+from enginetour.reports.sheet import safe
 from enginetour.review.pages import pages, site_of
 from enginetour.review.review import review_of
+from enginetour.store.tournaments import Store
 from enginetour.tournamentreport import write_report
+from tests import hostile
 from tests.reported import BUBBLE, Page, broken, leads_away, played, runs_strange
 
 GOLDEN = Path(__file__).parent / "golden" / "report"
@@ -139,3 +142,16 @@ def test_engines_without_a_page_are_not_linked() -> None:
     site = Site("x", (), {"Fruit": "fruit"}, frozenset({3}))
     assert (site.engine("Fruit"), site.engine("Toga")) == ("engines/fruit.html", None)
     assert (site.game(3), site.game(4)) == ("games/3.html", None)
+
+
+def test_hostile_store(tmp_path: Path) -> None:
+    """Names, causes, traffic and notes of a store that wants to harm its reader are text on every page."""
+    hostile.store(tmp_path / "db")
+    with Store.open(tmp_path / "db", create=False) as store:
+        for summary in store.tournaments():
+            review = review_of(store.tournament(summary.name, summary.edition))
+            for here, make in pages(review, site_of(review)):
+                page = Page(make())
+                assert leads_away(page) == [], here
+                assert runs_strange(page) == [], here
+                assert all(sign == "\n" or safe(sign) == sign for sign in set(page.text)), here

@@ -77,6 +77,7 @@ ONCE = (
     *("withdraw {odd}", "withdraw {escapes} --why {odd}", "withdraw {formula} --json", "void 1 --why {odd}"),
     *("void 999", "add {odd}", "add wren1 --name {odd}", "replace {bidi} {odd}", "demo {odd}"),
     *("match {odd} {escapes}", "match wren1 wren2 --tc {odd}", "match wren1 wren2 --openings no{odd}"),
+    *("report {odd}", "report -t {odd}", "report -o {odd}.html", "report l -o engines", "report -o {odd}/{bidi}"),
     *("slots 3", "pause -t {odd}", "unpause --json", "finish"),
     *("db check", "db check --json", "db backup {odd}.db", "db upgrade", "db check --db {odd}.db"),
 )  # fmt: skip
