@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from enginetour.web.guard import App, Message, Scope
+
+T = TypeVar("T")
+
+
+def looped(scene: Coroutine[Any, Any, T]) -> T:
+    """What comes of a coroutine, in a thread of its own: this one has a loop already where a browser was driven."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, scene).result()
 
 
 @dataclass(frozen=True)
@@ -54,4 +65,4 @@ async def answered(app: App, scope: Scope) -> Answer:
 
 def ask(app: App, path: str, method: str = "GET", *, host: str | None = "localhost:8390", **headers: str) -> Answer:
     """The same in a loop of its own."""
-    return asyncio.run(answered(app, scope_of(path, method, host=host, **headers)))
+    return looped(answered(app, scope_of(path, method, host=host, **headers)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginetour.web.guard import HEADERS, POLICY, Guard, Message, Receive, Scope, Send
-from tests.asgi import ask
+from tests.asgi import ask, looped
 
 TOKEN = "correct-horse-battery"
 
@@ -140,8 +140,6 @@ def test_a_failure_in_mid_answer_adds_nothing() -> None:
 
 def test_a_web_socket_is_not_answered() -> None:
     """There is none."""
-    import asyncio
-
     sent: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -150,5 +148,5 @@ def test_a_web_socket_is_not_answered() -> None:
     async def receive() -> Message:
         return {"type": "websocket.connect"}
 
-    asyncio.run(guard()({"type": "websocket"}, receive, send))
+    looped(guard()({"type": "websocket"}, receive, send))
     assert sent == []

@@ -9,6 +9,7 @@ from typing import Any
 
 from enginetour.web.listener import MOST_DUE, Listener, framed
 from enginetour.web.room import BEAT_S, LINES, Room
+from tests.asgi import looped
 from tests.serving import move, start
 
 STATUS = {"ok": True, "tournament": "autumn", "state": "running", "games_done": 3, "remaining": [1, 2], "slots": 1}
@@ -33,7 +34,7 @@ def in_a_loop(scene: Callable[[Room, Listener], Awaitable[None]]) -> None:
         room.attend(listener)
         await scene(room, listener)
 
-    asyncio.run(play())
+    looped(play())
 
 
 def test_a_page_is_told_all_then_what_changes() -> None:
@@ -137,7 +138,7 @@ def test_silence_is_broken_by_a_comment() -> None:
     async def wait() -> bytes:
         return await Listener().due(0.01)
 
-    frames = asyncio.run(wait())
+    frames = looped(wait())
     assert frames.startswith(b":")
     assert events(frames) == []
 
@@ -150,7 +151,7 @@ def test_a_closed_listener_waits_no_more() -> None:
         listener.close()
         return await listener.due(3600)
 
-    assert asyncio.run(wait()) == b""
+    assert looped(wait()) == b""
 
 
 def test_a_frame_is_one_line_whatever_is_in_it() -> None:

@@ -26,7 +26,7 @@ from enginetour.web import server
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library
 from enginetour.web.pages import Pages
-from tests.asgi import Answer, answered, scope_of
+from tests.asgi import Answer, answered, looped, scope_of
 from tests.serving import Stage, move, serving, start
 from tests.storing import draft, game
 from tests.touring import tour
@@ -55,7 +55,7 @@ def asked(stage: Stage, *paths: str) -> list[Answer]:
             hall.close()
             library.close()
 
-    return asyncio.run(ask())
+    return looped(ask())
 
 
 def test_addresses(stage: Stage) -> None:
@@ -103,7 +103,7 @@ def test_what_the_browser_has_is_not_sent_again(stage: Stage) -> None:
         library.close()
         return [first.status, second.status, third.status, len(second.body)]
 
-    assert asyncio.run(ask()) == [200, 304, 200, 0]
+    assert looped(ask()) == [200, 304, 200, 0]
 
 
 def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage) -> None:
@@ -179,7 +179,7 @@ def in_a_server(stage: Stage, scene: Callable[[int], T]) -> T:
         return seen
 
     with server.listening("127.0.0.1", 0) as listener:
-        return asyncio.run(serve(listener))
+        return looped(serve(listener))
 
 
 def connected(stack: ExitStack, port: int) -> socket.socket:
