@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from enginetour.model import MoveMade
 from enginetour.reports.html.boards import played
 from enginetour.reports.html.mailbox import effects, spelled
@@ -70,18 +72,21 @@ def _all_at_once(
     white = [games[place][0].is_white(ply) for place, ply in places]
     result = played(starts, white, [list(map(code, words)) for words in said], origins)
     mates: dict[tuple[bytes, bool], bool] = {}
-    every = zip(places, said, result.counts.tolist(), result.sans.tolist(), result.changes.tolist(), strict=True)
-    for number, ((place, ply), words, count, sans, changes) in enumerate(every):
-        told = " ".join(sans[:count])
+    there = np.arange(result.sans.shape[1]) < result.counts[:, None]
+    sans, changes, begin = result.sans[there].tolist(), result.changes[there].tolist(), 0
+    for number, ((place, ply), words, count) in enumerate(zip(places, said, result.counts.tolist(), strict=True)):
+        end = begin + count
+        told, led = " ".join(sans[begin:end]), " ".join(changes[begin:end])
+        begin = end
         if count == len(words):
             if told[-1:] == "+" and is_mate(games[place][1][ply].score or 0):
                 key = result.boards[number, :64].tobytes(), white[number] ^ bool(count % 2)
                 if key not in mates:
                     mates[key] = _is_mate(*key)
                 told = told[:-1] + "#" if mates[key] else told
-            found[place][ply] = Line(told, " ".join(changes[:count]), cut=False)
+            found[place][ply] = Line(told, led, cut=False)
         else:
-            found[place][ply] = _broken_off(told, words[count:], " ".join(changes[:count]))
+            found[place][ply] = _broken_off(told, words[count:], led)
 
 
 def _broken_off(told: str, rest: Sequence[str], changes: str) -> Line:

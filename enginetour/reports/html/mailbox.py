@@ -85,7 +85,7 @@ def spelled(squares: bytearray, uci: str, what: Effects, *, white: bool, royal: 
     else:
         end = what[1][0]
         cross = "x" if squares[end] else ""
-        twin = (squares.count(piece) > 1 and _told_apart(squares, start, end, white=white, royal=royal)) or ""
+        twin = (squares.count(piece) > 1 and told_apart(squares, start, end, white=white, royal=royal)) or ""
         san = f"{chr(piece & LARGE)}{twin}{cross}{uci[2:4]}"
     for square, code in what:
         squares[square] = code
@@ -133,7 +133,7 @@ def _open(squares: bytearray, kind: int, start: int, end: int) -> bool:
     return True
 
 
-def _told_apart(squares: bytearray, start: int, end: int, *, white: bool, royal: bool) -> str:
+def told_apart(squares: bytearray, start: int, end: int, *, white: bool, royal: bool) -> str:
     """Where the piece comes from, as far as another of its kind could legally make the move too."""
     piece = squares[start]
     kind = piece & LARGE

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from enginetour.reports.html.boards import ALONG, CODES, LEAPING, OPEN, WIDTH, Array, first_seen
+from enginetour.reports.html.boardtables import ALONG, CODES, LEAPING, OPEN, RAYS, WIDTH, Array
 from enginetour.reports.html.geometry import NAMES
 from enginetour.reports.html.mailbox import KING, KNIGHT, LARGE, PAWN, SMALL
 from enginetour.reports.html.saidmove import Meant, as_uci, meant
@@ -20,7 +20,7 @@ _PIECE, _FILE, _RANK = 16, 24, 28
 
 @lru_cache(maxsize=1 << 14)
 def code(word: str) -> int:
-    """Of `boards.CODES` where a word says the whole move, else from OPEN on; -1 for a word that is no move."""
+    """Of `boardtables.CODES` where a word says the whole move, else from OPEN on; -1 for a word that is no move."""
     found = CODES.get(word)
     if found is not None:
         return found
@@ -60,7 +60,7 @@ def origins(boards: Array, live: Array, codes: Array, white: Array) -> Array:
     near = LEAPING[end[rows]]
     _choose(found, boards, live, codes, white, rows, near, flat[base[rows, None] + near] == piece[rows, None])
     rows = np.flatnonzero((kind != KNIGHT) & (kind != KING) & (kind != PAWN) & (kind != _CASTLING))
-    seen, where = first_seen(flat, base[rows], end[rows])
+    seen, where = _first_seen(flat, base[rows], end[rows])
     _choose(found, boards, live, codes, white, rows, where, (seen == piece[rows, None]) & ALONG[kind[rows]])
     return found
 
@@ -76,6 +76,15 @@ def _pawns(flat: Array, base: Array, codes: Array, end: Array, white: Array) -> 
     straight = np.where(flat[base + inside] == own, inside, np.clip(near + back, 0, 63))
     start = np.where(takes, inside & 56 | file & 7, straight)
     return np.where(inside == near, start | end << 6 | codes & 7 << 12, -1)
+
+
+def _first_seen(flat: Array, base: Array, square: Array) -> tuple[Array, Array]:
+    """In each direction from a square: the first piece and where it stands."""
+    rays = RAYS[square]
+    seen = flat[base[:, None] + rays].reshape(-1, 8, 7)
+    nearest = (seen != 0).argmax(axis=2)[:, :, None]
+    pieces = np.take_along_axis(seen, nearest, axis=2)[:, :, 0]
+    return pieces, np.take_along_axis(rays.reshape(-1, 8, 7), nearest, axis=2)[:, :, 0]
 
 
 def _choose(
