@@ -108,6 +108,7 @@ POSITION: Settings = {"float_rule": "position"}
 WITH: dict[str, Settings] = {
     "scoring": {"games_per_pairing": 2},
     "unplayed": SOS,
+    "roundrobin.swap": {"cycles": 2},
     "absence_in_sos": SOS,
     "float_down": POSITION,
     "float_up": POSITION,
