@@ -144,7 +144,7 @@ class PostgresDatabase:
         yield
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """By COPY, the server's own way in."""
+        """By COPY, the server's own way in; ValueError for what its columns cannot hold."""
         count = next(len(column) for column in columns.values() if isinstance(column, list))
         lists = [column if isinstance(column, list) else [column] * count for column in columns.values()]
         names = ", ".join(f'"{name}"' for name in columns)
@@ -152,6 +152,8 @@ class PostgresDatabase:
             with _raw(connection).cursor() as cursor, cursor.copy(f'COPY "{table}" ({names}) FROM STDIN') as copy:
                 for row in zip(*lists, strict=True):
                     copy.write_row(row)
+        except psycopg.DataError as error:
+            raise ValueError(str(error).splitlines()[0]) from error
         except psycopg.Error as error:
             raise self.translated(error) or error from error
 
