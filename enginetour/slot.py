@@ -24,7 +24,7 @@ from enginetour.supervise.ending import kill_living
 from enginetour.supervise.pipes import Outbox
 from enginetour.supervise.scratch import SCRATCH_ROOT
 from enginetour.supervise.waiting import NEVER_NS
-from enginetour.task import GameTask, ProbeTask, ReenactTask
+from enginetour.task import GameTask, ProbeTask, ReenactTask, SeatTask
 
 if TYPE_CHECKING:
     from enginetour.compliance.verdicts import ComplianceTask
@@ -42,7 +42,7 @@ class PipeLink(Link):
     def __init__(self, control: int, results: int) -> None:
         self._control = control
         self._frames = Frames()
-        self._tasks: deque[GameTask | ProbeTask | ReenactTask | ComplianceTask] = deque()
+        self._tasks: deque[GameTask | ProbeTask | SeatTask | ReenactTask | ComplianceTask] = deque()
         self._stopping: Stopping = ""
         os.set_blocking(control, False)
         os.set_blocking(results, False)
@@ -69,7 +69,7 @@ class PipeLink(Link):
                 self._hear(chunk)
         return self._stopping
 
-    def next_task(self) -> GameTask | ProbeTask | ReenactTask | ComplianceTask | None:
+    def next_task(self) -> GameTask | ProbeTask | SeatTask | ReenactTask | ComplianceTask | None:
         """Wait for the next task; None: it is time to go."""
         while not self.stopping():
             if self._tasks:
@@ -149,6 +149,8 @@ def serve(link: PipeLink) -> None:
                 result = play(task, link, shelf)
             elif isinstance(task, ProbeTask):
                 result = probe(task, link)
+            elif isinstance(task, SeatTask):
+                result = tuple(probe(each, link, shelf) for each in task.probes)
             elif isinstance(task, ReenactTask):
                 from enginetour.referee.reenactment import reenact  # here, for a quicker start
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from enginetour import machinespeed
@@ -16,6 +17,7 @@ from enginetour.folded import fold as fold
 from enginetour.folded import format_of as format_of
 from enginetour.formats.base import Format
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
+from enginetour.headstart import HeadStart, birth_tag
 from enginetour.model import Entrant, Extended, Pairing
 from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, refuse_few, refuse_field
@@ -51,6 +53,7 @@ class Session:
     resumed: bool
     folded: tuple[Format[Any], Any] | None  # the format, and the state after the log; taken by `play`
     refusal: TourError | None = None  # why the run could not go on; known when `play` has come back
+    ahead: HeadStart | None = None  # what has begun already
 
     def __post_init__(self) -> None:
         """The plan is that of the edition."""
@@ -71,6 +74,7 @@ def opened(
     accept_change: bool,
     tell: Callable[[str], None],
     heed: Callable[[], None] = lambda: None,
+    ahead: HeadStart | None = None,
 ) -> Iterator[Session]:
     """Lock, probe what must be probed, create or resume; nothing is written before all engines are known to be fit.
 
@@ -110,7 +114,8 @@ def opened(
         else:
             refuse_few(plan)
             refuse_field(plan)  # no database, no ratings from it
-        probes = probe_all(plan.sides, heed=heed)
+        early = ahead.found(heed) if ahead is not None and ahead.begun and not made else None
+        probes = probe_all(plan.sides, heed=heed) if early is None else early
         refuse_unfit(probes, plan.sides)
         for words in untellable(plan.suite, plan.sides, probes):
             tell(f"warning: {words}")
@@ -120,7 +125,9 @@ def opened(
             if store.has(name):  # another run made it while we were probing, and has stopped
                 yield resumed(store)
                 return
-        yield _create(plan, store, lock, tell)
+        session = _create(plan, store, lock, tell)
+        session.ahead = ahead if early is not None else None
+        yield session
 
 
 def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | None, ready: Ready) -> End:
@@ -131,13 +138,23 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
     # What an earlier run of this very tournament left behind after a SIGKILL is ended first; the lock is ours.
     ground = session.store.database.ground
     tag = f"{ground.tag()}:{session.log.slug}"
-    for leftover in end_leftovers(tag):
+    tags = [tag]
+    if isinstance(session.plan.database, Path):
+        tags.append(birth_tag(session.plan.database, session.plan.workspace, session.log.name))
+    for leftover in end_leftovers(*tags, but=session.ahead.tag if session.ahead is not None else ""):
         watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
     settings = session.plan.config.play
     named = session.plan.config.at("play", "affinity")
     cores = own_cores(session.sides.values(), slots, named) if settings.affinity else None
-    place = LocalPlace(slots, on_event=picture, tag=tag, cores=cores, start_parallel=settings.start_parallel)
     (format_, state), session.folded = session.folded or fold(session.log), None  # a state of long ago is not kept
+    place: LocalPlace | HeadStart
+    if session.ahead is not None and session.ahead.is_first(session.task(format_.offers(state)[0], 0)):
+        place = session.ahead
+        place.listen(picture)
+    else:
+        if session.ahead is not None:
+            session.ahead.close()
+        place = LocalPlace(slots, on_event=picture, tag=tag, cores=cores, start_parallel=settings.start_parallel)
     copies = {name: side.spec.max_copies for name, side in session.sides.items()}
     scheduler = Scheduler(
         log=session.log,

@@ -18,7 +18,7 @@ from unittest import mock
 import chess.pgn
 import pytest
 
-from enginetour import probing, tournament
+from enginetour import headstart, probing, tournament
 from enginetour.cli import main
 from enginetour.places import LocalPlace
 from enginetour.store.log import TournamentLog
@@ -87,7 +87,8 @@ def try_engines_once(monkeypatch: pytest.MonkeyPatch) -> None:
     For refusals told by `tour`: three tries and their pauses have tests of their own in regressions/test_probe.py.
     """
     command = (sys.executable, "-P", "-c", TRIED_ONCE)
-    monkeypatch.setattr(probing, "LocalPlace", partial(LocalPlace, command=command))
+    for module in (probing, headstart):
+        monkeypatch.setattr(module, "LocalPlace", partial(LocalPlace, command=command))
 
 
 def typed(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:

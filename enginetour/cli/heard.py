@@ -65,3 +65,20 @@ class Heard:
             signal.set_wakeup_fd(earlier)
             os.close(bell)
             os.close(ring)
+
+
+@contextmanager
+def leaving() -> Iterator[None]:
+    """As long as nobody notes signals: those that do not ask twice end us as an exit, and what we started with us."""
+
+    def leave(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    usual = [number for number in HARD if signal.getsignal(number) is signal.SIG_DFL]
+    for number in usual:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in usual:
+            signal.signal(number, signal.SIG_DFL)

@@ -45,12 +45,28 @@ def run(
 
     Example: enginetour run configs/quickstart.toml --stop-at 07:00
     """
-    from enginetour.cli.session import Run
-    from enginetour.cli.stopat import stop_time
+    from contextlib import nullcontext
 
-    until = stop_time(stop_at) if stop_at is not None else None
-    session = Run(config, db, new=new, accept_change=accept_change, live=is_live_terminal() and not plain)
-    return session.go(slots=slots, force=force, most_games=max_games, until=until, strict=fail_on is not None)
+    from enginetour.cli.heard import Heard, leaving
+    from enginetour.headstart import warmed
+
+    with leaving(), warmed(config, db, slots) or nullcontext() as ahead:
+        from enginetour.cli.begun import Begun
+        from enginetour.plan import prepare
+
+        plan, signals = prepare(config, db), Heard()
+        with signals.noting():
+            if ahead is not None:
+                ahead.begin(plan, slots or plan.config.play.slots)
+            # From here on a part of the program is loaded that the first game does not need.
+            from enginetour.cli.session import Run
+            from enginetour.cli.stopat import stop_time
+
+            until = stop_time(stop_at) if stop_at is not None else None
+            live = is_live_terminal() and not plain
+            begun = Begun(plan, signals, ahead)
+            session = Run(config, db, new=new, accept_change=accept_change, live=live, begun=begun)
+            return session.go(slots=slots, force=force, most_games=max_games, until=until, strict=fail_on is not None)
 
 
 @click.command()

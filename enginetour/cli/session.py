@@ -15,6 +15,7 @@ from typing import Any
 from enginetour import __version__, tournament
 from enginetour.changes import Desk
 from enginetour.cli import tell
+from enginetour.cli.begun import Begun
 from enginetour.cli.broadcast import Broadcast
 from enginetour.cli.common import rows_of_others, say
 from enginetour.cli.heard import Heard
@@ -61,7 +62,15 @@ class Run:
     """`enginetour run`: prepare, open, play, tell."""
 
     def __init__(
-        self, config: Path, db: Address | None, *, new: bool, accept_change: bool, live: bool, resume_new: bool = False
+        self,
+        config: Path,
+        db: Address | None,
+        *,
+        new: bool,
+        accept_change: bool,
+        live: bool,
+        resume_new: bool = False,
+        begun: Begun | None = None,
     ) -> None:
         self.path = config
         self.again = shlex.join(["enginetour", "run", str(config), *(["--db", str(db)] if db is not None else [])])
@@ -69,8 +78,8 @@ class Run:
         self.accept_change = accept_change
         self.live = live
         self.resume_new = resume_new  # the demo: an unfinished one is resumed, a finished one starts anew
-        self.plan = prepare(config, db)
-        self.signals = Heard()
+        begun = begun or Begun(prepare(config, db), Heard())
+        self.plan, self.signals, self._ahead = begun.plan, begun.signals, begun.ahead
         self.until: float | None = None
         self.voice = Voice()
         self.farewell = ExitStack()  # what may take a while after everything has been told
@@ -110,7 +119,12 @@ class Run:
         with (
             rows_of_others(self.plan.database),
             tournament.opened(
-                self.plan, new=new, accept_change=self.accept_change, tell=self._tell, heed=self._heed
+                self.plan,
+                new=new,
+                accept_change=self.accept_change,
+                tell=self._tell,
+                heed=self._heed,
+                ahead=self._ahead,
             ) as session,
         ):
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line

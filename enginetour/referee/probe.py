@@ -17,7 +17,7 @@ from enginetour.referee.clock import Clock
 from enginetour.referee.converse import converse, heed_until
 from enginetour.referee.link import Link
 from enginetour.referee.seats import start_fault
-from enginetour.referee.shelf import end
+from enginetour.referee.shelf import EngineShelf, end, usable
 from enginetour.supervise.ending import kill_living
 from enginetour.task import Probe, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
@@ -56,24 +56,24 @@ class _Findings:
         self.settled = self.settled or settled
 
 
-def probe(task: ProbeTask, link: Link) -> Probe:
-    """Try one engine, up to three times; nothing of it is alive afterwards.
+def probe(task: ProbeTask, link: Link, shelf: EngineShelf | None = None) -> Probe:
+    """Try one engine, up to three times; nothing of it is alive afterwards, but on the `shelf` where there is one.
 
     An earlier try that failed stays among the steps. Raises MachineFailure when told to stop now.
     """
     failed: list[tuple[str, bool, str]] = []
     for pause in AGAIN_S:
-        found, report = _try(task, link)
+        found, report = _try(task, link, shelf)
         if found.settled or not found.problems:
             break
         failed.append(("an earlier try", False, found.problems[0]))
         heed_until(link, time.monotonic_ns() + int(pause * 1e9))
     else:
-        _, report = _try(task, link)
+        _, report = _try(task, link, shelf)
     return replace(report, steps=(*failed, *report.steps))
 
 
-def _try(task: ProbeTask, link: Link) -> tuple[_Findings, Probe]:
+def _try(task: ProbeTask, link: Link, shelf: EngineShelf | None) -> tuple[_Findings, Probe]:
     found = _Findings(task.spec.name)
     try:
         engine = open_engine(task.spec)
@@ -86,7 +86,10 @@ def _try(task: ProbeTask, link: Link) -> tuple[_Findings, Probe]:
     except BaseException:
         kill_living()
         raise
-    _leave(engine, found)
+    if shelf is not None and not found.problems and usable(engine):
+        shelf.give_back(engine)
+    else:
+        _leave(engine, found)
     return found, _report(found, engine)
 
 

@@ -113,8 +113,10 @@ def tag_of(pid: int) -> str:
     return entries[0].partition(b"=")[2].decode("utf-8", "replace") if entries else ""
 
 
-def end_tagged(tags: Iterable[str]) -> list[tuple[Seen, str]]:
+def end_tagged(tags: Iterable[str], but: str = "") -> list[tuple[Seen, str]]:
     """SIGKILL to every process but ourselves with one of these tags, or with one below it (``tag/...``).
+
+    What is tagged `but`, or below it, is left alone.
 
     Returns those found and their tags, whether they died or not.
     """
@@ -125,6 +127,8 @@ def end_tagged(tags: Iterable[str]) -> list[tuple[Seen, str]]:
         fresh = []
         for seen in table():
             tag = "" if seen.state == "Z" or seen.pid == os.getpid() else tag_of(seen.pid)
+            if but and (tag == but or tag.startswith(f"{but}/")):
+                continue
             if tag and (tag in whole or tag.startswith(below)):
                 fresh.append((seen, tag))
         if not fresh:

@@ -1,0 +1,172 @@
+"""What the run of a new tournament begins while the rest of the program is still being loaded: slots, probes, a game.
+
+Only where nothing can turn out otherwise: there is no database yet, the order is that of the file, no speed is
+measured, no engine has processors of its own. Nothing is written meanwhile. The loop takes over the game that has begun
+if its first task is that very one; else all of it is dropped and begun anew.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import tomllib
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enginetour.errors import MachineFailure, TourError
+from enginetour.places import START_PARALLEL, Listener, LocalPlace
+from enginetour.store.slugs import slug_of
+from enginetour.supervise.processors import allowed
+from enginetour.task import GameTask, Probe, ProbeTask, SeatTask
+from enginetour.workspace import database_of, workspace_of
+
+if TYPE_CHECKING:
+    from enginetour.plan import Plan
+    from enginetour.serveraddress import Address
+
+HEED_S = 0.2  # between two looks at whether to go on, as while engines are probed
+
+
+def birth_tag(database: Path, workspace: Path, name: str) -> str:
+    """Marks what is started for a tournament before its database is there; a file's number is not known yet."""
+    here = workspace.stat()
+    return f"{database}:{here.st_dev:x}-{here.st_ino:x}:{slug_of(name)}:new"
+
+
+def warmed(config: Path, db: Address | None, slots: int | None) -> HeadStart | None:
+    """Slots for a configuration as it looks at first sight; None where it can have no head start, or cannot be read."""
+    try:
+        table = tomllib.loads(config.read_text("utf-8"))
+        name, play = table["tournament"]["name"], table.get("play", {})
+        count = slots or play.get("slots", 1)
+        folder = config.resolve().parent
+        database, workspace = database_of(folder, db), workspace_of(folder)
+        fits = isinstance(name, str) and type(count) is int and 0 < count <= allowed().count
+        if not fits or play.get("affinity") or not isinstance(database, Path) or database.exists():
+            return None
+        return HeadStart(birth_tag(database, workspace, name), count)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None  # whoever reads it in earnest has words for it
+
+
+class HeadStart:
+    """A place whose slots start at once; as a context manager it leaves nothing.
+
+    `begun`: the engines of a plan are being probed, and its first game begins when all are fit.
+    """
+
+    def __init__(self, tag: str, slots: int) -> None:
+        self.begun = False
+        self._slots = slots
+        self._listener: Listener | None = None
+        self._early: list[tuple[int, str, object]] = []  # live events that nobody listened to yet
+        self._lock = threading.Lock()  # guards the listener and what it has not heard
+        self._probes: list[Future[Any]] = []
+        self._decided = threading.Event()  # whether the first game begins
+        self._due = 0  # probes still to end, counted in the place's thread
+        self._plan: Plan | None = None
+        self._task: GameTask | None = None
+        self._game: Future[Any] | None = None
+        self._place = LocalPlace(slots, self._hear, tag=f"{tag}/{os.urandom(4).hex()}")
+        self.tag = self._place.tag
+        self._place.warm()
+
+    def begin(self, plan: Plan, slots: int) -> None:
+        """Probe the engines of a plan, then begin its first game; nothing where something could turn out otherwise."""
+        play, order = plan.config.play, plan.config.tournament.order
+        usual = order in (None, "file") and play.speed is None and play.start_parallel == START_PARALLEL
+        offers = plan.format.offers(plan.format.start(plan.entrants)) if usual and len(plan.entrants) > 1 else ()
+        alone = all(not side.spec.max_copies for side in plan.sides.values())
+        if not offers or not alone or slots != self._slots:
+            return
+        self._plan, self._task = plan, plan.task(plan.sides, offers[0], 0)
+        first = (self._task.white, self._task.black)
+        others = [side for name, side in plan.sides.items() if name not in offers[0].pair]
+        if others:
+            self._place.resize(max(slots, min(START_PARALLEL, os.cpu_count() or 1)))
+        tried = [SeatTask(tuple(ProbeTask(side.spec, (), side.variant) for side in first))]
+        self._due = 1 + len(others)
+        self.begun = True
+        self._probes = [self._place.submit(tried[0], prefer=0)]
+        self._probes += [self._place.submit(ProbeTask(side.spec, (), side.variant)) for side in others]
+        for future in self._probes:
+            future.add_done_callback(self._probed)
+
+    def found(self, heed: Callable[[], None]) -> dict[str, Probe] | None:
+        """What the probes found, by name; None where the machine failed one, and all of this is dropped."""
+        assert self._plan is not None
+        waiting = set(self._probes)
+        while waiting:
+            heed()
+            waiting = wait(waiting, timeout=HEED_S).not_done
+        self._decided.wait()  # a moment: whoever waits for a future is woken before those it calls
+        try:
+            seats, *others = (future.result() for future in self._probes)
+        except (MachineFailure, TourError):
+            self.close()
+            return None
+        found = {probe.name: probe for probe in (*seats, *others)}
+        return {name: found[name] for name in self._plan.sides}
+
+    def _probed(self, future: Future[Any]) -> None:
+        """One more has ended; with the last one, and all fit, the first game begins. In the place's thread."""
+        del future
+        self._due -= 1
+        if self._due:
+            return
+        if not any(each.exception() for each in self._probes) and self._task is not None:
+            seats, *others = (each.result() for each in self._probes)
+            if not any(probe.problems for probe in (*seats, *others)):
+                self._place.resize(self._slots)
+                with suppress(RuntimeError):  # closed in this very moment
+                    self._game = self._place.submit(self._task, prefer=0)
+        self._decided.set()
+
+    def is_first(self, task: GameTask) -> bool:
+        """The game that has begun is this one."""
+        return self._game is not None and task == self._task
+
+    def listen(self, listener: Listener | None) -> None:
+        """Tell live events from now on, those that were missed first."""
+        with self._lock:
+            self._listener = listener
+            if listener is not None:
+                for event in self._early:
+                    listener(*event)
+            self._early.clear()
+
+    def _hear(self, slot: int, name: str, payload: object) -> None:
+        with self._lock:
+            if self._listener is None:
+                self._early.append((slot, name, payload))
+            else:
+                self._listener(slot, name, payload)
+
+    # A place, once it was taken over.
+
+    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+        """As a place, but the game that has begun is not begun again."""
+        game, self._game = self._game, None
+        return game if game is not None and task == self._task else self._place.submit(task, prefer)
+
+    def resize(self, slots: int) -> None:
+        """As a place."""
+        self._place.resize(slots)
+
+    def stop(self, *, now: bool) -> None:
+        """As a place."""
+        self._place.stop(now=now)
+
+    def close(self) -> None:
+        """As a place."""
+        self.begun = False
+        self._place.close()
+
+    def __enter__(self) -> HeadStart:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,123 @@
+"""A new tournament begins while the rest of the program is loaded, and nothing of it shows but the time."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.headstart import HeadStart, warmed
+from enginetour.plan import prepare
+from enginetour.store.tournaments import Store
+from tests.touring import FOUR, audit, config, left_running, tour
+
+COUNTING = """
+import os, sys
+open({starts!r}, "a").write("x")
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "position":
+        count = len(words[words.index("moves") + 1:]) if "moves" in words else 0
+    elif words[0] == "go":
+        print("bestmove", ["g1f3", "g8f6", "f3g1", "f6g8"][count % 4], flush=True)
+    elif words[0] == "quit":
+        break
+    print({{"uci": "uciok", "isready": "readyok"}}.get(words[0], ""), flush=True)
+"""
+
+
+def counting(folder: Path) -> tuple[Path, Path]:
+    """A tournament of two engines that leave a sign at each start; it, and where."""
+    (folder / "results").mkdir()
+    starts = folder / "starts"
+    (folder / "counting.py").write_text(COUNTING.format(starts=str(starts)))
+    command = f'command = ["{sys.executable}", "-S", "{folder / "counting.py"}"]\nprotocol = "uci"'
+    more = "".join(f'\n[[entrants]]\nname = "{name}"\n{command}' for name in ("Ada", "Dot"))
+    path = config(folder, (), "roundrobin", "games_per_pairing = 4", more)
+    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 0 }"))
+    return path, starts
+
+
+def test_engines_start_once_for_probe_and_games(tmp_path: Path) -> None:
+    """Who was found fit waits for its game in the slot where that is played; a resume starts it again."""
+    path, starts = counting(tmp_path)
+    tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
+    assert starts.read_text() == "xx"
+    tour(tmp_path, "run", str(path))
+    assert starts.read_text() == "xxxx"
+    assert audit(tmp_path) == 4
+    assert left_running(tmp_path) == []
+
+
+def test_another_database_has_no_head_start(tmp_path: Path) -> None:
+    """Nothing begins for one that is there, for cores of their own, for more slots than processors, or for no TOML."""
+    path, _ = counting(tmp_path)
+    whole = path.read_text()
+    there = tmp_path / "there.db"
+    there.touch()
+    assert warmed(path, there, None) is None
+    assert warmed(path, None, 10_000) is None
+    for other in (whole.replace("[play]", "[play]\naffinity = true"), "[tournament", "play = 3", 'tournament = "x"'):
+        path.write_text(other)
+        assert warmed(path, None, None) is None
+
+
+@pytest.mark.parametrize("setting", ["speed = 1.5", "start_parallel = 1"])
+def test_what_may_turn_out_otherwise_is_not_begun(tmp_path: Path, setting: str) -> None:
+    """Where clocks depend on a speed or starts on a limit the plan waits for the loop; so it does with other slots."""
+    path, starts = counting(tmp_path)
+    path.write_text(path.read_text().replace("[play]", f"[play]\n{setting}"))
+    with HeadStart("test", 1) as ahead:
+        ahead.begin(prepare(path, None), 1)
+        assert not ahead.begun
+    path.write_text(path.read_text().replace(setting, ""))
+    with HeadStart("test", 1) as ahead:
+        ahead.begin(prepare(path, None), 2)
+        assert not ahead.begun
+    assert not starts.exists()
+
+
+def test_only_the_very_game_is_taken_over_and_once(tmp_path: Path) -> None:
+    """Its live events are heard by whoever listens later, in their order; any other task is a task as usual."""
+    path, _ = counting(tmp_path)
+    plan = prepare(path, None)
+    pairing = plan.format.offers(plan.format.start(plan.entrants))[0]
+    task = plan.task(plan.sides, pairing, 0)
+    heard: list[str] = []
+    with HeadStart("test", 1) as ahead:
+        ahead.begin(plan, 1)
+        assert list(ahead.found(lambda: None) or ()) == ["Ada", "Dot"]
+        assert ahead.is_first(task)
+        assert not ahead.is_first(plan.task(plan.sides, pairing, 1))
+        first: Future[Any] = ahead.submit(task, prefer=0)
+        first.result(60)
+        assert not ahead.is_first(task)
+        ahead.listen(lambda slot, name, payload: heard.append(name))
+        again = ahead.submit(task, prefer=0)
+        assert again is not first
+        again.result(60)
+    assert heard[0] == "start"
+    assert heard.count("start") == 2
+
+
+def test_an_unfit_engine_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    """As without a head start: one line, exit 4, no database, no process."""
+    path, _ = counting(tmp_path)
+    path.write_text(path.read_text().replace("counting.py", "missing.py", 1))
+    done = tour(tmp_path, "run", str(path), expect=4)
+    assert "Ada" in done.stderr
+    assert not (tmp_path / "results" / "enginetour.db").exists()
+    assert left_running(tmp_path) == []
+
+
+def test_a_field_with_more_engines_is_probed_whole(tmp_path: Path) -> None:
+    """Those of later games are probed too, and the games are those of any run."""
+    (tmp_path / "results").mkdir()
+    path = config(tmp_path, FOUR, "roundrobin", "")
+    tour(tmp_path, "run", str(path))
+    assert audit(tmp_path) == 6
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        assert [line.number for line in store.tournament("trial").games()] == [1, 2, 3, 4, 5, 6]
