@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.serving import served
 from tests.touring import BUBBLE, FOUR, config, running, tour
@@ -31,6 +31,7 @@ def browser() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip("chromium is not on this machine")
+    expect.set_options(timeout=30_000)  # ms: a busy machine
     with sync_playwright() as playwright:
         made = playwright.chromium.launch(executable_path=program, headless=True, args=list(ARGUMENTS))
         yield made
@@ -87,9 +88,9 @@ def site(finished: Path) -> Iterator[str]:
         yield f"{url}/t/trial"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its engines think as long as it lasts
 def live() -> Iterator[str]:
-    """The address of a tournament that is being played, until the tests are over."""
+    """The address of a tournament that is being played, until the tests of a module are over."""
     with tempfile.TemporaryDirectory(prefix="enginetour-browser-") as name:
         folder = Path(name)
         path = config(folder, FOUR[:2], "roundrobin", "cycles = 100\ngames_per_pairing = 2", tc="20+0.2")
@@ -102,7 +103,13 @@ def until(page: Page, expression: str, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not page.evaluate(expression):
         assert time.monotonic() < end, f"never so: {expression}"
-        page.wait_for_timeout(20)
+        page.wait_for_timeout(50)
+
+
+def joined(page: Page) -> Page:
+    """Wait until a live page shows what the stream has told."""
+    expect(page.locator("#headline")).to_contain_text("running")
+    return page
 
 
 def shot(page: Page, name: str) -> None:

@@ -6,20 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.accessible import findings, is_wider_than_its_window
-from tests.browser.conftest import PHONE, Opened, shot, until
+from tests.browser.accessible import is_wider_than_its_window
+from tests.browser.conftest import PHONE, Opened, joined, shot, until
 from tests.serving import Stage, move, served, serving, start
 from tests.storing import game
-
-UPDATE_MS = 300  # from the slot's stamp to the page: what the live page promises
-WATCH = """() => {
-  window.late = [];
-  new MutationObserver((changes) => {
-    for (const { target } of changes) window.late.push(Date.now() - 1000 * Number(target.dataset.at));
-  }).observe(document.getElementById("boards"), { subtree: true, attributes: true, attributeFilter: ["data-ply"] });
-}"""
 
 
 @pytest.fixture
@@ -29,48 +21,10 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     made.store.close()
 
 
-def connected(page: Page) -> Page:
-    """Wait until it shows what the stream has told."""
-    until(page, "document.getElementById('headline').textContent.includes('running')")
-    return page
-
-
-def test_a_move_is_on_the_page_within_moments(live: str, opened: Opened) -> None:
-    """From the slot's stamp of a move to its board in the page: under 0.3 s, as the best of ten moves shows."""
-    page = opened(f"{live}/live.html")
-    page.evaluate(WATCH)
-    until(page, "window.late.length >= 10")
-    late = page.evaluate("window.late")
-    assert min(late) < UPDATE_MS, late
-    assert page.locator(".game").count() == 1
-    assert page.locator(".clock.runs").count() == 1
-    assert page.locator("#table tbody tr").count() == 2
-    shot(page, "live")
-    assert findings(page) == []
-
-
-@pytest.mark.parametrize(("scheme", "size"), [("dark", None), ("light", PHONE), ("dark", PHONE)])
-def test_it_is_readable_in_the_dark_and_on_a_phone(live: str, opened: Opened, scheme: str, size: object) -> None:
-    """Contrast, names and headings hold in both schemes; nothing makes a phone scroll sideways."""
-    page = connected(opened(f"{live}/live.html", color_scheme=scheme, **({"viewport": size} if size else {})))
-    page.wait_for_selector(".game")
-    shot(page, f"live-{scheme}-{'phone' if size else 'desk'}")
-    assert findings(page) == []
-    assert not is_wider_than_its_window(page)
-
-
-def test_without_scripts_there_are_table_and_games(live: str, opened: Opened) -> None:
-    """What stood when it was loaded is told without a script, and that the boards need one."""
-    page = opened(f"{live}/live.html", java_script_enabled=False)
-    assert page.locator("#table tbody tr").count() == 2
-    assert "switched off" in page.locator("noscript").inner_text()
-    assert page.locator("#games li").count() > 0
-
-
 def test_an_open_page_does_not_grow(stage: Stage, opened: Opened) -> None:
     """After 10,000 events the page has the nodes and the memory that it had after the first two thousand."""
     with stage.running(), served(stage.database.parents[1]) as url:
-        page = connected(opened(f"{url}/t/autumn/live.html"))
+        page = joined(opened(f"{url}/t/autumn/live.html"))
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")
 
@@ -106,7 +60,7 @@ def test_names_of_engines_are_text(stage: Stage, opened: Opened) -> None:
     """Markup, right-to-left marks and a hundred signs in names, openings and lines: all as text, nothing runs over."""
     name = "<img src=x onerror=alert(1)>‮evil" + "W" * 100
     with stage.running(), served(stage.database.parents[1]) as url:
-        page = connected(opened(f"{url}/t/autumn/live.html", viewport=PHONE))
+        page = joined(opened(f"{url}/t/autumn/live.html", viewport=PHONE))
         stage.tell("start", **start(white=name, opening=f"{name}</script>"))
         stage.tell("move", **move(1, pv=f"g1f3 <b>{name}</b>", san=name))
         stage.tell(
@@ -150,7 +104,7 @@ def test_a_page_comes_back_to_a_server_that_was_away(stage: Stage, opened: Opene
     with stage.running():
         stage.playing = [start()]
         with serving(folder) as (url, _):
-            page = connected(opened(f"{url}/t/autumn/live.html", quiet=False))
+            page = joined(opened(f"{url}/t/autumn/live.html", quiet=False))
             page.wait_for_selector(".game[data-ply='0']")
         until(page, "document.getElementById('line').textContent.includes('lost')")
         stage.playing = [start() | move(2) | {"moves": ["g1f3", "g8f6"]}]
