@@ -9,11 +9,13 @@ import gc
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 from enginetour.errors import TourError
@@ -30,6 +32,24 @@ MOST = 8  # processes; beyond them the disk is what takes the time
 _PATIENCE_S = 0.2
 
 
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """Games up to the newest, dealt out some at a time to whichever process asks next."""
+
+    newest: int
+    size: int
+    dealt: Synchronized[int]
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        while True:
+            with self.dealt.get_lock():
+                first = self.dealt.value + 1
+                self.dealt.value += self.size
+            if first > self.newest:
+                return
+            yield first, min(self.newest, first + self.size - 1)
+
+
 def write_game_pages(
     log: TournamentReader, folder: Path, site: Site, *, heed: Callable[[], None] = lambda: None, most: int = MOST
 ) -> int:
@@ -37,33 +57,49 @@ def write_game_pages(
 
     `heed` is called every few games and while others still write; what it raises ends it.
     """
+    with game_writers(log, folder, site, heed=heed, most=most) as rest:
+        return rest()
+
+
+@contextmanager
+def game_writers(
+    log: TournamentReader, folder: Path, site: Site, *, heed: Callable[[], None] = lambda: None, most: int = MOST
+) -> Iterator[Callable[[], int]]:
+    """As `write_game_pages`, for who has other pages to make meanwhile: other processes begin at once.
+
+    What is yielded writes beside them what is left then, and gives the number of all.
+    """
     (folder / "games").mkdir(exist_ok=True)
     newest = log.last_number
     number = max(1, min(most, len(os.sched_getaffinity(0)), newest // WORTH_ANOTHER))
-    shares = [(first, min(newest, first + SHARE - 1)) for first in range(1, newest + 1, SHARE)]
-    with _others(log, folder, site, [shares[place::number] for place in range(1, number)]) as others:
-        count = _write(log, folder, site, shares[::number], heed)
-        for process, ours in others:
-            while not ours.poll(_PATIENCE_S) and process.is_alive():
-                heed()
-            count += _told(process, ours)
-    return count
+    context = multiprocessing.get_context("spawn")
+    shares = _Shares(newest, SHARE, context.Value("i", 0))
+    with _others(log, folder, site, shares, context, number - 1) as others:
+
+        def rest() -> int:
+            count = _write(log, folder, site, shares, heed)
+            for process, ours in others:
+                while not ours.poll(_PATIENCE_S) and process.is_alive():
+                    heed()
+                count += _told(process, ours)
+            return count
+
+        yield rest
 
 
 @contextmanager
 def _others(
-    log: TournamentReader, folder: Path, site: Site, parts: Sequence[Sequence[tuple[int, int]]]
+    log: TournamentReader, folder: Path, site: Site, shares: _Shares, context: SpawnContext, number: int
 ) -> Iterator[list[tuple[SpawnProcess, Connection]]]:
-    """Processes that write the other parts; they are gone when this ends, however it does.
+    """So many processes that write, too; they are gone when this ends, however it does.
 
     Started anew and not forked: whoever writes a report may have threads, and a database open.
     """
-    context = multiprocessing.get_context("spawn")
     running: list[tuple[SpawnProcess, Connection]] = []
     try:
-        for part in parts:
+        for _ in range(number):
             ours, theirs = context.Pipe(duplex=False)
-            args = (log.database.path, log.name, log.edition, folder, site, part, theirs)
+            args = (log.database.path, log.name, log.edition, folder, site, shares, theirs)
             process = context.Process(target=_write_part, args=args, daemon=True)
             process.start()
             theirs.close()
@@ -82,7 +118,7 @@ def _write_part(
     edition: int,
     folder: Path,
     site: Site,
-    shares: Sequence[tuple[int, int]],
+    shares: _Shares,
     told: Connection,
 ) -> None:
     """In a process of its own: what became of it is told, the number of pages or what went wrong."""
@@ -106,7 +142,7 @@ def _told(process: SpawnProcess, ours: Connection) -> int:
 
 
 def _write(
-    log: TournamentReader, folder: Path, site: Site, shares: Sequence[tuple[int, int]], heed: Callable[[], None]
+    log: TournamentReader, folder: Path, site: Site, shares: Iterable[tuple[int, int]], heed: Callable[[], None]
 ) -> int:
     count = 0
     with _undisturbed():

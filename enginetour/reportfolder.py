@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from enginetour.errors import UsageRefused
@@ -20,6 +20,7 @@ from enginetour.reports.html.site import GENERATOR
 FOLDERS = frozenset({"assets", "engines", "games"})
 _HEAD = 2000  # signs of a page in which its maker is told
 Pages = Iterator[tuple[str, Callable[[], str]]]
+More = Callable[[Path], AbstractContextManager[Callable[[], int]]]
 
 
 def refuse_other(target: Path) -> None:
@@ -36,22 +37,24 @@ def refuse_other(target: Path) -> None:
         raise UsageRefused("holds other things than a report", place=str(target), step=step)
 
 
-def write(target: Path, pages: Pages, more: Callable[[Path], int], *, heed: Callable[[], None]) -> int:
+def write(target: Path, pages: Pages, more: More, *, heed: Callable[[], None]) -> int:
     """Make the report and put it in its place; how many pages it has.
 
-    `more` writes what is not made page by page into the new folder, and tells how many pages that was. `heed` is
-    called before each page; what it raises ends it. OSError where the disk does not take it. Then nothing is left.
+    `more` is entered before the first page; what it gives is called after the last one and tells how many more pages
+    it has put into the folder. `heed` is called before each page; what it raises ends it. OSError where the disk does
+    not take it. Then nothing is left.
     """
     refuse_other(target)
     count = 0
     with _beside(target) as folder:
-        for address, make in pages:
-            heed()
-            put(folder / address, make())
-            count += 1
-        for name in ASSETS:
-            put(folder / "assets" / name, asset(name))
-        count += more(folder)
+        with more(folder) as rest:
+            for address, make in pages:
+                heed()
+                put(folder / address, make())
+                count += 1
+            for name in ASSETS:
+                put(folder / "assets" / name, asset(name))
+            count += rest()
         heed()
         _swap(folder, target)
     return count

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from enginetour.errors import UsageRefused
 from enginetour.exports import replace_file
-from enginetour.gamepages import write_game_pages
+from enginetour.gamepages import game_writers
 from enginetour.reportfile import list_text, report_text
 from enginetour.reportfolder import put, refuse_other, write
 from enginetour.reports.html import pieces
@@ -59,11 +60,11 @@ def write_report(
         return _one_file(target, report_text(log, review))
     site = site_of(review)
 
-    def games(folder: Path) -> int:
+    def games(folder: Path) -> AbstractContextManager[Callable[[], int]]:
         for name in GAME_ASSETS:
             put(folder / "assets" / name, asset(name))
         put(folder / "assets" / "pieces.js", pieces.script())
-        return write_game_pages(log, folder, site, heed=heed)
+        return game_writers(log, folder, site, heed=heed)
 
     return Written(target / "index.html", write(target, pages(review, site), games, heed=heed))
 
@@ -76,7 +77,7 @@ def write_list_report(store: Store, name: str, target: Path) -> Written:
     if is_file(target):
         return _one_file(target, list_text(review))
     made = list_pages(review, list_site(review))
-    return Written(target / "index.html", write(target, made, lambda _: 0, heed=lambda: None))
+    return Written(target / "index.html", write(target, made, lambda _: nullcontext(lambda: 0), heed=lambda: None))
 
 
 def is_file(target: Path) -> bool:

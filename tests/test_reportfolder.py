@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def nothing() -> None:
 
 
 def put(target: Path, words: str = "one") -> int:
-    return write(target, some(words), lambda _: 0, heed=nothing)
+    return write(target, some(words), lambda _: nullcontext(lambda: 0), heed=nothing)
 
 
 def left(folder: Path) -> list[str]:
@@ -105,11 +106,11 @@ def test_failures_leave_the_old_one(tmp_path: Path, when: str) -> None:
 
     pages = iter([("index.html", broken)]) if when == "page" else some("two")
 
-    def more(folder: Path) -> int:
+    def rest() -> int:
         return len(broken()) if when == "more" else 0
 
     with pytest.raises((OSError, KeyboardInterrupt)):
-        write(tmp_path / "report", pages, more, heed=stopped if when == "heed" else nothing)
+        write(tmp_path / "report", pages, lambda _: nullcontext(rest), heed=stopped if when == "heed" else nothing)
     assert "one" in (tmp_path / "report" / "index.html").read_text("utf-8")
     assert left(tmp_path) == ["report"]
 
