@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 LINE_PLIES = 12  # of a PV: what fits below a board
 LINE_LENGTH = 160  # signs of a PV that cannot be read as moves (CECP: free text)
 TOLD_MOVES = 16  # plies of the game told beside its board
+TOLD_SCORES = 32  # last evaluations told with each move: more plies than engines play between two tellings
 STEEP = 1000  # centipawns: beyond it a curve has no more to say (a queen ahead is a won game between engines)
 
 
@@ -79,11 +80,11 @@ class LiveGame:
                 self.lost = True
 
     def told(self, *, whole: bool = False) -> dict[str, Any]:
-        """What a page shows, ready for JSON; `whole`: with the evaluations so far, for a page just opened."""
+        """What a page shows, ready for JSON; `whole`: with all evaluations so far, for a page just opened."""
         self._catch_up()
         board = self._board
         last = board.peek() if board.move_stack else None
-        found: dict[str, Any] = {
+        return {
             "white": self.white,
             "black": self.black,
             "opening": self.opening,
@@ -101,9 +102,8 @@ class LiveGame:
             "over": self.over,
             "lost": self.lost,
             "said": [self._thought(0), self._thought(1)],
-            "score": self.scores[-1] if self.scores else None,
+            "graph": self.scores if whole else self.scores[-TOLD_SCORES:],
         }
-        return found | ({"graph": self.scores} if whole else {})
 
     def _movetext(self) -> str:
         """``34. Nf3 Nc6 35. e5``: the last moves with their numbers."""

@@ -128,9 +128,8 @@
     }
 
     show(told) {
-      if (told.graph) this.scores = told.graph.slice();
-      else if (told.ply < this.scores.length || told.white !== this.white || told.black !== this.black) this.scores = [];
-      if (told.ply > 0) this.scores[told.ply - 1] = told.score;
+      if (told.ply < this.scores.length || told.white !== this.white || told.black !== this.black) this.scores = [];
+      told.graph.forEach((score, index) => (this.scores[told.ply - told.graph.length + index] = score));
       this.white = told.white;
       this.black = told.black;
       this.told = told;
