@@ -14,6 +14,7 @@ from enginetour import __version__
 from enginetour.errors import StorageFailed, TourError, UsageRefused
 
 LONGEST_LINE = 2000  # signs of a refusal: a screenful
+GARBAGE = 20_000  # objects between two looks for garbage: at 700 a tenth of a start went into them (measured)
 # command -> (drawer, module, function, one line of help)
 COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "init": ("Set up", "setup", "init", "write a commented configuration to start from"),
@@ -113,6 +114,7 @@ def main() -> None:
     # One thread for linear algebra: a fit must not take the processors of the engines that play, and beside them two
     # threads wait for each other: 112 ms for 200 unknowns, alone 0.2 (measured).
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(GARBAGE)
     _open_the_closed()
     try:
         code = cli(standalone_mode=False)

@@ -87,7 +87,7 @@ def main() -> None:
             "peers": lambda: beside(settings),
             "match": lambda: matches(settings, program),
             "clock": lambda: clocks(settings, program),
-            "real": lambda: real_games(settings),
+            "real": lambda: real_games(settings, program),
             "pages": lambda: pages(settings, program),
         }
         for name in given.parts or PARTS:

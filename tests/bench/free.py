@@ -41,10 +41,15 @@ def build(folder: Path) -> tuple[str, ...]:
     return (str(program),)
 
 
-def command(program: tuple[str, ...], stamps: Path, *, lines: int = 1, think_ms: int = 0) -> list[str]:
-    """How to start one whose stamps go into that folder; it says so many info lines a move, and thinks so long."""
+def command(
+    program: tuple[str, ...], stamps: Path, *, lines: int = 1, think_ms: int = 0, deaf: bool = False
+) -> list[str]:
+    """How to start one whose stamps go into that folder; it says so many info lines a move, and thinks so long.
+
+    A `deaf` one ignores `quit`, the end of its input and SIGTERM.
+    """
     stamps.mkdir(parents=True, exist_ok=True)
-    return [*program, str(GAME), str(stamps), str(lines), str(think_ms)]
+    return [*program, str(GAME), str(stamps), str(lines), str(think_ms), *(["1"] if deaf else ())]
 
 
 def spec(program: tuple[str, ...], name: str, stamps: Path) -> EngineSpec:

@@ -1,11 +1,13 @@
 /* A free engine: answers every search at once from a fixed game and stamps what it hears and says.
 
-   free_engine GAME FOLDER [LINES [MS]]: GAME is a text of moves, White's and Black's in turn; LINES info lines a move,
+   free_engine GAME FOLDER [LINES [MS [DEAF]]]: GAME is a text of moves, White's and Black's in turn; LINES info lines a move,
    one by default; with MS it thinks so long and up to one ms more, all fractions alike, and spreads them over that time.
+   With DEAF it ignores `quit`, the end of its input and SIGTERM.
    For every search one record of five int64 goes to a file of this process in FOLDER: ply, `go` read, answer about to be
    written (both CLOCK_MONOTONIC in ns), own CPU so far in ns, the mover's clock in ms as told. The file is mapped, so a
    stamp costs no system call and outlives a SIGKILL. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@ enum { MOST_PLIES = 1 << 15, MOST_MOVES = 1024, BUFFER = 1 << 16, MOST_LINES = 2
        SPREAD = 618034 /* ns, 1 ms by the golden section: any row of its multiples is spread evenly */ };
 
 static char moves[MOST_MOVES][8];
-static int known, plies, lines = 1;
+static int known, plies, lines = 1, deaf;
 static int64_t think; /* ns */
 static int64_t (*records)[5];
 
@@ -79,7 +81,7 @@ static int obey(const char *line, int64_t heard) {
   else if (!strncmp(line, "go", 2)) answer(line, heard);
   else if (!strcmp(line, "isready")) say("readyok\n");
   else if (!strcmp(line, "uci")) say("id name Free\nid author the tests\nuciok\n");
-  return strcmp(line, "quit");
+  return deaf || strcmp(line, "quit");
 }
 
 int main(int count, char **words) {
@@ -90,6 +92,7 @@ int main(int count, char **words) {
   if (count > 3) lines = atoi(words[3]);
   if (lines < 1 || lines > MOST_LINES) return 2;
   if (count > 4) think = atoll(words[4]) * 1000000;
+  if ((deaf = count > 5)) signal(SIGTERM, SIG_IGN);
   while (known < MOST_MOVES && fscanf(game, "%7s", moves[known]) == 1) known++;
   snprintf(path, sizeof path, "%s/%d-%lld.stamps", words[2], getpid(), (long long)ns(CLOCK_MONOTONIC));
   int file = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -98,6 +101,7 @@ int main(int count, char **words) {
   if (records == MAP_FAILED) return 3;
   for (;;) {
     ssize_t got = read(0, buffer + held, BUFFER - held);
+    while (got <= 0 && deaf) pause();
     if (got <= 0) return 0;
     int64_t heard = ns(CLOCK_MONOTONIC);
     held += (size_t)got;

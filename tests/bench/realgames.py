@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.bench import free
 from tests.bench.measure import Settings, a_second, against, plain
 from tests.bench.runners import Bout, Played, Runner, present, silent
 
@@ -25,8 +26,8 @@ TC = "1+0.01"
 GAMES = "/usr/games"  # where Debian has engines, Policy 11.11
 
 
-def real_games(settings: Settings) -> Iterator[str]:
-    """All in turn; the forfeits of one long match each."""
+def real_games(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
+    """All in turn; the forfeits of one long match each, and what deaf engines cost at the end, once."""
     if missing := sorted({name for name in QUICK + CLOCKED if _found(name) is None}):
         yield f"no games of real engines: {', '.join(missing)} not found on the PATH"
         return
@@ -43,8 +44,19 @@ def real_games(settings: Settings) -> Iterator[str]:
         yield from against("  own CPU a ply, database and PGN included", share)
     late = {name: [float(_clocked(runner, settings, name))] for name, runner in present().items()}
     yield from against(f"time forfeits, {settings.forfeits} games at {TC}, 2 slots", late, show=plain, ratio=False)
+    ends = {name: [_deaf(runner, settings, program, name)] for name, runner in present().items()}
+    yield from against("last answer to exit, engines that ignore quit", ends)
     if told := silent():
         yield told
+
+
+def _deaf(runner: Runner, settings: Settings, program: tuple[str, ...], name: str) -> float:
+    """Seconds from the last answer of two engines that ignore `quit` and SIGTERM until the command is back."""
+    folder = settings.folder / f"deaf-{name}"
+    words = free.command(program, folder / "stamps", deaf=True)
+    one, other = free.NAMES
+    played = runner(Bout(((one, words), (other, words)), "60+1", 2), folder / "ran")
+    return (played.ended - free.edges(folder / "stamps")[1]) / 1e9
 
 
 def _bare(runner: Runner, folder: Path, games: int, slots: int) -> Played:

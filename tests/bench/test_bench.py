@@ -46,6 +46,7 @@ def test_clocks_and_real_games_are_measured(tmp_path: Path) -> None:
         "games",
         "own CPU a ply, database and PGN included",
         "time forfeits, 2 games at 1+0.01, 2 slots",
+        "last answer to exit, engines that ignore quit",
     }
     assert figures["time forfeits, 2 games at 1+0.01, 2 slots"][0].isdigit()
 
