@@ -1,6 +1,6 @@
 """A board that moves pieces and spells moves, and knows no other rule: quick enough for the lines of 10,000 games.
 
-Beside every ply stands the line its engine expected, some 1400 moves a game. Squares are 0 to 63 from a1 as in
+Beside every ply stands the line its engine expected, some 1200 moves a game. Squares are 0 to 63 from a1 as in
 python-chess, pieces the bytes of FEN's letters, 0 where there is none. A move is believed when its piece can go that
 way on this board; whether its own king stays safe is not asked. For legal moves the spelling is that of python-chess,
 but for ``#`` (tests/laws).

@@ -71,11 +71,9 @@ def line_list(replay: Replay, expected: Sequence[Line | None], room: int) -> tup
 
 def _text(words: str) -> str:
     """Nearly all of it is plain and needs no escaping."""
-    return (
-        words
-        if words.isascii() and not _SIGNS.intersection(words) and words.isprintable()
-        else str(escape(safe(words)))
-    )
+    if words.isascii() and (words.isalnum() or (words.isprintable() and not _SIGNS.intersection(words))):
+        return words
+    return str(escape(safe(words)))
 
 
 _SIGNS = frozenset("<>&\"'")
