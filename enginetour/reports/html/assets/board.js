@@ -287,19 +287,28 @@
       });
     }
     game.classList.add("live");
+    const fold = game.closest("details");
+    if (fold) {
+      fold.addEventListener("toggle", () => {
+        if (!fold.open) return;
+        current = act;
+        go(now, false); // what is folded has no height to scroll in
+      });
+    }
     const wanted = /^#ply-(\d+)$/.exec(location.hash);
     go(wanted ? Number(wanted[1]) : end, Boolean(wanted));
     return act;
   };
 
   const KEYS = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", f: "flip" };
-  let current = null; // where a page has several games, keys go to the one that was touched last
+  let current = null; // where a file has several games, keys go to the one that was touched or unfolded last
   const all = Array.from(document.querySelectorAll(".game"), show);
   document.addEventListener("keydown", (event) => {
     const to = KEYS[event.key];
     const elsewhere = event.target.closest("input, select, textarea, pre, summary");
-    if (!to || elsewhere || event.ctrlKey || event.altKey || event.metaKey || !all.length) return;
+    const game = current || (all.length === 1 ? all[0] : null);
+    if (!to || !game || elsewhere || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
-    (current || all[0])(to);
+    game(to);
   });
 })();
