@@ -106,16 +106,16 @@ class SqliteFile:
         )
 
     def make_ready(self, connection: Connection, *, create: bool) -> None:
-        """Tables where there is nothing; an older schema is brought up by `settle`, after it was looked at."""
+        """Tables where there is nothing, and what an older schema lacks; `settle` looks at the outcome."""
         blank = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar() == 0
         if blank and create:
             schema.make(connection)
             connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
             _stamp(connection)
             return
-        with told(self.address):
-            version = schema.check(found_schema(_raw(connection)), self.address)
-        if version < SCHEMA_VERSION:
+        if 0 < connection.exec_driver_sql("PRAGMA user_version").scalar_one() < SCHEMA_VERSION:
+            with told(self.address):
+                version = schema.check(found_schema(_raw(connection)), self.address)
             schema.upgrade(connection, version)
             _stamp(connection)
 
