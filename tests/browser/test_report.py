@@ -1,0 +1,67 @@
+"""A report from the disk in a real browser: the folder, and all in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from enginetour.tournamentreport import write_report
+from tests.browser.accessible import findings, is_wider_than_its_window
+from tests.browser.conftest import PHONE, Opened
+from tests.reported import BUBBLE, played
+
+NAMES = ("Fruit 2.1", "Toga <b>II</b>", "Phalanx \u202eXXV", "H" * 100)
+
+
+def report(folder: Path, target: str) -> str:
+    """The address of a report made in `folder`."""
+    store, log = played(folder / "db", NAMES, "bubble", BUBBLE)
+    with store:
+        return f"file://{write_report(log, folder / target).start}"
+
+
+def test_folder_from_disk(tmp_path: Path, opened: Opened) -> None:
+    """Its styles and scripts are taken from the disk under its own policy; links lead from page to page and back."""
+    page = opened(report(tmp_path, "report"))
+    expect(page.locator("h1")).to_have_text("autumn")
+    assert page.evaluate("getComputedStyle(document.querySelector('.table')).borderCollapse") == "collapse"
+    page.get_by_role("link", name="Crosstable").click()
+    page.locator("table.cross td a").first.click()
+    expect(page.locator("h1")).to_contain_text("Fruit 2.1")
+    page.get_by_role("link", name="Overview").click()
+    expect(page.locator("h1")).to_have_text("autumn")
+
+
+def test_games_are_filtered(tmp_path: Path, opened: Opened) -> None:
+    """The list of games shows those of one engine, those with incidents, or all; a name with markup is a name."""
+    page = opened(report(tmp_path, "report").replace("index.html", "games.html"))
+    lines = page.locator("#game-list tbody tr")
+    everything = lines.count()
+    page.get_by_label("Engine").select_option("Toga <b>II</b>")
+    shown = page.locator("#game-list tbody tr:visible")
+    assert 0 < shown.count() < everything
+    assert all("Toga <b>II</b>" in words for words in shown.all_inner_texts())
+    expect(page.locator("#filter-count")).to_have_text(f"{shown.count()} of {everything} games")
+    page.get_by_label("Engine").select_option("all")
+    page.get_by_label("with incidents").check()
+    assert 0 < shown.count() < everything
+
+
+def test_one_file(tmp_path: Path, opened: Opened) -> None:
+    """Its scripts and styles are let run by their hashes; a link opens what is folded; no phone is too narrow."""
+    page = opened(report(tmp_path, "one.html"), viewport=PHONE)
+    assert not is_wider_than_its_window(page)
+    assert findings(page) == []
+    assert page.evaluate("getComputedStyle(document.querySelector('.table')).borderCollapse") == "collapse"
+    expect(page.locator("#filter")).to_be_visible()
+    expect(page.locator("#games-1")).to_be_hidden()
+    page.locator("#game-list a").first.click()
+    expect(page.locator("#games-1")).to_be_visible()
+
+
+def test_without_scripts_everything_can_be_read(tmp_path: Path, opened: Opened) -> None:
+    """With scripts off there is no filter that does nothing, and every page stands as it is."""
+    page = opened(report(tmp_path, "report").replace("index.html", "games.html"), java_script_enabled=False)
+    expect(page.locator("#filter")).to_be_hidden()
+    expect(page.locator("#game-list tbody tr").first).to_be_visible()
