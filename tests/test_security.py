@@ -78,8 +78,8 @@ ONCE = (
     *("void 999", "add {odd}", "add wren1 --name {odd}", "replace {bidi} {odd}", "demo {odd}"),
     *("match {odd} {escapes}", "match wren1 wren2 --tc {odd}", "match wren1 wren2 --openings no{odd}"),
     *("report {odd}", "report -t {odd}", "report -o {odd}.html", "report l -o engines", "report -o {odd}/{bidi}"),
-    *("slots 3", "pause -t {odd}", "unpause --json", "finish"),
-    *("serve --db {odd}.db", "serve --host {odd}", "serve --host {odd} --token 0123456789abcdef", "serve --token {odd}"),
+    *("slots 3", "pause -t {odd}", "unpause --json", "finish", "serve --token {odd}"),
+    *("serve --db {odd}.db", "serve --host {odd}", "serve --host {odd} --token 0123456789abcdef"),
     *("db check", "db check --json", "db backup {odd}.db", "db upgrade", "db check --db {odd}.db"),
 )  # fmt: skip
 
