@@ -264,6 +264,19 @@ def told(engine: CecpEngine) -> list[str]:
     return [line.split(" > ", 1)[1] for line in engine.process.traffic(1000) if " > " in line]
 
 
+@pytest.mark.parametrize("command", ["?", "computer", "result", "easy", "post"])
+def test_what_is_sent_to_everybody_may_be_unknown(command: str) -> None:
+    """Fairy-Max, idle again after a late move, knows no `?`: that was a warning beside its loss on time."""
+    engine = cecp_engine()
+    engine.intake.feed(f"Error (unknown command): {command}\n".encode())
+    engine.heard()
+    assert not engine.notes
+    engine.intake.feed(b"Error (unknown command): sd 4\n")
+    engine.heard()
+    assert set(engine.notes) == {"unsupported"}
+    engine.kill()
+
+
 def test_what_was_declared_is_sent_and_nothing_else() -> None:
     """The opponent's name, moves of the opening in SAN, offers, clocks: each by its feature, by default or not."""
     control = TimeControl.parse("10")

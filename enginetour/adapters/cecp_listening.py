@@ -15,7 +15,7 @@ from enginetour.task import EngineSpec
 
 HELD_NS = 200 * MS  # a numbered move may be an echo: held back so long (runner spec 7)
 # Sent to every engine and missed by none that does not know them.
-_COURTESIES = frozenset({"computer", "easy", "hard", "post", "result"})
+_COURTESIES = frozenset({"?", "computer", "easy", "hard", "post", "result"})
 _CASTLING = frozenset({"O-O", "O-O-O"})
 
 
