@@ -8,6 +8,7 @@ from typing import Any
 
 from enginetour.errors import TourError, UsageRefused
 from enginetour.scheduler import Scheduler
+from enginetour.surroundings import Cluster
 
 MOST_SLOTS = 1024  # as in a configuration
 
@@ -27,6 +28,7 @@ class Helm:
     def carry_out(self, request: dict[str, Any]) -> dict[str, Any] | None:
         """The reply, JSON-ready and never an exception; None for a request of another kind."""
         acts = {"slots": self._slots, "pause": self._pause, "unpause": self._unpause, "finish": self._finish}
+        acts["machines"] = self._machines
         act = acts.get(str(request.get("do")))
         if act is None:
             return None
@@ -70,6 +72,21 @@ class Helm:
             self.scheduler.stop(now=False)
             self.tell("stopping as asked: no game begins, those in the air may end")
         return f"stopping: no game begins, {self._flying()}; run goes on later"
+
+    def _machines(self, request: dict[str, Any]) -> Any:
+        """Its rows; where a machine is named it is drained, or used again, before."""
+        place = self.scheduler.place
+        if not isinstance(place, Cluster):
+            raise UsageRefused("this run has one machine", step="run --place has those of a Dask cluster")
+        for kind, act, words in (("drain", place.drain, "gets no new games"), ("use", place.use, "gets games again")):
+            name = request.get(kind)
+            if name is None:
+                continue
+            if not act(str(name)):
+                known = ", ".join(dict.fromkeys(str(row["machine"]) for row in place.rows()))
+                raise UsageRefused(f"no machine is called {name!r}", step=f"there are: {known}")
+            self.tell(f"{name} {words}, as asked")
+        return place.rows()
 
     def _refuse_stopping(self) -> None:
         if self.scheduler.stopping:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from enginetour.model import Event, Game, GameKey, Note
 from enginetour.task import GameTask
@@ -37,3 +37,17 @@ class Place(Protocol):
 
     def stop(self, *, now: bool) -> None:
         """No new games; `now` drops the running ones."""
+
+
+@runtime_checkable
+class Cluster(Protocol):
+    """A place of several machines, each with a name."""
+
+    def rows(self) -> list[dict[str, object]]:
+        """Every machine as it stands, JSON-ready."""
+
+    def drain(self, name: str) -> bool:
+        """No new games for a machine; False where none has that name."""
+
+    def use(self, name: str) -> bool:
+        """Games again for a machine that was drained or set aside; False where none has that name."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enginetour import machinespeed
 from enginetour.changes import Desk, desk_of
@@ -38,6 +38,9 @@ from enginetour.store.tournaments import Draft, Store
 from enginetour.supervise.cores import elsewhere
 from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.untellable import untellable
+
+if TYPE_CHECKING:
+    from enginetour.cluster.place import DaskPlace
 
 Ready = Callable[[Scheduler, Desk], Sequence[AbstractContextManager[Any]]]
 
@@ -130,8 +133,19 @@ def opened(
         yield session
 
 
-def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | None, ready: Ready) -> End:
-    """Play to the end. `ready` is called once before the first game, with what signals and the socket act on."""
+def play(
+    session: Session,
+    watcher: Watcher,
+    *,
+    slots: int,
+    most_games: int | None,
+    ready: Ready,
+    cluster: DaskPlace | None = None,
+) -> End:
+    """Play to the end, here or on a `cluster`.
+
+    `ready` is called once before the first game, with what signals and the socket act on.
+    """
     if session.plan.config.ratings.settings():
         rate(session.store, session.plan.config.ratings)  # they hold from now on, however this run ends
     picture = getattr(watcher, "event", None)
@@ -147,8 +161,11 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
     named = session.plan.config.at("play", "affinity")
     cores = own_cores(session.sides.values(), slots, named) if settings.affinity else None
     (format_, state), session.folded = session.folded or fold(session.log), None  # a state of long ago is not kept
-    place: LocalPlace | HeadStart
-    if session.ahead is not None and session.ahead.is_first(session.task(format_.offers(state)[0], 0)):
+    place: LocalPlace | HeadStart | DaskPlace
+    if cluster is not None:
+        place = cluster
+        session.plan = replace(session.plan, speed=None)  # clocks go by the speed of the machine a game is played on
+    elif session.ahead is not None and session.ahead.is_first(session.task(format_.offers(state)[0], 0)):
         place = session.ahead
         place.listen(picture)
     else:
@@ -175,6 +192,8 @@ def play(session: Session, watcher: Watcher, *, slots: int, most_games: int | No
         session.sides[entrant.name] = session.plan.side(spec)
         copies[entrant.name] = spec.max_copies
 
+    if cluster is not None:
+        cluster.open(tag, picture, lambda text: scheduler.inbox.put(lambda: watcher.trouble(text)))
     desk = Desk(session.log, scheduler.format, lambda: scheduler.state, scheduler.take, joined)
     try:
         with ExitStack() as stack:

@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "pair": ("Play", "pairing", "pair", "the next round of a tournament of another program"),
     "simulate": ("Play", "simulating", "simulate", "play formats without engines: games, accuracy"),
     "slots": ("Play", "steering", "slots", "more or fewer games at once, while running"),
+    "machines": ("Play", "steering", "machines", "the machines of a cluster, while running"),
     "pause": ("Play", "steering", "pause", "let no game begin, while running"),
     "unpause": ("Play", "steering", "unpause", "let games begin again"),
     "finish": ("Play", "steering", "finish", "let the running games end, then the run"),

@@ -10,8 +10,9 @@ from enginetour.plan import Plan
 
 
 class Begun(NamedTuple):
-    """The plan, the signals noted since, and what of the plan's games has begun, if anything."""
+    """The plan, the signals noted since, what of the plan's games has begun, and where they are played."""
 
     plan: Plan
     signals: Heard
     ahead: HeadStart | None = None
+    place: str | None = None  # as --place has it; None: on this machine

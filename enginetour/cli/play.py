@@ -17,6 +17,7 @@ from enginetour.serveraddress import Address
 @database_option
 @click.option("--new", is_flag=True, help="Start the next edition of a finished tournament.")
 @click.option("--slots", type=click.IntRange(min=1), help="Games at once; default: the configuration's.")
+@click.option("--place", metavar="PLACE", help="Play on a Dask cluster: dask=tcp://HOST:8786.")
 @click.option("--force", is_flag=True, help="Allow more slots than processors.")
 @click.option("--max-games", type=click.IntRange(min=1), help="Stop after N more games.")
 @click.option("--stop-at", metavar="TIME", help="Start no game after this local time: HH:MM, or ISO.")
@@ -28,6 +29,7 @@ def run(
     db: Address | None,
     new: bool,
     slots: int | None,
+    place: str | None,
     force: bool,
     max_games: int | None,
     stop_at: str | None,
@@ -41,7 +43,7 @@ def run(
     announced is lost; games in the air are played again from their start.
     At the time of --stop-at the running games end as they do; exit 8 if there
     is more to play. While it runs, from another terminal: enginetour slots N,
-    pause, unpause, finish, status.
+    pause, unpause, finish, status, and machines on a cluster.
 
     Example: enginetour run configs/quickstart.toml --stop-at 07:00
     """
@@ -50,7 +52,7 @@ def run(
     from enginetour.cli.heard import Heard, leaving
     from enginetour.headstart import warmed
 
-    with leaving(), warmed(config, db, slots) or nullcontext() as ahead:
+    with leaving(), (warmed(config, db, slots) if place is None else None) or nullcontext() as ahead:
         from enginetour.cli.begun import Begun
         from enginetour.plan import prepare
 
@@ -64,7 +66,7 @@ def run(
 
             until = stop_time(stop_at) if stop_at is not None else None
             live = is_live_terminal() and not plain
-            begun = Begun(plan, signals, ahead)
+            begun = Begun(plan, signals, ahead, place)
             session = Run(config, db, new=new, accept_change=accept_change, live=live, begun=begun)
             return session.go(slots=slots, force=force, most_games=max_games, until=until, strict=fail_on is not None)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enginetour import __version__, tournament
 from enginetour.changes import Desk
@@ -18,6 +18,7 @@ from enginetour.cli import tell
 from enginetour.cli.begun import Begun
 from enginetour.cli.broadcast import Broadcast
 from enginetour.cli.common import rows_of_others, say
+from enginetour.cli.elsewhere import machines_of
 from enginetour.cli.heard import Heard
 from enginetour.cli.outlet import unhurried
 from enginetour.cli.reporting import has_report, report_at_end
@@ -42,6 +43,9 @@ from enginetour.store.slugs import slug_of
 from enginetour.store.trouble import StoreBusy
 from enginetour.supervise import inforce
 from enginetour.supervise.cores import Cores
+
+if TYPE_CHECKING:
+    from enginetour.cluster.place import DaskPlace
 
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
@@ -73,18 +77,21 @@ class Run:
         begun: Begun | None = None,
     ) -> None:
         self.path = config
-        self.again = shlex.join(["enginetour", "run", str(config), *(["--db", str(db)] if db is not None else [])])
+        begun = begun or Begun(prepare(config, db), Heard())
+        self.place = begun.place
+        more = [word for name, one in (("--db", db), ("--place", self.place)) if one for word in (name, str(one))]
+        self.again = shlex.join(["enginetour", "run", str(config), *more])
         self.new = new
         self.accept_change = accept_change
         self.live = live
         self.resume_new = resume_new  # the demo: an unfinished one is resumed, a finished one starts anew
-        begun = begun or Begun(prepare(config, db), Heard())
         self.plan, self.signals, self._ahead = begun.plan, begun.signals, begun.ahead
         self.until: float | None = None
         self.voice = Voice()
         self.farewell = ExitStack()  # what may take a while after everything has been told
         self._playing = False
         self._cores: Cores | None = None
+        self._cluster: DaskPlace | None = None
 
     def go(
         self,
@@ -99,11 +106,13 @@ class Run:
         self.until = until
         count = slots or self.plan.config.play.slots
         play, here = self.plan.config.play, self.plan.config.at("play", "affinity")
-        self._cores = own_cores(self.plan.sides.values(), count, here) if play.affinity else None
+        self._cores = None
+        if play.affinity and self.place is None:
+            self._cores = own_cores(self.plan.sides.values(), count, here)
         self._refuse_many(count, force)
         with self.signals.noting(), unhurried(lambda: bool(self.signals)), self.farewell:
             try:
-                code, wrong = self._run(count, most_games)
+                code, wrong = self._run(count, most_games, force=force)
             except (_StoppedEarly, StoreBusy):  # SQLite itself waits for some locks and heeds nothing
                 if not self.signals or self._playing:
                     raise
@@ -113,11 +122,12 @@ class Run:
                 fall_silent()
             return INCIDENTS_CODE if strict and wrong and code in (0, ENOUGH_CODE) else code
 
-    def _run(self, slots: int, most_games: int | None) -> tuple[int, bool]:
+    def _run(self, slots: int, most_games: int | None, *, force: bool) -> tuple[int, bool]:
         """The exit code, and whether there were incidents."""
         new = self.new and not (self.resume_new and self._unfinished())
         with (
             rows_of_others(self.plan.database),
+            machines_of(self.place, self.plan, slots, force=force, heed=self._heed, tell=self._tell) as self._cluster,
             tournament.opened(
                 self.plan,
                 new=new,
@@ -128,7 +138,7 @@ class Run:
             ) as session,
         ):
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
-            crowd = crowded(session.sides.values(), slots)
+            crowd = () if self.place else crowded(session.sides.values(), slots)
             for warning in filter(None, (inforce.root_warning(), inforce.unguarded(), *crowd)):
                 self.voice.say(f"warning: {warning}")
             code = self._play(session, slots, most_games)
@@ -193,7 +203,9 @@ class Run:
         try:
             self._playing = True
             try:
-                end = tournament.play(session, watcher, slots=slots, most_games=most_games, ready=ready)
+                end = tournament.play(
+                    session, watcher, slots=slots, most_games=most_games, ready=ready, cluster=self._cluster
+                )
             except _Dropped:
                 end = End.STOPPED
             self._tell_end(told, picture, "" if end is End.FINISHED else str(session.refusal or self._why(end)))
@@ -256,7 +268,9 @@ class Run:
         return (StopAt(self.until, self.voice),)
 
     def _refuse_many(self, slots: int, force: bool) -> None:
-        """UsageRefused where processors, cores of their own or open files are too few for so many."""
+        """UsageRefused where processors, cores of their own or open files are too few for so many, on this machine."""
+        if self.place is not None:
+            return
         _refuse_few_files(slots)
         if self._cores is None:
             refuse_crowd(slots, force=force)

@@ -1,4 +1,4 @@
-"""Commands that steer a run that goes on, through its socket: slots, pause, unpause, finish."""
+"""Commands that steer a run that goes on, through its socket: slots, machines, pause, unpause, finish."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.common import chosen, database_option, open_store, say, say_json
+from enginetour.cli.elsewhere import lines
 from enginetour.errors import StoreRefused, TourError, UsageRefused
 from enginetour.serveraddress import Address
 
@@ -31,7 +32,8 @@ def _steer(db: Address | None, name: str | None, request: dict[str, Any], *, as_
         refused = TourError(str(reply["error"]))
         refused.exit_code = int(reply.get("exit", 1))
         raise refused
-    say(reply["said"])
+    for line in [reply["said"]] if isinstance(reply["said"], str) else lines(reply["said"]):
+        say(line)
     return 0
 
 
@@ -59,7 +61,7 @@ def _answer(database: Address, log: TournamentLog, request: dict[str, Any]) -> d
 
 
 def _steering(command: Any) -> Any:
-    """The options all four share."""
+    """The options all of them share."""
     command = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
     command = click.option("-t", "--tournament", "name", help="Tournament; default: the newest.")(command)
     return database_option(command)
@@ -78,6 +80,22 @@ def slots(number: int, force: bool, db: Address | None, name: str | None, as_jso
     Example: enginetour slots 4
     """
     return _steer(db, name, {"do": "slots", "slots": number, "force": force}, as_json=as_json)
+
+
+@click.command()
+@click.option("--drain", metavar="NAME", help="No new games for this machine; those in the air end.")
+@click.option("--use", metavar="NAME", help="Games again for one that was drained or set aside.")
+@_steering
+def machines(drain: str | None, use: str | None, db: Address | None, name: str | None, as_json: bool) -> int:
+    """The machines of a run on a cluster: slots, speed, games, what they lack.
+
+    A machine is called by the name its worker was given (dask worker --name),
+    else by its host. One that failed three games in a row is set aside.
+
+    Example: enginetour machines --drain kallisto
+    """
+    request = {"do": "machines", "drain": drain, "use": use}
+    return _steer(db, name, {key: value for key, value in request.items() if value is not None}, as_json=as_json)
 
 
 @click.command()

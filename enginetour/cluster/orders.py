@@ -1,0 +1,59 @@
+"""What a manager and the workers of its cluster say to each other: frozen, picklable, nothing of stores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from enginetour.task import EngineSpec, GameTask
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an entrant comes from: the id of its engine file, and the options its configuration puts over it."""
+
+    engine: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a machine needs for the games of a tournament. `origins` are by the names of `specs`."""
+
+    specs: tuple[EngineSpec, ...]
+    origins: tuple[tuple[str, Origin], ...] = ()
+    folders: tuple[str, ...] = ()  # of tablebases
+    tables: int = 0  # files of WDL and DTZ tables in them
+    variant: str = "standard"
+    books: tuple[tuple[str, str], ...] = ()  # path, digest
+    processors: int = 1  # of the hungriest game
+    hash_mb: int = 0  # of the two largest tables
+    crowded: bool = False  # more games than processors are meant
+    scaled: bool = False  # clocks go by the machine's speed
+
+    def origin(self, name: str) -> Origin | None:
+        """Of an entrant; None of one that has no engine file."""
+        return dict(self.origins).get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a worker says of itself; it may play where it lacks nothing. `speed` as in `pace`, 0 if not measured."""
+
+    host: str
+    processor: str = ""
+    speed: float = 0.0
+    lacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One game for one worker; `seat` is the slot there that has its engines, if one has."""
+
+    run: str
+    tag: str
+    seat: int
+    task: GameTask
+
+
+# What comes back for an order: ("result", Game), ("failed", words) of the machine, ("lacks", words) of its equipment.
+Reply = tuple[str, object]
