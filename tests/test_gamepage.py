@@ -83,6 +83,14 @@ def test_an_ending_without_words_is_told_by_its_code() -> None:
     assert '<p class="lead">Checkmate</p>' in game_page(row(game(cause="")), SITE)
 
 
+@pytest.mark.parametrize("termination", Termination)
+def test_every_ending_has_words(termination: Termination) -> None:
+    """A code alone tells nobody anything."""
+    page = game_page(row(game(termination=termination, cause="")), SITE)
+    told = page.split('<p class="lead">')[1].split("</p>")[0]
+    assert len(told.split()) > 1 or told in ("Checkmate", "Stalemate", "Resignation")
+
+
 def test_the_board_stands_at_the_end_without_scripts() -> None:
     """The mating queen on f7, the squares of her move marked, and the position in words."""
     page = game_page(row(), SITE)

@@ -160,6 +160,15 @@ def test_pieces_in_hand_follow_the_game(folder: str, opened: Opened) -> None:
     assert hand.inner_text() == ""
 
 
+def test_the_game_can_be_taken_along(folder: str, opened: Opened) -> None:
+    """The link gives a file with the game, from the disk and under the page's policy."""
+    page = opened(f"{folder}/games/1.html")
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="Game as PGN").click()
+    assert taken.value.suggested_filename == "game-1.pgn"
+    assert "4. Qxf7#" in Path(taken.value.path()).read_text("utf-8")
+
+
 @pytest.mark.parametrize(("scheme", "size"), [("light", None), ("dark", None), ("light", PHONE), ("dark", PHONE)])
 def test_the_page_is_sound_for_everybody(folder: str, opened: Opened, scheme: str, size: object) -> None:
     """Names, headings and contrast hold in both schemes; a phone need not scroll sideways, whatever the names."""
