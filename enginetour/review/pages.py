@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from markupsafe import Markup, escape
@@ -24,6 +23,7 @@ from enginetour.review.engines import EngineReview
 from enginetour.review.review import Review
 
 Maker = Callable[[], str]
+MOST_TROUBLED = 10  # engines with incidents on the first page
 
 
 def site_of(review: Review, *, prefix: str = "", single: bool = False, games: frozenset[int] | None = None) -> Site:
@@ -79,8 +79,9 @@ def index_page(review: Review, site: Site) -> str:
         standings=text.standings("standings", review.standings, review.odds),
         test=review.test,
         story=review.story,
+        course=drawn(pictures.scores(review)),
         advice=review.advice,
-        trouble=_trouble(review),
+        trouble=_trouble(review, most=MOST_TROUBLED),
         wrong=sum(not line.incident.is_warning for line in review.incidents),
         warnings=sum(line.incident.is_warning for line in review.incidents),
         fairness=review.fairness,
@@ -204,8 +205,8 @@ def _orders(review: Review) -> Sheet:
     return Sheet("both orders", columns, rows)
 
 
-def _trouble(review: Review) -> Sheet:
-    """A line for each engine that had an incident or a warning."""
+def _trouble(review: Review, most: int | None = None) -> Sheet:
+    """A line for each engine that had an incident or a warning, or for the `most` with most of them."""
     columns = (
         Column("engine", "engine", left=True),
         Column("incidents", "incidents"),
@@ -219,4 +220,6 @@ def _trouble(review: Review) -> Sheet:
         kinds = dict.fromkeys(one.category for one in own)
         rows.append({"engine": name, "incidents": grave, "warnings": len(own) - grave, "kinds": ", ".join(kinds)})
     rows.sort(key=lambda row: (-int(str(row["incidents"])), str(row["engine"])))
-    return replace(Sheet("incidents by engine", columns, tuple(rows)))
+    more = 0 if most is None else max(0, len(rows) - most)
+    notes = (f"and {more} more engine{'s' * (more != 1)}",) if more else ()
+    return Sheet("incidents by engine", columns, tuple(rows[:most]), notes=notes)

@@ -29,6 +29,21 @@ def rating_list(review: Review) -> Picture | None:
     return ratinglist.rating_list(rated, title="Ratings, and how far they may be off")
 
 
+def scores(review: Review) -> Picture | None:
+    """Points above half of the best of the table, game by game; None where nobody has played enough to see a line."""
+    best = [line.name for line in review.standings if line.rank is not None][:MOST_CURVES]
+    met: dict[str, list[int]] = {name: [] for name in best}
+    for game in review.games:
+        if game.counts:
+            for name, white in ((game.white, True), (game.black, False)):
+                if name in met:
+                    met[name].append(game.outcome.half_points(white=white))
+    runs = [history.Run(name, tuple(points)) for name, points in met.items() if points]
+    if max((len(run.half_points) for run in runs), default=0) < SOME:
+        return None
+    return history.score_over_games(runs, title="The first of the table, game by game: points above half")
+
+
 def ladder(review: Review) -> Picture | None:
     """Who was in the section, entered, was parked and dropped out, over the games."""
     if review.ladder is None:
