@@ -73,7 +73,6 @@ def without_schema(server: Server) -> str:
     return f"{server.url('postgres')}?options=-csearch_path%3Dnowhere"
 
 
-@pytest.mark.parametrize("readonly", [False, True])
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -88,13 +87,15 @@ def without_schema(server: Server) -> str:
         (without_schema, "has no schema"),
     ],
 )
-def test_refused_untouched(server: Server, make: Callable[[Server], str], words: str, readonly: bool) -> None:
+def test_refused_untouched(server: Server, make: Callable[[Server], str], words: str) -> None:
     """What is not ours is refused in one line that names it, and left as it was."""
     url = make(server)
     before = server.holds(url)
-    with pytest.raises(StoreRefused, match=words) as refused:
-        Store.open(address_of(url), readonly=readonly)
-    assert str(address_of(url)) in str(refused.value)
+    for readonly in (False, True):
+        with pytest.raises(StoreRefused, match=words) as refused:
+            Store.open(address_of(url), readonly=readonly)
+        assert str(address_of(url)) in str(refused.value)
+        assert "\n" not in str(refused.value)
     assert server.holds(url) == before
 
 
@@ -208,6 +209,7 @@ def test_settings_that_lose_games(server: Server) -> None:
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
+        ("SELECT 1", ""),
         ("UPDATE games SET started = 'NaN' WHERE number = 1", "games with id 1 has 'nan' as started"),
         ("UPDATE games SET round = 1::bigint << 60", "games with id 1 has '1152921504606846976' as round"),
         ("UPDATE engines SET command = '[' WHERE id = 2", "engines with id 2 has '[' as command"),
@@ -232,12 +234,10 @@ def test_what_the_check_finds(server: Server, statement: str, words: str) -> Non
     store, log = sound_log(address_of(url))
     with store:
         log.record_game(game())
-    with Store.open(address_of(url), create=False, readonly=True) as store:
-        assert inspect(store).findings == ()
     server.ask_there(url, statement)
     with Store.open(address_of(url), create=False, readonly=True) as store:
         found = [finding.what for finding in inspect(store).findings]
-    assert any(words in what for what in found), found
+    assert any(words in what for what in found) if words else found == []
 
 
 def test_a_sign_that_no_server_holds(server: Server) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -18,12 +19,11 @@ CYCLES = "games_per_pairing = 2\ncycles = 3"
 
 
 @pytest.fixture
-def runtime(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A runtime folder of the test's own, for sockets."""
-    folder = tmp_path / "runtime"
-    folder.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", os.fspath(folder))
-    return folder
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A runtime folder of the test's own, for sockets, whose paths are short."""
+    with TemporaryDirectory(prefix="run-") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder)
 
 
 def games(url: str, name: str = "trial") -> int:
@@ -60,14 +60,14 @@ def test_two_managers_at_once(server: Server, tmp_path: Path, runtime: Path) -> 
     with running(tmp_path, one, "--db", url) as first, running(tmp_path, other, "--db", url) as second:
         refused = tour(tmp_path, "run", one.name, "--db", url, expect=5).stderr
         assert f"already running: pid {first.pid} on " in refused
+        assert len(list((runtime / "enginetour").iterdir())) == 2  # nothing in their names tells a password
         assert read(tmp_path, "status", "-t", "one", "--db", url)["state"] == "running"
         assert read(tmp_path, "status", "-t", "other", "--db", url)["state"] == "running"
         for process, name in ((first, "one"), (second, "other")):
             assert "withdraws" in tour(tmp_path, "withdraw", "Wren 1", "-t", name, "--db", url).stdout
             tour(tmp_path, "finish", "-t", name, "--db", url)
             assert process.wait() == 8
-    sockets = list((runtime / "enginetour").iterdir())
-    assert sockets == []
+    assert list((runtime / "enginetour").iterdir()) == []
     assert games(url, "one") > 0
     assert games(url, "other") > 0
     with Store.open(address_of(url), create=False) as store:
