@@ -23,7 +23,7 @@ def game(**more: object) -> Game:
         MoveMade("e7e5", "e5", book=True),
         MoveMade("d1h5", "Qh5", 1_250, 58_750, 31, 14, pv="d1h5 b8c6 f1c4"),
         MoveMade("b8c6", "Nc6", 800, 59_200, 45, 9, pv="1... Nc6 2. Bc4 Nf6"),
-        MoveMade("f1c4", "Bc4", 65_000, 3_000, 31_999, 20, pv="f1c4 g8f6 h5f7"),
+        MoveMade("f1c4", "Bc4", 65_000, 3_000, 31_998, 20, pv="f1c4 g8f6 h5f7"),
         MoveMade("g8f6", "Nf6", 10, 59_000, -31_999, 3),
         MoveMade("h5f7", "Qxf7#", 5, 2_995, 31_999, 1, pv="h5f7"),
     )
@@ -47,7 +47,7 @@ def test_the_page_tells_the_game() -> None:
     page = game_page(row(), SITE)
     for words in (
         "1\u20130", "White mates", '<td class="m">Qh5</td><td>+0.31</td><td>14</td><td>1.25</td>',
-        '<td class="m">Nc6</td><td>-0.45</td><td>9</td><td>0.80</td>', "<td>+M1</td><td>20</td><td>1:05</td>",
+        '<td class="m">Nc6</td><td>-0.45</td><td>9</td><td>0.80</td>', "<td>+M2</td><td>20</td><td>1:05</td>",
         '<td class="m b">e4</td><td class="b">book</td>', "C20 King&#39;s Pawn, number 7 of the suite, 2 plies",
         "round 3, encounter 5, leg 1", "AMD EPYC", "7 plies in 2 min", '<a href="../engines/fruit.html">',
     ):  # fmt: skip

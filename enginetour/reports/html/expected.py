@@ -16,7 +16,7 @@ from enginetour.reports.html.mailbox import effects, spelled
 from enginetour.reports.html.replay import Replay, change, exploded
 from enginetour.reports.html.saidboards import code, origins
 from enginetour.reports.html.saidmove import ORNAMENT, as_uci
-from enginetour.reports.pgn import is_mate
+from enginetour.reports.pgn import MATE_SCORE, is_mate
 from enginetour.variants import VARIANTS
 
 SHOWN_PLIES = 30  # of a line: of 25,000 lines of 14 engines 6 in a thousand had more (measured)
@@ -39,11 +39,11 @@ def lines(games: Sequence[tuple[Replay, Sequence[MoveMade]]]) -> list[list[Line 
     places: list[tuple[int, int]] = []
     said: list[list[str]] = []
     for place, (replay, moves) in enumerate(games):
-        usual = VARIANTS[replay.variant].is_usual
+        playable = len(replay.boards) if VARIANTS[replay.variant].is_usual else 0
         for ply, move in enumerate(moves):
             if move.pv:
                 words = _words(move.pv)
-                if usual and ply < len(replay.boards):
+                if ply < playable:
                     places.append((place, ply))
                     said.append(words)
                 else:
@@ -79,7 +79,7 @@ def _all_at_once(
         told, led = " ".join(sans[begin:end]), " ".join(changes[begin:end])
         begin = end
         if count == len(words):
-            if told[-1:] == "+" and is_mate(games[place][1][ply].score or 0):
+            if told[-1:] == "+" and count == _plies_to_mate(games[place][1][ply].score):
                 key = result.boards[number, :64].tobytes(), white[number] ^ bool(count % 2)
                 if key not in mates:
                     mates[key] = _is_mate(*key)
@@ -87,6 +87,13 @@ def _all_at_once(
             found[place][ply] = Line(told, led, cut=False)
         else:
             found[place][ply] = _broken_off(told, words[count:], led)
+
+
+def _plies_to_mate(score: int | None) -> int | None:
+    """As the score has it: 5 for mate in 3, 6 for being mated in 3; None for every other score."""
+    if score is None or not is_mate(score):
+        return None
+    return 2 * (MATE_SCORE - abs(score)) - (score > 0)
 
 
 def _broken_off(told: str, rest: Sequence[str], changes: str) -> Line:
