@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from enginetour.errors import StorageFailed, StoreRefused
 from enginetour.model import Withdrawn
-from enginetour.serveraddress import Address, address_of
+from enginetour.serveraddress import Address, ServerAddress, address_of
 from enginetour.store.database import Database
 from enginetour.store.grounds import lock_of
 from enginetour.store.log import TournamentLog
@@ -176,6 +176,31 @@ def test_a_server_that_is_started_again(server: Server, held: tuple[Address, Tou
     assert log.counts_are_kept()
     assert len(told) == 1
     assert "the server cannot be reached" in told[0]
+
+
+def test_a_table_that_the_owner_holds(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:
+    """A finished game waits while somebody rewrites a table, and is tried again when its statement is cancelled."""
+    import psycopg
+
+    address, log, _ = held
+    assert isinstance(address, ServerAddress)
+    assert log.record_game(game()) == 1
+    cancelled: list[bool] = []
+    with psycopg.connect(address.url) as owner:
+        owner.execute("LOCK TABLE games IN ACCESS EXCLUSIVE MODE")
+
+        def act() -> None:
+            while not (waiting := server.ask("SELECT pid FROM pg_stat_activity WHERE wait_event = 'relation'")):
+                pass
+            cancelled.append(bool(server.ask(f"SELECT pg_cancel_backend({waiting[0][0]})")))
+            owner.rollback()
+
+        late = threading.Thread(target=act)
+        late.start()
+        assert log.record_game(game(meeting=2)) == 2
+        late.join()
+    assert cancelled == [True]
+    assert numbers(log) == [1, 2]
 
 
 def test_a_server_that_does_not_come_back(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:

@@ -126,6 +126,15 @@ def test_doors_that_stay_shut(server: Server) -> None:
         assert "\n" not in str(refused.value)
 
 
+def test_an_old_server(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is too old for our settings is told so."""
+    from enginetour.store import postgres
+
+    monkeypatch.setattr(postgres, "OLDEST", 99)
+    with pytest.raises(StoreRefused, match=r"runs PostgreSQL \d\d, 99 or newer is needed"):
+        Store.open(server.schema())
+
+
 def test_a_user_without_rights(server: Server) -> None:
     """Tables that this user may not make, or not write, are told before anything starts."""
     name = server.user("dora", "sesame")

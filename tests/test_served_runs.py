@@ -34,7 +34,7 @@ def games(url: str, name: str = "trial") -> int:
 def test_killed_twice(server: Server, tmp_path: Path, runtime: Path) -> None:
     """SIGKILL of the manager, twice: what was announced is there, nothing is doubled, and all of it is played."""
     (tmp_path / "results").mkdir()
-    url = server.schema()
+    url = server.schema().replace("tester@", "tester:sesame@")
     path = config(tmp_path, THREE, "roundrobin", CYCLES)
     seen = 0
     for _ in range(2):
@@ -42,8 +42,10 @@ def test_killed_twice(server: Server, tmp_path: Path, runtime: Path) -> None:
             process.send_signal(signal.SIGKILL)
         assert games(url) > seen
         seen = games(url)
-    tour(tmp_path, "run", path.name, "--db", url)
+    last = tour(tmp_path, "run", path.name, "--db", url)
     assert games(url) == 18
+    written = [file.read_text() for file in (tmp_path / "results").iterdir() if file.is_file()]
+    assert "sesame" not in "".join((last.stdout, last.stderr, *written)), "a password was shown"
     assert pgn_games(tmp_path / "results" / "trial.pgn") == 18
     assert "sound" in tour(tmp_path, "db", "check", "--db", url).stdout
     assert left_running(tmp_path) == []

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from enginetour.serveraddress import Address, ServerAddress
+from enginetour.serveraddress import Address, ServerAddress, address_of
 from enginetour.store.ground import Ground, Lock
 from enginetour.store.sqlite_file import SqliteFile
 
 
 def ground_of(address: Address | str) -> Ground:
     """The file, or the server's database; nothing is opened yet. UsageRefused without the driver a server needs."""
+    if isinstance(address, str):
+        address = address_of(address)
     if isinstance(address, ServerAddress):
         from enginetour.store.postgres import PostgresDatabase
 
         return PostgresDatabase(address)
-    return SqliteFile(Path(address))
+    return SqliteFile(address)
 
 
 def lock_of(address: Address | str, slug: str) -> Lock:

@@ -30,13 +30,15 @@ from enginetour.store.postgres_errors import not_connected, translated
 from enginetour.store.postgres_lock import AdvisoryLock
 
 CONNECT_TIMEOUT_S = 5  # of each try; an address where nobody answers would wait for two minutes
+TABLE_LOCK_MS = 60_000  # the server's owner may lock a table for a while (VACUUM FULL): that costs no finished game
+OLDEST = 14  # the oldest PostgreSQL that still has releases in 2026, and the first with idle_session_timeout
 NAME = "enginetour"  # as the server's list of sessions shows us
 # A dead machine's connections are noticed within about 30 + 3 * 10 s by both ends (libpq, "Parameter Key Words").
 KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 WRITERS = f"{APPLICATION_ID}, hashtext(current_schema())"  # the key of the advisory lock by which they take turns
 _SETTINGS = {
     "client_encoding": "UTF8",
-    "lock_timeout": f"{ground.BUSY_SLICE_MS}ms",  # so that signals are heard while others write
+    "lock_timeout": f"{ground.BUSY_TIMEOUT_MS}ms",
     "statement_timeout": "0",
     "idle_session_timeout": "0",  # a game may last for hours
     "idle_in_transaction_session_timeout": "0",  # a view is read as long as a report takes
@@ -62,6 +64,11 @@ def connected(address: ServerAddress, *, known: bool, name: str = NAME, readonly
         connection = psycopg.connect(address.url, autocommit=True, application_name=name, **more)  # type: ignore[arg-type]
     except psycopg.Error as error:
         raise not_connected(error, address, known=known) from None  # its frames hold the password
+    release = connection.info.server_version // 10_000
+    if release < OLDEST:
+        connection.close()
+        what = f"runs PostgreSQL {release}, {OLDEST} or newer is needed"
+        raise StoreRefused(what, place=str(address), step="name another server with --db")
     try:
         settings = {**_SETTINGS, "default_transaction_read_only": "on"} if readonly else _SETTINGS
         words = "; ".join(f"SET {key} = '{value}'" for key, value in settings.items())
@@ -126,7 +133,10 @@ class PostgresDatabase:
     def begin(self, connection: Connection) -> None:
         """Writers of one schema take turns."""
         try:
-            connection.exec_driver_sql(f"BEGIN; SELECT pg_advisory_xact_lock({WRITERS})")
+            connection.exec_driver_sql(
+                f"BEGIN; SET LOCAL lock_timeout = {ground.BUSY_SLICE_MS}; "  # signals are heard while others write
+                f"SELECT pg_advisory_xact_lock({WRITERS}); SET LOCAL lock_timeout = {TABLE_LOCK_MS}"
+            )
         except TourError:
             connection.rollback()
             raise

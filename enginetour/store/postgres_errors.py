@@ -11,8 +11,9 @@ from enginetour.serveraddress import ServerAddress
 from enginetour.store.trouble import StoreAway, StoreBusy
 
 # SQLSTATE codes and classes (PostgreSQL, "Error Codes").
-_AWAY = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "53300")  # shut down, starting, cut off, too many
-_BUSY = ("55P03", "40001", "40P01", "57014")
+# Shut down, starting, cut off, too many; and what its owner or itself has cancelled, which is tried again likewise.
+_AWAY = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "53300", "57014", "40001", "40P01")
+_BUSY = "55P03"
 _READ_ONLY = "25006"
 _NO_RIGHTS = "42501"
 _FULL = "53100"
