@@ -36,6 +36,13 @@ def birth_tag(database: Path, workspace: Path, name: str) -> str:
     return f"{database}:{here.st_dev:x}-{here.st_ino:x}:{slug_of(name)}:new"
 
 
+def birth_tags(plan: Plan) -> tuple[str, ...]:
+    """That of a plan's tournament; none where its database is no file."""
+    if not isinstance(plan.database, Path):
+        return ()
+    return (birth_tag(plan.database, plan.workspace, plan.config.tournament.name),)
+
+
 def warmed(config: Path, db: Address | None, slots: int | None) -> HeadStart | None:
     """Slots for a configuration as it looks at first sight; None where it can have no head start, or cannot be read."""
     try:
@@ -128,6 +135,15 @@ class HeadStart:
     def is_first(self, task: GameTask) -> bool:
         """The game that has begun is this one."""
         return self._game is not None and task == self._task
+
+    def goes_on(self, task: GameTask, listener: Listener | None) -> bool:
+        """Whether the loop takes it over, as its first task is the game that has begun; else all of it is dropped."""
+        fits = self.is_first(task)
+        if fits:
+            self.listen(listener)
+        else:
+            self.close()
+        return fits
 
     def listen(self, listener: Listener | None) -> None:
         """Tell live events from now on, those that were missed first."""

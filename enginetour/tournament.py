@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginetour import machinespeed
@@ -17,7 +16,7 @@ from enginetour.folded import fold as fold
 from enginetour.folded import format_of as format_of
 from enginetour.formats.base import Format
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
-from enginetour.headstart import HeadStart, birth_tag
+from enginetour.headstart import HeadStart, birth_tags
 from enginetour.model import Entrant, Extended, Pairing
 from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, refuse_few, refuse_field
@@ -104,6 +103,8 @@ def opened(
         if made:
             # An existing database is looked at, and its tournament locked, before any engine starts: in this order,
             # or a database from elsewhere would get a lock of ours beside it.
+            if ahead is not None:
+                ahead.close()
             store = opened_store(create=False)
             if store.has(name) and not new:
                 yield resumed(store)
@@ -118,6 +119,8 @@ def opened(
             refuse_few(plan)
             refuse_field(plan)  # no database, no ratings from it
         early = ahead.found(heed) if ahead is not None and ahead.begun and not made else None
+        if ahead is not None and early is None:
+            ahead.close()
         probes = probe_all(plan.sides, heed=heed) if early is None else early
         refuse_unfit(probes, plan.sides)
         for words in untellable(plan.suite, plan.sides, probes):
@@ -126,6 +129,8 @@ def opened(
         if not made:
             store = opened_store(create=True)
             if store.has(name):  # another run made it while we were probing, and has stopped
+                if ahead is not None:
+                    ahead.close()
                 yield resumed(store)
                 return
         session = _create(plan, store, lock, tell)
@@ -152,10 +157,8 @@ def play(
     # What an earlier run of this very tournament left behind after a SIGKILL is ended first; the lock is ours.
     ground = session.store.database.ground
     tag = f"{ground.tag()}:{session.log.slug}"
-    tags = [tag]
-    if isinstance(session.plan.database, Path):
-        tags.append(birth_tag(session.plan.database, session.plan.workspace, session.log.name))
-    for leftover in end_leftovers(*tags, but=session.ahead.tag if session.ahead is not None else ""):
+    own = session.ahead.tag if session.ahead is not None else ""
+    for leftover in end_leftovers(tag, *birth_tags(session.plan), but=own):
         watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
     settings = session.plan.config.play
     named = session.plan.config.at("play", "affinity")
@@ -165,12 +168,9 @@ def play(
     if cluster is not None:
         place = cluster
         session.plan = replace(session.plan, speed=None)  # clocks go by the speed of the machine a game is played on
-    elif session.ahead is not None and session.ahead.is_first(session.task(format_.offers(state)[0], 0)):
+    elif session.ahead is not None and session.ahead.goes_on(session.task(format_.offers(state)[0], 0), picture):
         place = session.ahead
-        place.listen(picture)
     else:
-        if session.ahead is not None:
-            session.ahead.close()
         place = LocalPlace(slots, on_event=picture, tag=tag, cores=cores, start_parallel=settings.start_parallel)
     copies = {name: side.spec.max_copies for name, side in session.sides.items()}
     scheduler = Scheduler(

@@ -12,6 +12,7 @@ import pytest
 from enginetour.headstart import HeadStart, warmed
 from enginetour.plan import prepare
 from enginetour.store.tournaments import Store
+from enginetour.tournament import opened
 from tests.touring import FOUR, audit, config, left_running, tour
 
 COUNTING = """
@@ -121,3 +122,18 @@ def test_a_field_with_more_engines_is_probed_whole(tmp_path: Path) -> None:
     assert audit(tmp_path) == 6
     with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
         assert [line.number for line in store.tournament("trial").games()] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_database_that_appears_meanwhile_ends_it(tmp_path: Path) -> None:
+    """Another run was quicker: its tournament goes on, and of ours nothing is left that plays beside it."""
+    path, _ = counting(tmp_path)
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    plan, told = prepare(path, None), list[str]()
+    with HeadStart("test", 1) as ahead:
+        ahead.begin(plan, 1)
+        with opened(plan, new=False, accept_change=False, tell=told.append, ahead=ahead) as session:
+            assert session.resumed
+            assert session.ahead is None
+            assert not ahead.begun
+            with pytest.raises(RuntimeError, match="closed"):
+                ahead.submit(session.task(plan.format.offers(plan.format.start(plan.entrants))[0], 0))
