@@ -167,7 +167,8 @@ class Run:
 
     def _play(self, session: tournament.Session, slots: int, most_games: int | None) -> int:
         log = session.log
-        picture = Picture(log, session.plan.config.system, partial(crowded, session.sides.values()))
+        here = () if self.place else session.sides.values()  # what is played elsewhere takes no processors of ours
+        picture = Picture(log, session.plan.config.system, partial(crowded, here))
         picture.look(*(session.folded or tournament.fold(log)))
         if session.resumed:
             if picture.remaining[1]:
