@@ -9,6 +9,7 @@ from math import sqrt
 
 from enginetour.model import Outcome
 from enginetour.ratings.uncertainty import NORMAL_95
+from enginetour.review.hosts import ODD, Hosts, by_machine, hosts_of
 from enginetour.store.conditions import Conditions
 from enginetour.task import EngineSpec
 
@@ -61,6 +62,7 @@ class Fairness:
     threads: int  # the most of an entrant
     margins: tuple[tuple[str, int, int], ...]  # engine, moves inside the margin, games; who has any
     warnings: tuple[str, ...]
+    hosts: Hosts  # the machines, and whether games ended alike on them
 
 
 def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec]) -> Fairness:
@@ -68,6 +70,8 @@ def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec]) ->
     even = [game for game in games if not game.handicap]
     cores = min((game.cores for game in games if game.cores is not None), default=None)
     at_once, threads = most_at_once(games), max(map(threads_of, specs.values()), default=1)
+    beside = max(map(most_at_once, by_machine(games).values()), default=0)  # on one machine
+    hosts = hosts_of(even)
     busy = tuple(game.number for game in games if game.busy)
     steal = tuple(game.steal for game in games if game.steal is not None)
     margins: Counter[str] = Counter()
@@ -90,7 +94,8 @@ def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec]) ->
         at_once=at_once,
         threads=threads,
         margins=tuple((name, uses, played[name]) for name, uses in margins.most_common() if uses),
-        warnings=tuple(_warnings(cores, at_once, threads, len(busy), len(games), steal)),
+        warnings=tuple(_warnings(cores, beside, threads, len(busy), len(games), steal, hosts)),
+        hosts=hosts,
     )
 
 
@@ -137,7 +142,7 @@ def _one_sided(games: Sequence[Conditions]) -> int:
 
 
 def _warnings(
-    cores: int | None, at_once: int, threads: int, busy: int, games: int, steal: Sequence[float]
+    cores: int | None, at_once: int, threads: int, busy: int, games: int, steal: Sequence[float], hosts: Hosts
 ) -> Iterator[str]:
     if cores is not None and at_once * threads > cores:
         each = f" of {threads} threads" if threads > 1 else ""
@@ -150,3 +155,5 @@ def _warnings(
     if steal and max(steal) >= STOLEN:
         often = sum(one >= STOLEN for one in steal)
         yield f"its host gave {STOLEN:.0%} or more of the machine's time to others in {often} of {games} games"
+    if hosts.chance is not None and hosts.chance < ODD:
+        yield f"games did not end alike on all machines ({hosts.words})"
