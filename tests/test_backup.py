@@ -104,3 +104,13 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(UsageRefused, match="no such folder"):
         back_up(tmp_path / "t.db", tmp_path / "none" / "copy.db")
     assert [path.name for path in tmp_path.iterdir()] == ["t.db"]
+
+
+def test_nothing_to_back_up(tmp_path: Path) -> None:
+    """A file to which nothing was ever committed is named as it is, and no copy is made of it."""
+    (tmp_path / "t.db").touch()
+    with pytest.raises(StoreRefused, match=r"t\.db: holds no tournament yet"):
+        back_up(tmp_path / "t.db", tmp_path / "copy.db")
+    with pytest.raises(StoreRefused, match="no database yet"):
+        back_up(tmp_path / "other.db", tmp_path / "copy.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.db"]

@@ -16,7 +16,7 @@ from sqlalchemy.engine import ExceptionContext
 from enginetour.errors import StoreRefused
 from enginetour.serveraddress import Address
 from enginetour.store import ground
-from enginetour.store.ground import Ground
+from enginetour.store.ground import Arrival, Ground
 from enginetour.store.grounds import ground_of
 from enginetour.store.tables import SCHEMA_VERSION
 from enginetour.store.trouble import StoreAway, StoreBusy
@@ -32,7 +32,15 @@ def is_made(address: Address | str) -> bool:
 
 def version_of(address: Address | str) -> int:
     """All refusals, without a byte written, and the schema's version; 0 where that is to be seen after a roll-back."""
-    return ground_of(address).arrive(create=False).version
+    below = ground_of(address)
+    return _born(below, below.arrive(create=False)).version
+
+
+def _born(below: Ground, found: Arrival) -> Arrival:
+    """The same; StoreRefused where nothing was ever committed."""
+    if found.unborn:
+        raise StoreRefused("holds no tournament yet", place=str(below.address), step="enginetour run fills it")
+    return found
 
 
 class Database:
@@ -74,8 +82,8 @@ class Database:
         create = create and not readonly
         below = ground_of(path)
         found = below.arrive(create=create)
-        if found.unborn and not create:
-            raise StoreRefused("holds no tournament yet", place=str(below.address), step="enginetour run fills it")
+        if not create:
+            _born(below, found)
         if readonly and not found.unborn and 0 < found.version < SCHEMA_VERSION:
             cls.open(path, create=False).close()  # an older one is brought up to date first
         engine = below.engine(create=create, readonly=readonly)
