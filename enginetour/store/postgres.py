@@ -154,7 +154,7 @@ class PostgresDatabase:
         yield
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """By COPY, the server's own way in; ValueError for what its columns cannot hold."""
+        """By COPY, the server's own way in; ValueError for values no column holds and keys that are taken."""
         count = next(len(column) for column in columns.values() if isinstance(column, list))
         lists = [column if isinstance(column, list) else [column] * count for column in columns.values()]
         names = ", ".join(f'"{name}"' for name in columns)
@@ -162,7 +162,7 @@ class PostgresDatabase:
             with _raw(connection).cursor() as cursor, cursor.copy(f'COPY "{table}" ({names}) FROM STDIN') as copy:
                 for row in zip(*lists, strict=True):
                     copy.write_row(row)
-        except psycopg.DataError as error:
+        except (psycopg.DataError, psycopg.IntegrityError) as error:
             raise ValueError(str(error).splitlines()[0]) from error
         except psycopg.Error as error:
             raise self.translated(error) or error from error

@@ -165,9 +165,12 @@ class SqliteFile:
             connection.exec_driver_sql("PRAGMA foreign_keys=ON")
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """By the driver, many rows a statement."""
+        """By the driver, many rows a statement; ValueError for keys that are there already."""
         with told(self.address):
-            bulk.fill(_raw(connection), table, columns)
+            try:
+                bulk.fill(_raw(connection), table, columns)
+            except sqlite3.IntegrityError as error:
+                raise ValueError(str(error)) from error
 
     def count_on(self, connection: Connection) -> None:
         """SQLite counts on from the largest key by itself."""
