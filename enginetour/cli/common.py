@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from enginetour.errors import StoreRefused, TourError
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps, render, safe
@@ -36,6 +37,10 @@ class Database(click.ParamType[Address]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Address:
         """The address; UsageRefused for one that is none."""
         return address_of(value) if isinstance(value, str) else value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Files, as the shell knows them."""
+        return [CompletionItem(incomplete, type="file")]
 
 
 def database_option(command: F) -> F:
