@@ -17,7 +17,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from enginetour.supervise.libc import call
+
 PROGRAMS = Path("/usr/lib/postgresql")  # Debian keeps each version's in a folder of its own
+PR_SET_PDEATHSIG = 1  # prctl(2)
 _NUMBERS = count(1)
 
 
@@ -45,6 +48,11 @@ def nobody() -> str | None:
     return "postgres" if "postgres" in names else "nobody"
 
 
+def _die_with_the_tests() -> None:
+    """However they end: a server that is left over would stay until the machine is shut down."""
+    call("prctl", PR_SET_PDEATHSIG, signal.SIGQUIT)
+
+
 @dataclass
 class Server:
     """A running server; `url` names databases of it, which `database` makes."""
@@ -55,7 +63,7 @@ class Server:
     process: subprocess.Popen[bytes] = field(init=False)
 
     def start(self) -> None:
-        """Start, or start again after `stop`, on the same port."""
+        """Start, or start again after `stop`, on the same port; from the main thread, with which it dies."""
         settings = {
             "listen_addresses": "127.0.0.1",
             "port": self.port,
@@ -69,7 +77,9 @@ class Server:
         for name, value in settings.items():
             command += ["-c", f"{name}={value}"]
         with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, user=nobody(), cwd=self.folder)
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, user=nobody(), cwd=self.folder, preexec_fn=_die_with_the_tests
+            )
         while self.process.poll() is None:
             if self.answers():
                 return

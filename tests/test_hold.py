@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -167,10 +168,12 @@ def test_a_server_that_is_started_again(server: Server, held: tuple[Address, Tou
     log.database.tell = told.append
     assert log.record_game(game()) == 1
     server.stop()
-    late = threading.Timer(0.3, server.start)
-    late.start()
-    assert log.record_game(game(meeting=2)) == 2
-    late.join()
+    with ThreadPoolExecutor(1) as aside:
+        late = aside.submit(log.record_game, game(meeting=2))
+        while not told and not late.done():
+            pass
+        server.start()
+        assert late.result() == 2
     assert log.record_game(game(meeting=3)) == 3
     assert numbers(log) == [1, 2, 3]
     assert log.counts_are_kept()
