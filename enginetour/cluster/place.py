@@ -12,45 +12,28 @@ import os
 import pickle
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
 from typing import Any
 
+from distributed import KilledWorker
+
 from enginetour.cluster.connection import Connection
-from enginetour.cluster.machines import Encounter, Machines, Seat
+from enginetour.cluster.loop import LoopThread
+from enginetour.cluster.machines import Machines, Seat
 from enginetour.cluster.orders import Demand, Found, Order, Reply
+from enginetour.cluster.work import Work
 from enginetour.cluster.worker import look, play
-from enginetour.errors import MachineFailure, UsageRefused
+from enginetour.errors import UsageRefused
 from enginetour.places import STOP_LIMIT, Listener
 from enginetour.referee.link import VERSION
 from enginetour.task import GameTask
 
+CANCELLED = "cancelled"  # what Dask calls every future after the scheduler was away, for however short a time
+LOOK_LIMIT = 30.0  # s the first game waits for a worker to look what it has; it may join later
 LOOK_S = 0.5  # between two looks at who is there: a dead worker's games are missed for no longer
-MOST_TRIES = 3  # machines that may fail one game before the scheduler hears of it (reliability spec 1)
 
 Tell = Callable[[str], None]
-
-
-@dataclass(eq=False)
-class _Work:
-    """A game on its way."""
-
-    task: GameTask
-    prefer: int | None
-    future: Future[Any] = field(default_factory=Future)
-    failed: set[str] = field(default_factory=set)  # machines
-    tries: int = 0
-    tried: Any = None  # the asyncio task of the present try
-
-    @property
-    def encounter(self) -> Encounter:
-        pairing = self.task.pairing
-        return (*pairing.pair, pairing.meeting)
-
-    @property
-    def words(self) -> str:
-        return f"{self.task.pairing.white} - {self.task.pairing.black}"
 
 
 class DaskPlace:
@@ -70,26 +53,22 @@ class DaskPlace:
         self._tell: Tell | None = None
         self._untold: list[str] = []
         self._serial = itertools.count(1)
-        self._queue: deque[_Work] = deque()
-        self._flying: dict[str, tuple[_Work, Seat]] = {}  # by key of Dask
+        self._queue: deque[Work] = deque()
+        self._flying: dict[str, tuple[Work, Seat]] = {}  # by key of Dask
         self._guards: dict[str, Any] = {}  # futures of Dask; their release says that we are gone
-        self._lost_since = False
+        self._is_lost = False
         self._refusing = ""
         self._closed = False
         self._looked = threading.Event()
         self._link = Connection(address, self.run, self._hear)
-        self._loop = asyncio.new_event_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._thread = threading.Thread(target=self._run_loop, name="cluster", daemon=True)
-        self._thread.start()
-        opened = asyncio.run_coroutine_threadsafe(self._link.open(), self._loop)
+        self._loop = LoopThread("cluster")
         try:
-            opened.result()
+            self._loop.wait_for(self._link.open())
         except OSError as error:
             self.close()
             what = f"no scheduler of Dask answers at {address} ({_first_line(error)})"
             raise UsageRefused(what, place="--place", step="start one there: dask scheduler") from None
-        self._post(lambda: self._begin(self._keep_looking()))
+        self._loop.post(lambda: self._loop.begin(self._keep_looking()))
 
     def look_round(self, heed: Callable[[], None]) -> list[dict[str, object]]:
         """Wait until every worker that is there now has looked what it has; the rows of all machines."""
@@ -100,26 +79,26 @@ class DaskPlace:
     def open(self, tag: str, listener: Listener | None, tell: Tell) -> None:
         """`tag` marks every process started for the run, `tell` hears what a person should read, from any thread."""
         self.tag, self._listener = tag, listener
-        self._post(lambda: self._speak_by(tell))
+        self._loop.post(lambda: self._speak_by(tell))
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
         """A game to play, queued while all seats are taken. RuntimeError after `stop`, `close`."""
         if self._refusing:
             raise RuntimeError(f"no new games: {self._refusing}")
-        work = _Work(task, prefer)
-        self._post(lambda: self._enqueue(work))
+        work = Work(task, prefer)
+        self._loop.post(lambda: self._enqueue(work))
         return work.future
 
     def resize(self, slots: int) -> None:
         """More or fewer games at once; those in the air end in their time."""
-        self._post(lambda: self._resize(slots))
+        self._loop.post(lambda: self._resize(slots))
 
     def stop(self, *, now: bool) -> None:
         """No new games, queued ones fail; `now`: running ones too, and the workers have been told so on return."""
         self._refusing = self._refusing or "the place was stopped"
         told = threading.Event()
-        self._post(lambda: self._stop(told, now=now))
-        if now and threading.current_thread() is not self._thread:
+        self._loop.post(lambda: self._stop(told, now=now))
+        if now and not self._loop.is_here:
             told.wait(STOP_LIMIT)
 
     def close(self) -> None:
@@ -127,50 +106,26 @@ class DaskPlace:
         self._refusing = "the place was closed"
         if not self._closed:
             self._closed = True
-            self._post(lambda: self._begin(self._end()))
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
+            self._loop.post(lambda: self._loop.begin(self._end()))
+        self._loop.join()
 
     def rows(self) -> list[dict[str, object]]:
         """Every machine as it stands, JSON-ready."""
-        rows: list[dict[str, object]] = self._ask(self.machines.rows)
+        rows: list[dict[str, object]] = self._loop.ask(self.machines.rows)
         return rows
 
     def drain(self, name: str) -> bool:
         """No new games for a machine; False where none has that name."""
-        done: bool = self._ask(lambda: self.machines.drain(name))
+        done: bool = self._loop.ask(lambda: self.machines.drain(name))
         return done
 
     def use(self, name: str) -> bool:
         """Games again for a machine that was drained or set aside; False where none has that name."""
-        done: bool = self._ask(lambda: self.machines.use(name))
-        self._post(self._assign)
+        done: bool = self._loop.ask(lambda: self.machines.use(name))
+        self._loop.post(self._assign)
         return done
 
-    def _post(self, act: Callable[[], object]) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(act)
-
-    def _ask(self, question: Callable[[], Any]) -> Any:
-        async def answer() -> Any:
-            return question()
-
-        return asyncio.run_coroutine_threadsafe(answer(), self._loop).result()
-
     # From here on everything runs in the place's own thread.
-
-    def _run_loop(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-        finally:
-            self._loop.close()
-
-    def _begin(self, act: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self._loop.create_task(act)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
     def _speak_by(self, tell: Tell) -> None:
         self._tell = tell
@@ -187,18 +142,18 @@ class DaskPlace:
         """Who is there: new workers look what they have, games of those that went are played elsewhere."""
         while not self._closed:
             seen = await self._link.workers()
-            if seen is None:
+            if seen is None or any(guard.status == CANCELLED for guard in self._guards.values()):
                 self._lose_all()
             else:
-                if self._lost_since:
-                    self._lost_since = False
+                if self._is_lost:
+                    self._is_lost = False
                     self._say(f"the cluster at {self.address} is back")
                 joined, gone = self._heed(seen)
-                looks = [self._begin(self._look(address)) for address in joined]
+                looks = [self._loop.begin(self._look(address)) for address in joined]
                 for address, machine in gone.items():
                     self._lose(address, machine)
                 if looks and not self._looked.is_set():
-                    await asyncio.wait(looks)
+                    await asyncio.wait(looks, timeout=LOOK_LIMIT)
                 self._looked.set()
                 self._assign()
             await asyncio.sleep(LOOK_S)
@@ -219,6 +174,8 @@ class DaskPlace:
             return
         except asyncio.CancelledError:
             raise
+        except CancelledError:  # the connection was lost; the next look round begins anew
+            return
         except Exception as error:  # it has another enginetour, or none: its own words say which
             found = Found(address, lacks=(f"enginetour {VERSION}: {_first_line(error)}",))
         if address not in self.machines.workers:
@@ -231,7 +188,7 @@ class DaskPlace:
             self._say(f"{name} has joined: {self.machines.workers[address].seen.seats} slots")
         self._assign()
 
-    def _enqueue(self, work: _Work) -> None:
+    def _enqueue(self, work: Work) -> None:
         self._queue.append(work)
         self._assign()
 
@@ -240,21 +197,21 @@ class DaskPlace:
         self._assign()
 
     def _assign(self) -> None:
-        waiting: deque[_Work] = deque()
+        waiting: deque[Work] = deque()
         while self._queue and len(self._flying) < self._size and not self._closed:
             work = self._queue.popleft()
             seat = self.machines.seat_for(work.encounter, work.prefer, frozenset(work.failed))
             if seat is None:
                 waiting.append(work)
-            elif work.tries or work.future.set_running_or_notify_cancel():
+            elif work.begin():
                 key = f"{self.run}-game-{next(self._serial)}"
                 self._flying[key] = (work, seat)
-                work.tried = self._begin(self._try(key, work, seat))
+                work.tried = self._loop.begin(self._try(key, work, seat))
             else:
                 self.machines.free(seat)
         self._queue.extendleft(reversed(waiting))
 
-    async def _try(self, key: str, work: _Work, seat: Seat) -> None:
+    async def _try(self, key: str, work: Work, seat: Seat) -> None:
         machine = self.machines.workers[seat[0]].machine
         order, future = Order(self.run, self.tag, seat[1], work.task), None
         try:
@@ -266,13 +223,17 @@ class DaskPlace:
             return
         except Exception as error:  # the cluster's own failure, whatever it is called
             self._end_try(key)
-            self._again(work, machine, f"the cluster lost it: {_first_line(error)}", count=self._link.is_open)
+            lost = isinstance(error, CancelledError | OSError | KilledWorker)  # who died is counted when it is missed
+            self._again(work, machine, f"the cluster lost it: {_first_line(error)}", count=not lost)
             return
         self._end_try(key)
         kind, value = reply
         if kind == "result":
             self.machines.went_well(machine)
             work.future.set_result(value)
+        elif kind == "anew":
+            self.machines.workers.pop(seat[0], None)  # it looks again what it has, as one that joins
+            self._queue.appendleft(work)
         else:
             self._again(work, machine, str(value), count=True)
         self._assign()
@@ -281,18 +242,17 @@ class DaskPlace:
         _, seat = self._flying.pop(key)
         self.machines.free(seat)
 
-    def _again(self, work: _Work, machine: str, why: str, *, count: bool) -> None:
+    def _again(self, work: Work, machine: str, why: str, *, count: bool) -> None:
         """A machine failed the game: another one plays it, unless several have tried."""
-        work.tries += 1
-        work.failed.add(machine)
+        again = work.failed_by(machine)
         if count:
             self._count(machine, why)
-        if self._refusing or work.tries >= MOST_TRIES:
-            work.future.set_exception(MachineFailure(f"{machine}: {why}"))
+        if self._refusing or not again:
+            work.fail(f"{machine}: {why}")
             return
         self._say(f"{work.words} is played again: {machine}: {why}")
         self._queue.appendleft(work)
-        self._loop.call_soon(self._assign)
+        self._loop.post(self._assign)
 
     def _count(self, machine: str, why: str) -> None:
         if self.machines.failed(machine, why):
@@ -312,47 +272,40 @@ class DaskPlace:
 
     def _lose_all(self) -> None:
         """The scheduler of the cluster does not answer: all in the air is lost, nothing begins until it does."""
-        if not self._lost_since:
-            self._lost_since = True
+        if not self._is_lost:
+            self._is_lost = True
             self._say(f"the cluster at {self.address} does not answer: games wait until it does")
         self.machines.heed({})
         self._guards.clear()
         for key, (work, _) in list(self._flying.items()):
             self._drop(key, work)
             if self._refusing:
-                work.future.set_exception(MachineFailure("the cluster does not answer"))
+                work.fail("the cluster does not answer")
             else:
-                work.tries += 1  # counts as begun; no machine is to blame
-                work.tries = min(work.tries, MOST_TRIES - 1)
-                self._queue.appendleft(work)
+                self._queue.appendleft(work)  # no machine is to blame
 
-    def _drop(self, key: str, work: _Work) -> None:
+    def _drop(self, key: str, work: Work) -> None:
         """End a try; the Dask future goes with it, and with that the task."""
         if key in self._flying:
             self._end_try(key)
-        work.tried.cancel()
+        if work.tried is not None:
+            work.tried.cancel()
 
     def _stop(self, told: threading.Event, *, now: bool) -> None:
         while self._queue:
-            work = self._queue.popleft()
-            if work.tries or work.future.set_running_or_notify_cancel():
-                work.future.set_exception(MachineFailure("the place was stopped"))
+            self._queue.popleft().fail("the place was stopped")
         if now:
             for key, (work, _) in list(self._flying.items()):
                 self._drop(key, work)
-                work.future.set_exception(MachineFailure("the place was stopped"))
-        self._loop.call_later(0.05, told.set)  # a moment for the releases to go out
+                work.fail("the place was stopped")
+        self._loop.post(told.set, delay=0.05)  # a moment for the releases to go out
 
     async def _end(self) -> None:
         told = threading.Event()
         self._stop(told, now=True)
         self._guards.clear()
-        others = self._tasks - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
         await self._link.close()
-        self._loop.call_soon(self._loop.stop)
+        await self._loop.end()
 
     def _hear(self, events: list[tuple[str, str, object]]) -> None:
         """Live events of a worker; those of games that are over are dropped."""

@@ -70,7 +70,7 @@ def play(order: Order) -> Reply:
     worker = get_worker()
     desk = worker.plugins.get(order.run)
     if not isinstance(desk, Desk):
-        return "failed", "its worker was started anew"
+        return "anew", "its desk is closed"
     return desk.play(order, str(worker.get_current_task()))
 
 

@@ -1,0 +1,85 @@
+"""`run --place`: what is refused before the first game, in one line each."""
+
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from enginetour.cli.elsewhere import lines
+from tests.touring import config, tour
+
+WRENS = ("wren1", "wren2")
+CLUSTER = "dask=tcp://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A configuration in a workspace."""
+    (tmp_path / "results").mkdir()
+    return config(tmp_path, WRENS, "roundrobin", "")
+
+
+@pytest.mark.parametrize("place", ["mars", "dask=127.0.0.1:8786"])
+def test_no_place(tmp_path: Path, path: Path, place: str) -> None:
+    """The line shows what an address looks like."""
+    refused = tour(tmp_path, "run", str(path), "--place", place, expect=2)
+    line = (
+        f"enginetour: --place: '{place}' is no place to play; say --place dask=tcp://HOST:8786, or dask=tls://HOST:8786"
+    )
+    assert refused.stderr.strip() == line
+
+
+def test_without_the_extra(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line has what to install, and where."""
+    for name in [name for name in sys.modules if name.startswith("enginetour.cluster")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    refused = tour(tmp_path, "run", str(path), "--place", CLUSTER.format(port=1), expect=2)
+    assert refused.stderr.strip().endswith("pip install 'enginetour[dask]', here and on every machine")
+    assert "Dask is not installed" in refused.stderr
+
+
+def test_wrong_address(tmp_path: Path, path: Path) -> None:
+    """Nobody there: one line with the next step, and nothing written."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        place = CLUSTER.format(port=taken.getsockname()[1])  # bound, and nobody listens
+        refused = tour(tmp_path, "run", str(path), "--place", place, expect=2)
+    assert "no scheduler of Dask answers at tcp://127.0.0.1" in refused.stderr
+    assert refused.stderr.strip().endswith("start one there: dask scheduler")
+    assert refused.stderr.count("\n") == 1
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "step"), [("affinity = true", "leave affinity out"), ("speed = 1.5", 'speed = "measure"')]
+)
+def test_settings_of_one_machine(tmp_path: Path, path: Path, line: str, step: str) -> None:
+    """Cores and a given speed are of the machine they were written for."""
+    path.write_text(path.read_text().replace("[play]\n", f"[play]\n{line}\n").replace('"depth=1"', '"1+0.1"'))
+    refused = tour(tmp_path, "run", str(path), "--place", CLUSTER.format(port=1), expect=3)
+    assert step in refused.stderr
+
+
+def test_machines_in_words() -> None:
+    """One line a worker; what it lacks stands below it."""
+    row = {"machine": "io", "address": "tcp://1", "slots": 4, "busy": 1, "played": 1, "processor": "EPYC", "speed": 1.5}
+    fit = row | {"state": "fit", "lacks": [], "why": ""}
+    odd = row | {
+        "state": "lacking",
+        "lacks": ["book: no file b", "Owl: no program owl"],
+        "processor": "",
+        "speed": None,
+        "why": "",
+    }
+    aside = row | {"state": "aside", "lacks": [], "why": "it died", "busy": 0, "played": 2}
+    gone = {"machine": "europa", "state": "gone", "played": 3, "why": ""}
+    assert list(lines([fit, odd, aside, gone])) == [
+        "io (EPYC, speed 1.5): 4 slots, 1 game played, 1 in the air",
+        "io (tcp://1): gets no games, 1 game played, 1 in the air",
+        "  io lacks book: no file b",
+        "  io lacks Owl: no program owl",
+        "io (EPYC, speed 1.5): set aside: it died, 2 games played",
+        "europa: gone, 3 games played",
+    ]
