@@ -184,17 +184,14 @@ def task_for(pairing: Pairing, again: int) -> GameTask:
     return GameTask(pairing, Side(spec(pairing.white), DEPTH), Side(spec(pairing.black), DEPTH), replay=again)
 
 
-@pytest.mark.parametrize("system", sorted(SYSTEMS))
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seed=st.integers(0, 10**9))
-def test_nothing_is_lost_or_doubled(tmp_path: Path, system: str, seed: int) -> None:
+def one_life(folder: Path, system: str, seed: int) -> None:
     """Slots that come and go, pauses, orders of finishing, withdrawals, newcomers, games struck out, failures of
     the machine, stops and kills.
 
     The tournament ends by itself; every announced game is in the log as it was announced; no key has two results
     that stand; the counts are those of the games, and the decisions those of a replay.
     """
-    path = tmp_path / f"{system}-{seed}.db"
+    path = folder / f"{system}-{seed}.db"
     path.unlink(missing_ok=True)
     life = Life(path, system, seed)
     life.play()
@@ -212,3 +209,11 @@ def test_nothing_is_lost_or_doubled(tmp_path: Path, system: str, seed: int) -> N
         assert log.counts_are_kept()
         for rated in ("elo", "gor"):
             refresh(store, rated)
+
+
+@pytest.mark.parametrize("system", sorted(SYSTEMS))
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10**9))
+def test_nothing_is_lost_or_doubled(tmp_path: Path, system: str, seed: int) -> None:
+    """Whatever comes between the games; the night lives a hundred lives of each system."""
+    one_life(tmp_path, system, seed)

@@ -1,0 +1,38 @@
+"""The laws of every format at length: tournaments by the thousand, and lives with kills by the hundred."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginetour.formats.base import SYSTEMS
+from tests.laws.test_formats import any_order, promises
+from tests.laws.test_running import one_life
+
+pytestmark = pytest.mark.night
+
+ALL = pytest.mark.parametrize("system", sorted(SYSTEMS))
+
+
+@ALL
+def test_promises_at_length(system: str) -> None:
+    """A thousand tournaments of each system."""
+    for seed in range(1000):
+        promises(system, seed)
+
+
+@ALL
+def test_orders_at_length(system: str) -> None:
+    """Four hundred tournaments of each system, each in two orders of finishing."""
+    for seed in range(400):
+        any_order(system, seed)
+
+
+@ALL
+def test_lives_at_length(system: str, tmp_path: Path) -> None:
+    """A hundred lives of each system."""
+    for seed in range(100):
+        one_life(tmp_path, system, seed)
+        for left in tmp_path.iterdir():
+            left.unlink()
