@@ -148,7 +148,7 @@ def test_a_disk_that_fills(workspace: Path) -> None:
         disk.leave(2 << 20)
         out, err = disk.run("run", str(path))
         assert "continuing after 1 of 4 games" in err
-        assert [line.split(" (")[0] for line in out.splitlines() if line.startswith("Finished")] == [
+        assert [line.split(" (")[0] for line in out.splitlines() if line.startswith("Finished game")] == [
             f"Finished game {number}" for number in (2, 3, 4)
         ]
         assert disk.run("export", "pgn")[0] == (disk.results / "trial.pgn").read_text()
