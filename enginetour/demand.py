@@ -1,7 +1,8 @@
-"""How many processors the games of a tournament want at once: slots, threads, and engines that ponder."""
+"""What the games of a tournament want at once: processors for slots, threads and engines that ponder; open files."""
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterable, Iterator
 from itertools import permutations
 
@@ -10,6 +11,8 @@ from enginetour.supervise.cores import Cores, find
 from enginetour.supervise.processors import allowed
 from enginetour.task import Declared, Side
 
+# Open files of a run: 22 with two slots, 4 of them for each; of a slot 23 while an engine starts (measured).
+FILES, SLOT_FILES = 32, 4
 _THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CECP command
 
 
@@ -71,3 +74,12 @@ def silent_ponderers(side: Side, declared: Iterable[Declared]) -> Iterator[str]:
         yield f"{spec.name} does not ponder: its options say Ponder = false"
     elif not any(option.name.casefold() == "ponder" for option in declared):
         yield f"{spec.name} does not ponder: it declares no option Ponder"
+
+
+def refuse_few_files(slots: int) -> None:
+    """UsageRefused before anything starts, where games would fail one after the other."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = FILES + SLOT_FILES * slots
+    if most != resource.RLIM_INFINITY and most < needed:
+        what = f"{most} open files are too few, {slots} slot{'s' * (slots != 1)} need {needed}"
+        raise UsageRefused(what, place="ulimit -n", step="say ulimit -n 1024")

@@ -6,10 +6,11 @@ import json
 from itertools import zip_longest
 from typing import Any
 
-from enginetour.errors import StoreRefused
+from enginetour.errors import StoreRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.model import Note
 from enginetour.store.reader import TournamentReader
+from enginetour.store.tournaments import Store
 
 
 def fold(log: TournamentReader) -> tuple[Format[Any], Any]:
@@ -50,3 +51,20 @@ def format_of(log: TournamentReader) -> Format[Any]:
         what = f"written by version {log.format_version} of {log.system}, this is version {format_.version}"
         raise StoreRefused(what, place=log.title, step="read it with the enginetour that wrote it")
     return format_
+
+
+def refuse_unfinished(store: Store, name: str) -> None:
+    """UsageRefused where the newest edition has not ended."""
+    if not store.has(name):
+        return
+    log = store.tournament(name)
+    format_, state = fold(log)
+    if format_.offers(state):
+        step = "run without --new goes on with it; withdraw what cannot be played"
+        raise UsageRefused(f"{log.title} has not ended", place="--new", step=step)
+
+
+def last_table(store: Store, name: str) -> list[str]:
+    """Who stood where at the end of the newest edition, best first."""
+    format_, state = fold(store.tournament(name))
+    return [line.name for line in format_.standings(state) if line.rank is not None]

@@ -14,6 +14,7 @@ from enginetour.errors import InputRefused, TourError, UsageRefused
 from enginetour.folded import audit as audit
 from enginetour.folded import fold as fold
 from enginetour.folded import format_of as format_of
+from enginetour.folded import last_table, refuse_unfinished
 from enginetour.formats.base import Format
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
 from enginetour.headstart import HeadStart, birth_tags
@@ -109,9 +110,9 @@ def opened(
             if store.has(name) and not new:
                 yield resumed(store)
                 return
-            _refuse_unfinished(store, name)
+            refuse_unfinished(store, name)
             refuse_few(plan)
-            plan = ordered(plan, store, tell, _last_table)
+            plan = ordered(plan, store, tell, last_table)
         elif listed_order(plan.config.tournament.order):
             step = "a list orders the next tournament of its database"
             raise InputRefused("there is no list yet", place=plan.config.at("tournament", "order"), step=step)
@@ -287,19 +288,3 @@ def _refuse_growth(plan: Plan, log: TournamentLog, grown: dict[str, int], format
         key = next(iter(grown))
         now = {**log.config["format"], **log.grown}
         raise frozen(plan, log, "format", key, now[key], grown[key], f" ({error})") from None
-
-
-def _refuse_unfinished(store: Store, name: str) -> None:
-    if not store.has(name):
-        return
-    log = store.tournament(name)
-    format_, state = fold(log)
-    if format_.offers(state):
-        step = "run without --new goes on with it; withdraw what cannot be played"
-        raise UsageRefused(f"{log.title} has not ended", place="--new", step=step)
-
-
-def _last_table(store: Store, name: str) -> list[str]:
-    """Who stood where at the end of the newest edition, best first."""
-    format_, state = fold(store.tournament(name))
-    return [line.name for line in format_.standings(state) if line.rank is not None]

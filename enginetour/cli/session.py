@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shlex
 import time
 from collections.abc import Sequence
@@ -27,7 +26,7 @@ from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.control import ControlServer, socket_path
-from enginetour.demand import crowded, own_cores, refuse_crowd
+from enginetour.demand import crowded, own_cores, refuse_crowd, refuse_few_files
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
 from enginetour.happenings import Happenings, Sink
@@ -50,8 +49,6 @@ if TYPE_CHECKING:
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
 INCIDENTS_CODE = 6
-# Open files of a run: 22 with two slots, 4 of them for each; of a slot 23 while an engine starts (measured).
-FILES, SLOT_FILES = 32, 4
 
 
 class _StoppedEarly(Exception):
@@ -272,7 +269,7 @@ class Run:
         """UsageRefused where processors, cores of their own or open files are too few for so many, on this machine."""
         if self.place is not None:
             return
-        _refuse_few_files(slots)
+        refuse_few_files(slots)
         if self._cores is None:
             refuse_crowd(slots, force=force)
         elif lacking := self._cores.lacking(slots):
@@ -300,12 +297,3 @@ class Run:
         elif not scheduler.stopping:
             self.voice.say(f"stopping: running games may end within {grace:g} s; Ctrl-C again drops them")
             scheduler.stop(now=False, grace=grace)
-
-
-def _refuse_few_files(slots: int) -> None:
-    """UsageRefused before anything starts, where games would fail one after the other."""
-    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = FILES + SLOT_FILES * slots
-    if allowed != resource.RLIM_INFINITY and allowed < needed:
-        what = f"{allowed} open files are too few, {slots} slot{'s' * (slots != 1)} need {needed}"
-        raise UsageRefused(what, place="ulimit -n", step="say ulimit -n 1024")
