@@ -202,6 +202,16 @@ def test_a_scheduler_that_is_away_holds_the_games_until_it_is_back(stage: Stage)
     assert all(not one.failures for one in stage.place.machines.standing.values())
 
 
+def test_a_lost_connection_uses_up_no_try(stage: Stage) -> None:
+    """Seen by its games before anybody looked who is there: they wait, and no machine is named."""
+    future = stage.place.submit(task(), 0)
+    for lost in (CancelledError(), OSError("closed"), CancelledError(), OSError("closed")):
+        stage.settle(stage.next()[2], lost)
+    stage.settle(stage.next()[2], result(1))
+    assert future.result(LONG)
+    assert stage.told.empty()
+
+
 def test_a_machine_may_join_during_the_night(stage: Stage) -> None:
     """It looks what it has, is named, and gets the next game; one that lacks something is named and gets none."""
     stage.script.lacks["d:1"] = ("tablebases: no folder /tb",)

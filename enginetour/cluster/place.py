@@ -198,7 +198,7 @@ class DaskPlace:
 
     def _assign(self) -> None:
         waiting: deque[Work] = deque()
-        while self._queue and len(self._flying) < self._size and not self._closed:
+        while self._queue and len(self._flying) < self._size and self._link.is_open and not self._closed:
             work = self._queue.popleft()
             seat = self.machines.seat_for(work.encounter, work.prefer, frozenset(work.failed))
             if seat is None:
@@ -221,10 +221,14 @@ class DaskPlace:
             if future is not None:
                 future.release()  # the worker drops the game; whoever ended this try has said why
             return
+        except (CancelledError, OSError):  # the connection was lost: no machine is to blame, the next look goes on
+            self._end_try(key)
+            self._back(work)
+            return
         except Exception as error:  # the cluster's own failure, whatever it is called
             self._end_try(key)
-            lost = isinstance(error, CancelledError | OSError | KilledWorker)  # who died is counted when it is missed
-            self._again(work, machine, f"the cluster lost it: {_first_line(error)}", count=not lost)
+            died = isinstance(error, KilledWorker)  # counted when it is missed
+            self._again(work, machine, f"the cluster lost it: {_first_line(error)}", count=not died)
             return
         self._end_try(key)
         kind, value = reply
@@ -233,7 +237,7 @@ class DaskPlace:
             work.future.set_result(value)
         elif kind == "anew":
             self.machines.workers.pop(seat[0], None)  # it looks again what it has, as one that joins
-            self._queue.appendleft(work)
+            self._back(work)
         else:
             self._again(work, machine, str(value), count=True)
         self._assign()
@@ -279,10 +283,14 @@ class DaskPlace:
         self._guards.clear()
         for key, (work, _) in list(self._flying.items()):
             self._drop(key, work)
-            if self._refusing:
-                work.fail("the cluster does not answer")
-            else:
-                self._queue.appendleft(work)  # no machine is to blame
+            self._back(work)
+
+    def _back(self, work: Work) -> None:
+        """Into the queue again, where games still begin."""
+        if self._refusing:
+            work.fail("the cluster does not answer")
+        else:
+            self._queue.appendleft(work)
 
     def _drop(self, key: str, work: Work) -> None:
         """End a try; the Dask future goes with it, and with that the task."""
