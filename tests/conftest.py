@@ -7,10 +7,14 @@ import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from enginetour.serveraddress import Address, address_of
 from tests import servers
+
+hypothesis.settings.register_profile("busy", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("busy")
 
 GAMES = "/usr/games:/usr/local/games"
 

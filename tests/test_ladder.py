@@ -6,21 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.touring import config, read, tour
+from tests.reported import BUBBLE, played
+from tests.touring import read, tour
+
+FOUR = ("Fruit 2.1", "Toga II", "Phalanx XXV", "HoiChess")
+
+
+def bubble(folder: Path, names: tuple[str, ...], most: int = 10_000) -> Path:
+    """A workspace with a bubble played by dice, up to so many games."""
+    (folder / "results").mkdir()
+    store, _ = played(folder / "results" / "enginetour.db", names, "bubble", BUBBLE, name="trial", most=most)
+    store.close()
+    return folder
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished bubble of five, one of them with the longest name that is allowed."""
-    made = tmp_path_factory.mktemp("ladder")
-    tour(
-        made,
-        "run",
-        config(
-            made, ("wren4", "wren3", "wren2", "wren1"), more='\n[[entrants]]\nengine="wren5"\nname="' + "x" * 100 + '"'
-        ).name,
-    )
-    return made
+    return bubble(tmp_path_factory.mktemp("ladder"), (*FOUR, "x" * 100))
 
 
 def test_the_ladder_fits_the_window(folder: Path) -> None:
@@ -52,8 +55,7 @@ def test_a_round_robin_in_full(folder: Path) -> None:
 
 def test_an_unfinished_edition_has_no_final_order(tmp_path: Path) -> None:
     """Somebody has dropped out, others still play: the order may change."""
-    path = config(tmp_path, ("wren4", "wren3", "wren2", "wren1"))
-    tour(tmp_path, "run", path.name, "--max-games", "7", expect=8)
+    bubble(tmp_path, FOUR, most=7)
     told = tour(tmp_path, "ladder").stdout
     assert "order so far" in told
     assert "drop-out order" not in told
@@ -61,8 +63,7 @@ def test_an_unfinished_edition_has_no_final_order(tmp_path: Path) -> None:
 
 def test_a_round_robin_that_is_still_played(tmp_path: Path) -> None:
     """No decision yet; the table is of the games so far."""
-    path = config(tmp_path, ("wren3", "wren2", "wren1"))
-    tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
+    bubble(tmp_path, FOUR[:3], most=1)
     told = read(tmp_path, "ladder", "--step", "1")
     assert told["decision"] is None
     assert sum(row["points"] for row in told["table"]) == 1

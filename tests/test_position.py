@@ -43,10 +43,12 @@ def test_a_long_game_begins_anew_after_an_irreversible_move() -> None:
         moves = list(position.board.legal_moves)
         if not moves:
             break
+        before = len(position.line)
         quiet = [move for move in moves if not position.board.is_zeroing(move)] or moves
         position.push(dice.choice(moves if len(position.moves) % 40 == 0 else quiet))
         assert len(position.line) <= MAX_LINE
-        assert told(position.line).fen() == position.board.fen()
+        if len(position.line) < before or len(position.moves) % 10 == 0:
+            assert told(position.line).fen() == position.board.fen()
     assert len(position.moves) > 300
 
 

@@ -29,7 +29,7 @@ def assert_as_read(store: Store, log: TournamentLog) -> None:
         assert (log.replays(key), log.aborts(key)) == (reader.replays(key), reader.aborts(key))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(STEPS)
 def test_what_is_remembered_is_what_is_written(steps: list[Step]) -> None:
     """After any game, void, double or changed engine."""

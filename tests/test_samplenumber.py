@@ -9,6 +9,7 @@ import pytest
 
 from enginetour.ratings.samplenumber import assumed_chances, foretold, sample_number
 from enginetour.ratings.sequential import Sprt, Walk, step
+from tests.rolling import rolled
 
 
 @pytest.mark.parametrize("classes", [3, 5])
@@ -29,8 +30,10 @@ def test_against_simulated_tests(truth: float, classes: int) -> None:
     lengths = []
     for _ in range(150):
         walk = Walk((0,) * classes)
-        while not walk.verdict:
-            walk = step(test, walk, int(dice.choice(classes, p=chances)))
+        for outcome in rolled(dice, chances):
+            walk = step(test, walk, outcome)
+            if walk.verdict:
+                break
         lengths.append(sum(walk.stopped))
     noise = 3 * float(np.std(lengths)) / 150**0.5
     assert sample_number(test, chances) == pytest.approx(float(np.mean(lengths)), abs=noise + 0.1 * np.mean(lengths))

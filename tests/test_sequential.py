@@ -10,6 +10,7 @@ import pytest
 
 from enginetour.ratings.pentanomial import moments, regularised
 from enginetour.ratings.sequential import MODELS, Sprt, Walk, follow, reach, step
+from tests.rolling import rolled
 
 GAMES, PAIRS = (900, 2100, 1000), (30, 440, 1100, 500, 30)
 
@@ -165,7 +166,9 @@ def test_error_rates(model: str, classes: int) -> None:
     test, wrong = Sprt(0, 160, model=model), 0  # type: ignore[arg-type]
     for _ in range(200):
         walk = Walk((0,) * classes)
-        while not walk.verdict:
-            walk = step(test, walk, int(dice.choice(classes, p=even)))
+        for outcome in rolled(dice, even):
+            walk = step(test, walk, outcome)
+            if walk.verdict:
+                break
         wrong += walk.verdict == "H1"
     assert wrong <= 18  # 10 expected, 2.6 standard deviations

@@ -49,7 +49,7 @@ def standing(log: TournamentLog) -> list[GameFinished]:
     return [event for events in games.values() for event in events]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(STEPS)
 def test_counts_are_those_of_the_events(steps: list[Step]) -> None:
     """Any sequence of games, voids, doubles and changed engines keeps the pair counts equal to a recount."""
@@ -67,7 +67,7 @@ def test_counts_are_those_of_the_events(steps: list[Step]) -> None:
         assert sum(line.counts for line in log.games()) == recount.total()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(STEPS, st.sets(st.integers(0, 24), max_size=4), st.sampled_from(sorted(SYSTEMS)))
 def test_ratings_are_those_of_a_full_replay(steps: list[Step], looks: set[int], system: str) -> None:
     """However often ratings were brought up to date on the way, the end has the bits of one replay of everything."""
