@@ -36,6 +36,7 @@ from enginetour.store.ground import Lock
 from enginetour.store.hold import NEXT_POSITION, Hold
 from enginetour.store.reader import TournamentReader
 from enginetour.store.remembered import COUNTED, PairCounts, Remembered
+from enginetour.store.removals import struck_at
 from enginetour.store.sqlwords import upsert
 from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
 from enginetour.task import EngineSpec
@@ -228,10 +229,11 @@ class TournamentLog(TournamentReader):
         *,
         game: int | None = None,
         payload: dict[str, Any] | None = None,
+        at: float | None = None,
     ) -> None:
         text = records.packed(payload) if payload else ""
         row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": text}
-        now = time.time()
+        now = time.time() if at is None else at
         connection.execute(_EVENT, {**row, "at": now})
         self._hold.noted(position, now)
 
@@ -247,7 +249,8 @@ class TournamentLog(TournamentReader):
             raise UsageRefused(f"there is no game {who} {event.outcome} to void", step="enginetour games lists them")
         if not row.handicap:
             self._count(connection, row.white_engine, row.black_engine, event.outcome, -1)
-        self._write_event(connection, position, "voided", game=row.id, payload={"why": why})
+        at = struck_at(connection)
+        self._write_event(connection, position, "voided", game=row.id, payload={"why": why}, at=at)
 
     def _require(self, connection: Connection, name: str) -> int:
         """Place of an entrant that is in the tournament; UsageRefused for another name."""

@@ -22,7 +22,7 @@ from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.tomlplace import near
 
 KIND = "removed"
-_LATER_S = 1e-3  # after every event so far, whatever the clock says: an edition of before must not lose the games
+_LATER_S = 1e-3  # than the newest event, where the clock was set back: a double tells 2e-7 s apart in this century
 _IS_REMOVAL = and_(EVENTS.c.tournament == IMPORTS.c.tournament, EVENTS.c.kind == KIND)
 
 
@@ -73,8 +73,7 @@ def remove_imports(database: Database, words: Sequence[str], *, why: str = "", w
     """
     with database.writing() if write else database.reading() as connection:
         known = _known(connection)
-        newest = connection.execute(select(func.max(EVENTS.c.at))).scalar() or 0.0
-        at = max(time.time(), newest + _LATER_S)
+        at = struck_at(connection)
         meant = {row.id: row for word in words for row in _meant(word, known)}
         said = records.clean(why)
         struck = [Removal(row.id, row.name, row.edition, row.games, at, said) for row in meant.values()]
@@ -82,6 +81,15 @@ def remove_imports(database: Database, words: Sequence[str], *, why: str = "", w
             event = {"tournament": one.key, "position": 1, "kind": KIND, "game": None, "at": at}
             connection.execute(insert(EVENTS), {**event, "payload": records.packed({"why": one.why})})
     return struck
+
+
+def struck_at(connection: Connection) -> float:
+    """When what is struck out now is, in UTC seconds: after every event so far, whatever the clock says.
+
+    A list of before must not lose it.
+    """
+    newest = connection.execute(select(func.max(EVENTS.c.at))).scalar() or 0.0
+    return max(time.time(), newest + _LATER_S)
 
 
 def _known(connection: Connection) -> list[Any]:

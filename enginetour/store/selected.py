@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import Connection, CursorResult, func, select, union
+from sqlalchemy import Connection, CursorResult, func, select
 
 from enginetour.interop.naming import any_fits
 from enginetour.interop.selection import at_least
@@ -21,10 +20,10 @@ from enginetour.store.cuts import cut_of, is_whole, tournaments_of
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import Moment, moment_of
 from enginetour.store.paircounts import LINES, engines_in, joined, kept_counts, with_keys
-from enginetour.store.queries import EVEN, EVEN_READ, ODDS, STRUCK
-from enginetour.store.ratednames import rated_names
+from enginetour.store.queries import ODDS, STRUCK
+from enginetour.store.ratednames import marked_names, played_by, shown_names, version_rows
 from enginetour.store.removals import removed
-from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS
+from enginetour.store.tables import GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
 from enginetour.store.variantgames import odd_ones
 from enginetour.variants import STANDARD
@@ -40,9 +39,12 @@ class Named:
     """Engine versions under the names of a list; those that are not wanted are in none of the maps."""
 
     names: Mapping[int, str]  # of a version
-    families: Mapping[str, str]  # of a name; where none is told, its plain name without the version
-    told: AbstractSet[str]  # the names whose families were told
-    meant: Mapping[str, set[str]]  # by whatever a version is called: plain, marked as now, or in the list
+    relatives: Mapping[int, tuple[str, str]]  # the plain name and the family of a version; "" where none is told
+    meant: Mapping[str, set[str]]  # by whatever a version is called: plain, with its mark, or in the list
+
+    def family(self, versions: Collection[int]) -> str:
+        """That of the newest which tells one, else ""."""
+        return next((family for _, family in map(self.relatives.__getitem__, sorted(versions)[::-1]) if family), "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +52,7 @@ class Selection:
     """What a definition takes of the store at a moment. `left_out`: games by the filter that did not want them.
 
     `few` are engines with too few games; `versions` tells which rows of the store each name stands for, `meant` which
-    names of the list people may mean by a plain name, or by one with a mark that came later.
+    names of the list people may mean by a plain name, or by one with a mark that is not shown.
     """
 
     definition: ListDefinition
@@ -83,7 +85,7 @@ def selected(
     """
     with store.database.reading() as connection:
         moment = as_of if isinstance(as_of, Moment) else moment_of(connection, as_of)
-        named = named_versions(connection, definition, names_of or (None if as_of is None else moment))
+        named = named_versions(connection, definition, None if as_of is None else moment, names_of)
         if as_of is None and is_whole(definition):
             sums, left = _kept_sums(connection, definition)
         else:
@@ -92,10 +94,11 @@ def selected(
     enough = at_least(pairs, definition.min_games)
     left |= {"engine": unwanted, "one engine": alone, "few games": int(pairs.games.sum() - enough.games.sum())}
     versions: defaultdict[str, list[int]] = defaultdict(list)
-    played = engines_in(sums)
+    played = engines_in(sums[:2, sums[2:].any(axis=0)])
     for engine, name in named.names.items():
         if engine in played:
             versions[name].append(engine)
+    told = {name: named.family(versions[name]) for name in enough.names}
     return Selection(
         definition,
         moment,
@@ -103,56 +106,49 @@ def selected(
         {part: games for part, games in left.items() if games},
         tuple(sorted(set(pairs.names) - set(enough.names))),
         {name: tuple(versions[name]) for name in enough.names},
-        {name: named.families[name] for name in enough.names},
-        bool(set(enough.names) - named.told),
+        # Where none is told it is the plain name without the version.
+        {name: family or stem(named.relatives[versions[name][0]][0]) for name, family in told.items()},
+        not all(told.values()),
         {word: tuple(sorted(names.intersection(enough.names))) for word, names in named.meant.items()},
     )
 
 
-def named_versions(connection: Connection, definition: ListDefinition, moment: Moment | None) -> Named:
-    """Which versions are wanted and under which names, as they were told apart at a moment, or now for None."""
-    shown = marked = rated_names(connection)
-    rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id)).fetchall()
-    if moment is not None:
-        # A version that came later must not rename those of then.
-        played = _played(connection, moment)
-        several = defaultdict[str, int](int)
-        for row in rows:
-            several[row.name] += row.id in played
-        shown = {row.id: row.name if several[row.name] < 2 else shown[row.id] for row in rows}
+def named_versions(
+    connection: Connection, definition: ListDefinition, moment: Moment | None, names_of: Moment | None = None
+) -> Named:
+    """Which versions are wanted and under which names, as they were told apart at a moment, or now for None.
+
+    With the names of another moment, those that had no games then have none of its names. Words of the definition mean
+    the same versions at every moment: a name with its mark does where no mark is shown.
+    """
+    rows = version_rows(connection)
+    marks = marked_names(rows)
+    played = played_by(connection, names_of or moment)
+    shown = shown_names(rows, marks, played)
+    if names_of is not None:
+        borne = {row.name for row in rows if row.id in played}
+        gone = played_by(connection, moment) - played  # an import brought them that was struck out between the two
+        shown |= {row.id: marks[row.id] for row in rows if row.id in gone and row.name in borne}
+    aliases, plain = definition.aliases, definition.by == "name"
     names: dict[int, str] = {}
-    families: dict[str, str] = {}
-    told: set[str] = set()
     meant: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
-        own, now = (row.name, row.name) if definition.by == "name" else (shown[row.id], marked[row.id])
-        aliases = definition.aliases
-        name = aliases.get(own) or aliases.get(now) or aliases.get(row.name) or own
-        called = (name, own, now, row.name)
-        if definition.engines and not any(any_fits(word, definition.engines) for word in called):
+        own, marked = (row.name, row.name) if plain else (shown[row.id], marks[row.id])
+        name = aliases.get(marked) or aliases.get(row.name) or own
+        called = (name, own, row.name)
+        if definition.engines and not _fits(definition.engines, called, marked):
             continue
-        if any(any_fits(word, definition.not_engines) for word in called):
+        if _fits(definition.not_engines, called, marked):
             continue
         names[row.id] = name
-        if row.family or name not in families:  # of the newest version that tells one
-            families[name] = row.family or stem(row.name)
-        if row.family:
-            told.add(name)
-        for word in called:
+        for word in (*called, marked):
             meant[word].add(name)
-    return Named(names, families, told, meant)
+    return Named(names, {row.id: (row.name, row.family) for row in rows}, meant)
 
 
-def _played(connection: Connection, moment: Moment) -> set[int]:
-    """Versions that had an even game by then, whether it was struck out later or not."""
-    own = GAMES.c.id <= moment.game, GAMES.c.outcome != Outcome.VOID.value, EVEN
-    met = union(
-        select(GAMES.c.white_engine).where(*own),
-        select(GAMES.c.black_engine).where(*own),
-        select(IMPORTED_GAMES.c.white).where(moment.read(), EVEN_READ),
-        select(IMPORTED_GAMES.c.black).where(moment.read(), EVEN_READ),
-    )
-    return {row[0] for row in connection.execute(met)}
+def _fits(globs: Collection[str], called: Collection[str], marked: str) -> bool:
+    """One of the patterns fits what a version is called then, or is its name with the mark, shown or not."""
+    return marked in globs or any(any_fits(word, globs) for word in called)
 
 
 def _kept_sums(connection: Connection, definition: ListDefinition) -> tuple[Sums, dict[str, int]]:
