@@ -113,13 +113,17 @@ class Bubble:
         return state.docket.open()
 
     def ahead(self, state: BubbleState) -> tuple[Pairing, ...]:
-        """Games of the next round robin that come whatever the last matches of this one bring."""
-        return certain(state, self.limits)
+        """Games of the next round robin that come whatever the last matches of this one bring.
+
+        None any more once somebody joined or left or a game was struck out: what is promised by then may be in the air,
+        and a second promise of the same pair could have other colours.
+        """
+        return certain(state, self.limits) if state.undisturbed else ()
 
     def step(self, state: BubbleState, event: Event) -> BubbleState:
         """The state after one event; the last game of a round robin brings the decision and the next one."""
         if not isinstance(event, GameFinished):  # what was certain may be so no longer, and may be in the air
-            state = replace(state, early=state.early.promising(self.ahead(state)))
+            state = replace(state, early=state.early.promising(self.ahead(state)), undisturbed=False)
         match event:
             case GameFinished(pairing, outcome):
                 if not state.docket.knows(pairing.key):

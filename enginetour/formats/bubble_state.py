@@ -70,6 +70,7 @@ class BubbleState:
     gone: frozenset[str] = frozenset()
     docket: Docket = field(default_factory=Docket)
     early: Early = field(default_factory=Early)
+    undisturbed: bool = True  # nobody joined or left by an event, and no game was struck out
     grid: Grid = field(default_factory=Map)
     met: Map[str, frozenset[str]] = field(default_factory=Map)
     balance: Map[str, int] = field(default_factory=Map)
