@@ -94,7 +94,8 @@ def selected(
     enough = at_least(pairs, definition.min_games)
     left |= {"engine": unwanted, "one engine": alone, "few games": int(pairs.games.sum() - enough.games.sum())}
     versions: defaultdict[str, list[int]] = defaultdict(list)
-    played = engines_in(sums[:2, sums[2:].any(axis=0)])
+    met = (sums[2] | sums[3] | sums[4]) > 0  # kept counts have pairs whose games were all struck out
+    played = engines_in(sums if met.all() else sums[:, met])
     for engine, name in named.names.items():
         if engine in played:
             versions[name].append(engine)
@@ -138,7 +139,7 @@ def named_versions(
         called = (name, own, row.name)
         if definition.engines and not _fits(definition.engines, called, marked):
             continue
-        if _fits(definition.not_engines, called, marked):
+        if definition.not_engines and _fits(definition.not_engines, called, marked):
             continue
         names[row.id] = name
         for word in (*called, marked):
