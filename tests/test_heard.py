@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,17 @@ import pytest
 from enginetour.cli.heard import Heard
 
 LONG = 400_000  # rounds of a digest: a tenth of a second in C, in which Python calls no handler
+
+
+@pytest.fixture(autouse=True)
+def _noted() -> Iterator[None]:
+    """What the tests' own parent ignores, as nohup does, is not noted: nothing is ignored here."""
+    before = {
+        number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    yield
+    for number, action in before.items():
+        signal.signal(number, action)
 
 
 def sent(number: signal.Signals, thread: threading.Thread) -> None:

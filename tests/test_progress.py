@@ -66,7 +66,7 @@ def test_an_uncertain_end_has_its_spread() -> None:
     """From the fewest to the most games; when both are the same, in how long."""
     made = picture()
     made.spread = (1200.0, 7200.0)
-    assert re.search(r"ends \w+ \d\d:\d\d \(\d\d:\d\d-\d\d:\d\d\)$", headline(made))
+    assert re.search(r"ends \w+ \d\d:\d\d \((\w+ )?\d\d:\d\d-(\w+ )?\d\d:\d\d\)$", headline(made))
     assert of_games(57, (33, 84)) == "57 of 90-141 games"
     assert of_games(12, (0, 0)) == "12 of 12 games"
 

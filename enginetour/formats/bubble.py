@@ -122,6 +122,8 @@ class Bubble:
 
     def step(self, state: BubbleState, event: Event) -> BubbleState:
         """The state after one event; the last game of a round robin brings the decision and the next one."""
+        if isinstance(event, GameVoided) and event.pairing.key in state.early.results:
+            return replace(state, early=state.early.released(event.pairing.key))
         if not isinstance(event, GameFinished):  # what was certain may be so no longer, and may be in the air
             state = replace(state, early=state.early.promising(self.ahead(state)), undisturbed=False)
         match event:
@@ -136,8 +138,6 @@ class Bubble:
                     return replace(state, docket=state.docket.finished(pairing, outcome))
                 return self._settled(state.recorded(pairing, outcome))
             case GameVoided(pairing, outcome):
-                if pairing.key in state.early.results:
-                    return replace(state, early=state.early.released(pairing.key))
                 was = state.docket.voidable(pairing)
                 if was is None or not state.gone.isdisjoint(pairing.pair):
                     return replace(state, docket=state.docket.struck_out(pairing, outcome))
