@@ -96,6 +96,8 @@ def test_a_tournament_that_begins_and_ends_is_noticed(stage: Stage, opened: Open
             assert "ended" in page.locator(".game").inner_text()
         page.wait_for_selector("#silence:not([hidden])")
         expect(index.locator("h2").first).to_have_text("Not running")
+        for one in (index, page):
+            one.close()  # before the server goes: while it goes it refuses new streams, which a browser tells
 
 
 def test_a_page_comes_back_to_a_server_that_was_away(stage: Stage, opened: Opened) -> None:
