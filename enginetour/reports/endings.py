@@ -13,7 +13,7 @@ _ORDER = {str(termination): place for place, termination in enumerate(Terminatio
 
 
 class Ended(Protocol):
-    """A game as a line of a list."""
+    """A game that is over: between whom, and how."""
 
     @property
     def white(self) -> str: ...  # noqa: D102

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from markupsafe import Markup, escape
 
-from enginetour.model import Outcome
+from enginetour.reports.endings import Ended
 from enginetour.reports.html.site import Site
 from enginetour.reports.html.tables import boxed, game
 from enginetour.reports.sheet import safe
@@ -18,19 +18,11 @@ _LINE = 190  # bytes of a line without its names (measured)
 _HEADS = ("White", "Black", "result", "ended by")
 
 
-class Listed(Protocol):
+class Listed(Ended, Protocol):
     """A game as a line of a list."""
 
     @property
     def number(self) -> int: ...  # noqa: D102
-    @property
-    def white(self) -> str: ...  # noqa: D102
-    @property
-    def black(self) -> str: ...  # noqa: D102
-    @property
-    def outcome(self) -> Outcome: ...  # noqa: D102
-    @property
-    def termination(self) -> str: ...  # noqa: D102
     @property
     def plies(self) -> int: ...  # noqa: D102
     @property

@@ -28,9 +28,9 @@ POLICY = (
 )
 
 
-def render(template: str, *, site: Site, here: str, **rows: object) -> str:
+def render(template: str, *, site: Site, here: str, policy: str = POLICY, **rows: object) -> str:
     """A page of a report; `here` is its own address from the root. A row that the template misses is an error."""
-    return _environment().get_template(template).render(site=site, here=here, policy=POLICY, **rows)
+    return _environment().get_template(template).render(site=site, here=here, policy=policy, **rows)
 
 
 def asset(name: str) -> str:

@@ -56,7 +56,7 @@ def whole(
         "single.html",
         site=site,
         here="index.html",
-        single_policy=_policy(styles, scripts),
+        policy=_policy(styles, scripts),
         sections=sections,
         styles=[Markup(text) for text in styles],  # noqa: S704  # ours
         scripts=[Markup(text) for text in scripts],  # noqa: S704  # ours
