@@ -234,6 +234,11 @@ class Incident:
         """Tolerated and told once; it cost nobody a point."""
         return self.category.endswith("warning")
 
+    @property
+    def is_repeatable(self) -> bool:
+        """A search of an engine brought it about, so it can be asked to do it again."""
+        return not self.is_warning and self.category not in ("restart", "host")
+
 
 @dataclass(frozen=True, slots=True)
 class SideRecord:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Generic, TypeVar
 
 from immutables import Map
 
 from enginetour.model import Outcome, Placed
 from enginetour.tiebreaks import CODES, NOTHING, Cross, Tally
+
+C = TypeVar("C")  # what one has done against another
 
 Grid = Map[str, Map[str, Tally]]  # a Cross that can be carried on cheaply
 DEFAULT_CODES = ("SB", "DE", "WIN")
@@ -104,16 +107,16 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class CrossRow:
+class CrossRow(Generic[C]):
     """One entrant of a crosstable; `cells` in the order of the rows, its own is None."""
 
     name: str
     half_points: int
     games: int
-    cells: tuple[Cell | None, ...]
+    cells: tuple[C | None, ...]
 
 
-def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow, ...]:
+def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[Cell], ...]:
     """Who did what against whom, rows and columns in the order of `names`; others' games and voids are left out."""
     met: dict[tuple[str, str], list[int]] = {}
     for game in games:

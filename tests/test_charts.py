@@ -14,12 +14,13 @@ import pytest
 from PIL import Image
 
 from enginetour.reports.charts import curves, fairness, history, marks, opposition, palette, scales
-from enginetour.reports.charts.crosstable import CrossRow, Met, crosstable
+from enginetour.reports.charts.crosstable import Met, crosstable
 from enginetour.reports.charts.ladder import Ranked, ladder
 from enginetour.reports.charts.marks import Picture
 from enginetour.reports.charts.output import MARGIN, PNG_SCALE, png, svg, svg_file
 from enginetour.reports.charts.ratinglist import Rated, rating_list
 from enginetour.reports.charts.roundrobins import RoundRobin
+from enginetour.standings import CrossRow
 
 ODD = "$x_1$ & <b>שלום</b> 引擎 ½"
 NAMES = ("Fruit 2.1", ODD, "x" * 100)

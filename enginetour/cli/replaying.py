@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from enginetour.task import EngineSpec, Reenacted, ReenactTask
 
 MARGIN_MS = 50  # of an entrant that joined later and whose margin the log does not tell: the default (runner spec 3)
-BETWEEN_GAMES = ("restart", "host")  # categories of incidents that no search of an engine brought about
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def _incident(game: Game, engine: str | None, number: int) -> Incident:
     """The last one that cost somebody a game."""
     from enginetour.errors import UsageRefused
 
-    grave = [one for one in game.incidents if not one.is_warning and one.category not in BETWEEN_GAMES]
+    grave = [one for one in game.incidents if one.is_repeatable]
     named = [one for one in grave if engine is None or one.engine == engine]
     if not named:
         who = f" of {engine}" if engine is not None else ""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from enginetour.reports.html.crosstable import Cell, CrossRow
+from enginetour.reports.html.crosstable import Cell
+from enginetour.standings import CrossRow
 from enginetour.store.queries import GameLine
 
 
-def crosstable(names: Sequence[str], games: Iterable[GameLine]) -> tuple[CrossRow, ...]:
+def crosstable(names: Sequence[str], games: Iterable[GameLine]) -> tuple[CrossRow[Cell], ...]:
     """Rows and columns in the order of `names`; void games and those struck out are left out."""
     met: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for game in games:
@@ -19,7 +20,7 @@ def crosstable(names: Sequence[str], games: Iterable[GameLine]) -> tuple[CrossRo
     return tuple(_row(name, names, met) for name in names)
 
 
-def _row(name: str, names: Sequence[str], met: dict[tuple[str, str], list[tuple[int, int]]]) -> CrossRow:
+def _row(name: str, names: Sequence[str], met: dict[tuple[str, str], list[tuple[int, int]]]) -> CrossRow[Cell]:
     found = (met.get((name, other)) for other in names)
     cells = tuple(None if games is None else Cell(tuple(games)) for games in found)
     inside = [cell for cell in cells if cell is not None]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from enginetour.store.careers import Published
 from enginetour.store.editions import Edition, edition, editions_of, lines_by_name
 from enginetour.store.lists import SYSTEMS
 from enginetour.store.ratingstream import stream
@@ -15,25 +16,12 @@ from enginetour.store.tournaments import Store
 
 
 @dataclass(frozen=True, slots=True)
-class EditionPoint:
-    """An engine in one edition; `number` is the edition's, `made` UTC seconds."""
-
-    number: int
-    made: float
-    rank: int
-    rating: float
-    plus: float | None
-    minus: float | None
-    games: int
-
-
-@dataclass(frozen=True, slots=True)
 class ListHistory:
     """One list: its editions (number, made, games, note), and the engines asked for with their points, newest first."""
 
     name: str
     editions: tuple[tuple[int, float, int, str], ...]
-    engines: tuple[tuple[str, tuple[EditionPoint, ...]], ...]
+    engines: tuple[tuple[str, tuple[Published, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +55,14 @@ def list_history(
     store: Store, name: str, heads: Sequence[Edition], wanted: Collection[str] | None = None
 ) -> ListHistory:
     """Of all engines, or of those wanted; best of the newest edition first."""
-    found: dict[str, list[EditionPoint]] = {}
+    found: dict[str, list[Published]] = {}
     for head in heads:
         made = edition(store, name, head.number)
         for engine, line in lines_by_name(store, made).items():
             if wanted is None or engine in wanted:
                 point = (line.rank, line.rating, line.plus, line.minus, line.games)
-                found.setdefault(engine, []).append(EditionPoint(head.number, head.made, *point))
-    ordered = sorted(found.items(), key=lambda one: (-one[1][-1].number, -one[1][-1].rating, one[0]))
+                found.setdefault(engine, []).append(Published(name, head.number, head.made, engine, *point))
+    ordered = sorted(found.items(), key=lambda one: (-one[1][-1].edition, -one[1][-1].rating, one[0]))
     told = tuple((head.number, head.made, head.games, head.note) for head in heads)
     return ListHistory(name, told, tuple((engine, tuple(points)) for engine, points in ordered))
 

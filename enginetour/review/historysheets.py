@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from enginetour.reports.html.page import day_and_time
 from enginetour.reports.ratings import SYSTEM_NAMES
 from enginetour.reports.sheet import Column, Sheet
-from enginetour.review.editions import EditionPoint, History, ListHistory, RatingPath
+from enginetour.review.editions import History, ListHistory, RatingPath
+from enginetour.store.careers import Published
 
 MOST_EDITIONS = 12  # columns: the newest
 
@@ -36,12 +37,12 @@ def engines(one: ListHistory) -> Sheet:
     )
     rows = []
     for name, points in one.engines:
-        by_number = {point.number: rated(point) for point in points}
+        by_number = {point.edition: rated(point) for point in points}
         rows.append({"name": name, **{f"e{number}": by_number.get(number, "") for number in numbers}})
     return Sheet("engines through the editions", columns, tuple(rows))
 
 
-def rated(point: EditionPoint) -> str:
+def rated(point: Published) -> str:
     """``2641 ±60``; the larger distance where the bounds differ."""
     bounds = [bound for bound in (point.plus, point.minus) if bound is not None]
     return f"{point.rating:.0f} ±{max(bounds):.0f}" if len(bounds) == 2 else f"{point.rating:.0f}"

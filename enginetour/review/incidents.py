@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from enginetour.model import Incident
 from enginetour.store.queries import GameLine
 
-BETWEEN_GAMES = ("restart", "host")  # categories of incidents that no search of an engine brought about
-
 
 @dataclass(frozen=True, slots=True)
 class IncidentLine:
@@ -31,7 +29,7 @@ def incident_lines(
 ) -> tuple[IncidentLine, ...]:
     """Oldest first; `title` is the tournament's name and edition."""
     found = list(incidents)
-    grave = Counter(number for number, incident in found if _repeatable(incident))
+    grave = Counter(number for number, incident in found if incident.is_repeatable)
     return tuple(_line(games[number], incident, title, several=grave[number] > 1) for number, incident in found)
 
 
@@ -40,10 +38,5 @@ def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several
     words += ["--edition", str(title[1])] if title[1] > 1 else []
     words += ["--engine", incident.engine] if several else []
     verdict = f"{game.outcome} by {game.termination}" + (f": {game.cause}" if game.cause else "")
-    replay = shlex.join(words) if _repeatable(incident) else ""
+    replay = shlex.join(words) if incident.is_repeatable else ""
     return IncidentLine(game.number, game.white, game.black, verdict, not game.counts, incident, replay)
-
-
-def _repeatable(incident: Incident) -> bool:
-    """A search of an engine brought it about."""
-    return not incident.is_warning and incident.category not in BETWEEN_GAMES

@@ -17,9 +17,9 @@ from enginetour.reports.matrix import sheet as matrix_sheet
 from enginetour.reports.sheet import Column, Sheet
 from enginetour.review import historysheets, pictures
 from enginetour.review.advice import told_apart
-from enginetour.review.editions import EditionPoint
 from enginetour.review.listreview import ListedEngine, ListReview
 from enginetour.review.pages import drawn
+from enginetour.store.careers import Published
 
 Maker = Callable[[], str]
 
@@ -97,11 +97,11 @@ def _engine(site: Site, engine: ListedEngine) -> str:
 
 
 def _curve(engine: ListedEngine) -> Picture:
-    points = tuple(history_charts.edition_point(p.number, p.rating, p.plus, p.minus, p.games) for p in engine.editions)
+    points = tuple(history_charts.edition_point(p.edition, p.rating, p.plus, p.minus, p.games) for p in engine.editions)
     return history_charts.rating_history([Curve(engine.name, points)], title="Edition by edition")
 
 
-def _editions(points: tuple[EditionPoint, ...]) -> Sheet:
+def _editions(points: tuple[Published, ...]) -> Sheet:
     columns = (
         Column("edition", "edition"),
         Column("made", "published", left=True),
@@ -111,7 +111,7 @@ def _editions(points: tuple[EditionPoint, ...]) -> Sheet:
     )
     rows = tuple(
         {
-            "edition": point.number,
+            "edition": point.edition,
             "made": day_and_time(point.made),
             "rank": point.rank,
             "rating": historysheets.rated(point),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.matrices import Matrix, matrix_of
 from enginetour.ratings.rows import Row
-from enginetour.review.editions import EditionPoint, ListHistory, list_history
+from enginetour.review.editions import ListHistory, list_history
 from enginetour.review.slugs import slugs_of
-from enginetour.store.careers import Opponent, met_by, opponents_of
+from enginetour.store.careers import Opponent, Published, met_by, opponents_of
 from enginetour.store.editions import editions_of
 from enginetour.store.listed import list_of
 from enginetour.store.revisions import described, revisions_of
@@ -29,7 +29,7 @@ class ListedEngine:
     slug: str
     row: Row
     opponents: tuple[Opponent, ...]
-    editions: tuple[EditionPoint, ...]
+    editions: tuple[Published, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def editions(one: ListHistory) -> Picture | None:
     if len(one.editions) < 2:
         return None
     lines = [
-        Curve(name, tuple(history.edition_point(p.number, p.rating, p.plus, p.minus, p.games) for p in points))
+        Curve(name, tuple(history.edition_point(p.edition, p.rating, p.plus, p.minus, p.games) for p in points))
         for name, points in one.engines[:MOST_CURVES]
     ]
     return history.rating_history(lines, title=f"{one.name}, edition by edition")

@@ -19,6 +19,7 @@ from enginetour.review.editions import history_of, list_history
 from enginetour.review.engines import opponents_of
 from enginetour.review.fairness import Fairness, fairness_of
 from enginetour.review.strength import tournament_list
+from enginetour.standings import CrossRow
 from enginetour.store.conditions import conditions
 from enginetour.store.editions import editions_of
 from enginetour.store.reader import TournamentReader
@@ -37,9 +38,7 @@ def crosstable(log: TournamentReader) -> Picture:
         tuple(None if cell is None else crosstables.Met(cell.half_points, len(cell.games)) for cell in row.cells)
         for row in rows
     )
-    drawn = [
-        crosstables.CrossRow(row.name, row.half_points, row.games, met) for row, met in zip(rows, cells, strict=True)
-    ]
+    drawn = [CrossRow(row.name, row.half_points, row.games, met) for row, met in zip(rows, cells, strict=True)]
     return crosstables.crosstable(drawn, title=f"crosstable · {log.title}")
 
 

@@ -14,7 +14,7 @@ from enginetour.ratings.pairingerror import RoundFigures
 from enginetour.reports import sprt
 from enginetour.reports.averages import averages
 from enginetour.reports.endings import endings
-from enginetour.reports.html.crosstable import CrossRow
+from enginetour.reports.html.crosstable import Cell
 from enginetour.reports.sheet import Sheet
 from enginetour.review.advice import Advice, advice_of
 from enginetour.review.crosstable import crosstable
@@ -28,6 +28,7 @@ from enginetour.review.rounds import Round, rounds_of
 from enginetour.review.slugs import slugs_of
 from enginetour.review.story import Happened, story_of
 from enginetour.review.strength import rating_order, tournament_list
+from enginetour.standings import CrossRow
 from enginetour.store.conditions import Conditions, conditions
 from enginetour.store.lineup import lineup
 from enginetour.store.queries import GameLine
@@ -51,7 +52,7 @@ class Review:
     standings: tuple[Placed, ...]
     odds: Mapping[str, int]
     ratings: RatingList
-    crosstable: tuple[CrossRow, ...]
+    crosstable: tuple[CrossRow[Cell], ...]
     ladder: Ladder | None
     rounds: tuple[Round, ...]
     figures: tuple[RoundFigures, ...]

@@ -15,6 +15,7 @@ from enginetour.reports.charts.marks import SMALL, TEXT, Area, Mark, Picture, Sp
 from enginetour.reports.charts.output import width_of
 from enginetour.reports.charts.palette import STRONGEST
 from enginetour.reports.sheet import points
+from enginetour.standings import CrossRow
 
 _FIGURES_UP_TO = 40  # engines: cells still wide enough for a score
 _TIPS_UP_TO = 24  # engines: a tip for each cell of more would be most of the file
@@ -31,17 +32,10 @@ class Met:
     games: int
 
 
-@dataclass(frozen=True, slots=True)
-class CrossRow:
-    """An engine with its whole score and a cell for every row in their order, None for itself and who was not met."""
-
-    name: str
-    half_points: int
-    games: int
-    cells: tuple[Met | None, ...]
+Row = CrossRow[Met]
 
 
-def crosstable(rows: Sequence[CrossRow], *, title: str) -> Picture:
+def crosstable(rows: Sequence[Row], *, title: str) -> Picture:
     """In the order given, best first. ValueError where a row has not a cell for each."""
     count = len(rows)
     if any(len(row.cells) != count for row in rows):
@@ -79,7 +73,7 @@ def crosstable(rows: Sequence[CrossRow], *, title: str) -> Picture:
     return Picture(told(title), _summary(rows), width, top + row * max(1, count) + 4, tuple(marks))
 
 
-def _shades(rows: Sequence[CrossRow], left: float, top: float, cell: float, row: float) -> Iterator[Mark]:
+def _shades(rows: Sequence[Row], left: float, top: float, cell: float, row: float) -> Iterator[Mark]:
     """One area a shade; where cells have no gaps, neighbours of a row with the same shade are one box."""
     found: dict[tuple[str, float], list[tuple[Spot, ...]]] = {}
     gap = 1.0 if cell > _SMALL_CELL else 0.0
@@ -109,14 +103,14 @@ def _look(met: Met | None, *, own: bool) -> tuple[str, float] | None:
     return "accent" if over > 0 else "accent-2", round(0.1 + (STRONGEST - 0.1) * shade / _SHADES, 3)
 
 
-def _figures(line: CrossRow, left: float, y: float, cell: float, row: float) -> Iterator[Mark]:
+def _figures(line: Row, left: float, y: float, cell: float, row: float) -> Iterator[Mark]:
     for over, met in enumerate(line.cells):
         if met is not None and met.games:
             x = left + (over + 0.5) * cell
             yield Words(x, y + row / 2 + SMALL * 0.36, points(met.half_points), "ink", SMALL, "middle")
 
 
-def _tips(line: CrossRow, rows: Sequence[CrossRow], left: float, y: float, cell: float, row: float) -> Iterator[Mark]:
+def _tips(line: Row, rows: Sequence[Row], left: float, y: float, cell: float, row: float) -> Iterator[Mark]:
     yield Tip(0, y, left, row, f"{told(line.name)}: {_score(line)} of {line.games}")
     for over, met in enumerate(line.cells):
         if met is not None and met.games:
@@ -124,11 +118,11 @@ def _tips(line: CrossRow, rows: Sequence[CrossRow], left: float, y: float, cell:
             yield Tip(left + over * cell, y, cell, row, words)
 
 
-def _score(line: CrossRow) -> str:
+def _score(line: Row) -> str:
     return points(line.half_points)
 
 
-def _summary(rows: Sequence[CrossRow]) -> str:
+def _summary(rows: Sequence[Row]) -> str:
     if not rows:
         return "A crosstable without engines."
     first = rows[0]

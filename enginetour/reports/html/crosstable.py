@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from enginetour.reports.html.site import Site
 from enginetour.reports.html.tables import boxed, engine
 from enginetour.reports.sheet import points, safe
+from enginetour.standings import CrossRow
 
 SIGNS = "0=1"  # by half points
 MOST_SIGNS = 12  # games of a cell that are told one by one; more as points of games
@@ -28,17 +29,7 @@ class Cell:
         return sum(points for _, points in self.games)
 
 
-@dataclass(frozen=True, slots=True)
-class CrossRow:
-    """One entrant; `cells` stand in the order of the rows, None for itself and whom it has not met."""
-
-    name: str
-    half_points: int
-    games: int
-    cells: tuple[Cell | None, ...]
-
-
-def crosstable(rows: Sequence[CrossRow], site: Site, here: str) -> Markup:
+def crosstable(rows: Sequence[CrossRow[Cell]], site: Site, here: str) -> Markup:
     """Head and first column stay while the rest scrolls. A page of too many links has none in its cells."""
     linked = sum(len(cell.games) for row in rows for cell in row.cells if cell) <= MOST_LINKS
     addresses: dict[int, str] = {}
@@ -67,7 +58,7 @@ def crosstable(rows: Sequence[CrossRow], site: Site, here: str) -> Markup:
     return boxed(Markup(made), "crosstable")  # noqa: S704  # names were escaped above, the rest are numbers of ours
 
 
-def _cells(place: int, row: CrossRow, link: Callable[[int], str] | None) -> str:
+def _cells(place: int, row: CrossRow[Cell], link: Callable[[int], str] | None) -> str:
     found = []
     for column, cell in enumerate(row.cells):
         if cell is None:
