@@ -20,7 +20,6 @@ from enginetour.store.lists import settings_of
 from enginetour.store.log import TournamentLog
 from enginetour.store.revisions import lists_of, revisions_of
 from enginetour.store.selected import selected
-from enginetour.store.snapshot import snapshot
 from enginetour.store.tables import SCHEMA_VERSION
 from enginetour.store.tournaments import Store
 from enginetour.tournament import audit, format_of
@@ -55,8 +54,8 @@ class Inspection:
 
 def inspect(store: Store) -> Inspection:
     """Go over everything; reading never stops at a finding."""
-    with snapshot(store.database) as still:
-        return _Round(Store(still)).all()
+    with store.database.still():
+        return _Round(store).all()
 
 
 def oddity(path: Address) -> str:

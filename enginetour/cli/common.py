@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -133,17 +133,19 @@ def show(sheet: Sheet, *, as_json: bool, as_csv: bool, value: object | None = No
 
 
 @contextmanager
-def open_store(db: Address | None, *, change: bool = False) -> Iterator[Store]:
+def open_store(db: Address | None, *, change: bool = False, lasting: bool = False) -> Iterator[Store]:
     """The store, to be read by whoever may read it unless there is something to `change`; StoreRefused for none.
 
-    Also where rows that nobody of ours wrote cannot be read.
+    What is read is all of one moment, but for a command that is `lasting`: a file's log cannot be folded in meanwhile.
+    StoreRefused also where rows that nobody of ours wrote cannot be read.
     """
     from enginetour.store.tournaments import Store
     from enginetour.workspace import database_of
 
     path = database_of(Path.cwd(), db)
     with rows_of_others(path), Store.open(path, create=False, readonly=not change) as store:
-        yield store
+        with nullcontext() if change or lasting else store.database.still():
+            yield store
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def games(
         if number is None:
             raise click.UsageError("--replay needs the NUMBER of a game; enginetour games --incidents lists them")
         wish = Wish(times, speed, last_search, accept_change, engine)
-        with open_store(db) as store:
+        with open_store(db, lasting=True) as store:
             replay_incident(chosen(store, name, edition), number, wish, as_json=as_json)
         return
     if times != 1 or speed != 1.0 or last_search or accept_change:

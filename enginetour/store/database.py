@@ -8,9 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from threading import local
 from typing import Any
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, event, select
 from sqlalchemy.engine import ExceptionContext
 
 from enginetour.errors import StoreRefused
@@ -18,7 +19,7 @@ from enginetour.serveraddress import Address
 from enginetour.store import ground
 from enginetour.store.ground import Arrival, Ground
 from enginetour.store.grounds import ground_of
-from enginetour.store.tables import SCHEMA_VERSION
+from enginetour.store.tables import SCHEMA_VERSION, TOURNAMENTS
 from enginetour.store.trouble import StoreAway, StoreBusy
 
 PATIENCE_S = 60.0  # for a finished game: a command that holds the database, or a server's restart, must not cost it
@@ -67,6 +68,7 @@ class Database:
         self.warnings = warnings
         self.patience = 0.0
         self.tell: Callable[[str], None] = lambda _: None
+        self._view = local()  # `connection`, of the thread that is in `still`
         event.listen(self.engine, "handle_error", self._translate)
 
     @classmethod
@@ -125,8 +127,22 @@ class Database:
             connection.commit()
 
     @contextmanager
+    def still(self) -> Iterator[None]:
+        """All that this thread reads in here is of one moment. Writers are not held up: they go on beside it."""
+        with self.reading() as connection:
+            connection.execute(select(TOURNAMENTS.c.id).limit(1)).first()  # a view begins with its first look
+            self._view.connection = connection
+            try:
+                yield
+            finally:
+                self._view.connection = None
+
+    @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """One unchanging view of the database, whoever writes meanwhile."""
+        """One unchanging view of the database, whoever writes meanwhile; within `still` it is that one."""
+        if (held := getattr(self._view, "connection", None)) is not None:
+            yield held
+            return
         with self._connected() as connection:
             connection.exec_driver_sql(self.ground.view)
             yield connection

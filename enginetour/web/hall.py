@@ -40,8 +40,8 @@ class Hall:
         self._said = ""
 
     async def open(self) -> None:
-        """Look once, then every second until `close`."""
-        await self._look()
+        """Look once, then every second until `close`; what fails is told, and looked at again."""
+        await self._look_or_tell()
         self._task = asyncio.get_running_loop().create_task(self._keep_looking())
 
     def close(self) -> None:
@@ -70,13 +70,16 @@ class Hall:
     async def _keep_looking(self) -> None:
         while True:
             await asyncio.sleep(LOOK_S)
-            try:
-                await self._look()
-                self._said = ""
-            except Exception as error:  # a busy or vanished database: said once, looked at again
-                if str(error) != self._said:
-                    self._said = str(error)
-                    self._tell(self._said)
+            await self._look_or_tell()
+
+    async def _look_or_tell(self) -> None:
+        try:
+            await self._look()
+            self._said = ""
+        except Exception as error:  # a busy or vanished database: said once
+            if str(error) != self._said:
+                self._said = str(error)
+                self._tell(self._said)
 
     async def _look(self) -> None:
         self.entries = await self.library.entries()
@@ -125,7 +128,10 @@ class Hall:
                 act()
 
             ahead.acquire()
-            loop.call_soon_threadsafe(done)
+            try:
+                loop.call_soon_threadsafe(done)
+            except RuntimeError as closed:  # the loop is: nobody is left to hear it
+                raise ConnectionAbortedError(str(closed)) from None
 
         def begin(status: Mapping[str, Any]) -> None:
             if status.get("tournament") != entry.title:
@@ -133,7 +139,7 @@ class Hall:
             later(lambda: self._begun(room, status))
 
         def end() -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody is left to hear it
+            with suppress(ConnectionAbortedError):
                 later(lambda: self._ended(entry, room))
 
         feed = Feed(path, begin, lambda event: later(lambda: room.take(event)), end)

@@ -18,7 +18,10 @@ T = TypeVar("T")
 
 
 class Library:
-    """Opened for reading. Everything in it is done by one thread, in order: two pages at once cost no more memory."""
+    """Opened for reading. Everything in it is done by one thread, in order: two pages at once cost no more memory.
+
+    Each answer is of one moment, however many games end while it is made.
+    """
 
     def __init__(self, path: Address) -> None:
         """With the refusals of `Store.open`."""
@@ -58,4 +61,8 @@ class Library:
         return await self._ask(partial(self._pages.index, wanted, running, states))
 
     async def _ask(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        def done() -> T:
+            with self._store.database.still():
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, done)

@@ -1,0 +1,97 @@
+"""Games that ended between two readings of one answer once made it contradict itself: a live page's server ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from enginetour.store.reader import TournamentReader
+from enginetour.web.hall import Hall
+from enginetour.web.library import Library
+from tests.asgi import looped
+from tests.serving import Stage
+from tests.storing import draft, game
+from tests.touring import tour
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """Each time results are counted an opening is played to its end by both colours."""
+    made, count, meetings = Stage(tmp_path), TournamentReader.pair_counts, iter(range(1, 100))
+    settings = {"format": {"cycles": 100, "games_per_pairing": 2}}
+    made.log = made.store.create_tournament(replace(draft("match", ("Fruit", "Toga")), config=settings))
+
+    def play() -> None:
+        meeting = next(meetings)
+        for leg, (white, black) in enumerate((("Fruit", "Toga"), ("Toga", "Fruit")), 1):
+            made.record(game(white, black, meeting=meeting, leg=leg))
+
+    def counted(log: TournamentReader) -> dict[tuple[str, str], tuple[int, int, int]]:
+        counts = count(log)
+        play()
+        return counts
+
+    play()
+    monkeypatch.setattr(TournamentReader, "pair_counts", counted)
+    yield made
+    made.store.close()
+
+
+@pytest.mark.parametrize(
+    "words", [("crosstable", "--pairs"), ("chart", "opponents", "Toga", "-o", "toga.svg"), ("ratings",), ("report",)]
+)
+def test_commands_tell_of_one_moment(stage: Stage, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What a command says of a running tournament fits together."""
+    tour(tmp_path, *words)
+
+
+def test_a_live_page_tells_of_one_moment(stage: Stage) -> None:
+    """The table of one look is of one moment, that of the next of the next."""
+
+    async def look() -> list[int]:
+        library = Library(stage.database)
+        hall = Hall(library, print)
+        await hall.open()
+        try:
+            entry = hall.entries[-1]
+            made = [await library.standing(entry, lines=True) for _ in range(2)]
+        finally:
+            hall.close()
+            library.close()
+        assert [table.progress["games_done"] for table in made] == [len(table.lines) for table in made]
+        return [len(table.lines) for table in made]
+
+    assert looped(look()) == [2, 4]
+
+
+def test_a_first_look_that_fails_ends_no_server(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told, and what comes next finds the tournament."""
+    told: list[str] = []
+    find, failures = Library.entries, iter([ValueError("in this moment only")])
+
+    async def found(library: Library) -> object:
+        for failure in failures:
+            raise failure
+        return await find(library)
+
+    monkeypatch.setattr(Library, "entries", found)
+    monkeypatch.setattr("enginetour.web.hall.LOOK_S", 0.0)
+
+    async def look() -> str:
+        library = Library(stage.database)
+        hall = Hall(library, told.append)
+        await hall.open()
+        try:
+            assert hall.entry("match") is None
+            while hall.entry("match") is None:
+                await library.states([])  # the loop's turn
+            return hall.entries[-1].name
+        finally:
+            hall.close()
+            library.close()
+
+    assert looped(look()) == "match"
+    assert told == ["in this moment only"]
