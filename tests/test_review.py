@@ -147,6 +147,21 @@ def test_crowd_is_warned_of(tmp_path: Path) -> None:
     ]
 
 
+def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
+    """A large machine of a cluster may play more at once than a small one beside it has processors for."""
+    from enginetour.review.fairness import fairness_of
+
+    store, log = played(tmp_path / "db", FOUR, options={"cycles": 2})
+    with store:
+        games = tuple(conditions(log))
+    large = [replace(game, started=0.0, ended=9.0, cores=64, hardware="Ryzen (attic)") for game in games[:8]]
+    small = [replace(game, started=60.0 * n, ended=60.0 * (n + 1)) for n, game in enumerate(games[8:])]
+    assert fairness_of([*large, *small], log.specs).warnings == ()
+    crowd = [replace(game, started=0.0, ended=9.0) for game in small]
+    (warning,) = fairness_of([*large, *crowd], log.specs).warnings
+    assert warning.startswith(f"up to {len(crowd)} games at once on 2 processors:")
+
+
 def test_games_that_end_as_others_begin_are_not_beside_them(tmp_path: Path) -> None:
     """One slot is one game at once, however close its games follow."""
     store, log = played(tmp_path / "db", FOUR, most=4)

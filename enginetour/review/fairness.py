@@ -68,9 +68,7 @@ class Fairness:
 def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec]) -> Fairness:
     """Games at odds count for the machine, not for White."""
     even = [game for game in games if not game.handicap]
-    cores = min((game.cores for game in games if game.cores is not None), default=None)
-    at_once, threads = most_at_once(games), max(map(threads_of, specs.values()), default=1)
-    beside = max(map(most_at_once, by_machine(games).values()), default=0)  # on one machine
+    threads = max(map(threads_of, specs.values()), default=1)
     hosts = hosts_of(even)
     busy = tuple(game.number for game in games if game.busy)
     steal = tuple(game.steal for game in games if game.steal is not None)
@@ -89,12 +87,12 @@ def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec]) ->
         own_us=tuple((game.number, game.own_us) for game in games if game.own_us is not None),
         load=tuple((game.ended, game.load) for game in games if game.load is not None),
         steal=steal,
-        cores=cores,
+        cores=_fewest_cores(games),
         busy=busy,
-        at_once=at_once,
+        at_once=most_at_once(games),
         threads=threads,
         margins=tuple((name, uses, played[name]) for name, uses in margins.most_common() if uses),
-        warnings=tuple(_warnings(cores, beside, threads, len(busy), len(games), steal, hosts)),
+        warnings=tuple(_warnings(_most_crowded(games, threads), threads, len(busy), len(games), steal, hosts)),
         hosts=hosts,
     )
 
@@ -126,6 +124,17 @@ def most_at_once(games: Sequence[Conditions]) -> int:
     return most
 
 
+def _fewest_cores(games: Sequence[Conditions]) -> int | None:
+    return min((game.cores for game in games if game.cores is not None), default=None)
+
+
+def _most_crowded(games: Sequence[Conditions], threads: int) -> tuple[int, int]:
+    """Games at once and processors of the machine that lacked the most of these; 0, 0 where none lacked any."""
+    crowds = [(most_at_once(played), _fewest_cores(played)) for played in by_machine(games).values()]
+    known = [(at_once, cores) for at_once, cores in crowds if cores is not None and at_once * threads > cores]
+    return max(known, key=lambda crowd: crowd[0] * threads - crowd[1], default=(0, 0))
+
+
 def _openings(games: Sequence[Conditions]) -> Iterator[OpeningLine]:
     by_opening: dict[tuple[str, int], list[Conditions]] = {}
     for game in games:
@@ -142,9 +151,10 @@ def _one_sided(games: Sequence[Conditions]) -> int:
 
 
 def _warnings(
-    cores: int | None, at_once: int, threads: int, busy: int, games: int, steal: Sequence[float], hosts: Hosts
+    crowd: tuple[int, int], threads: int, busy: int, games: int, steal: Sequence[float], hosts: Hosts
 ) -> Iterator[str]:
-    if cores is not None and at_once * threads > cores:
+    at_once, cores = crowd
+    if at_once:
         each = f" of {threads} threads" if threads > 1 else ""
         yield (
             f"up to {at_once} game{'s' * (at_once != 1)}{each} at once on {cores} processors:"
