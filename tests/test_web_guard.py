@@ -75,6 +75,7 @@ def test_two_host_headers_are_none() -> None:
         ({"origin": "http://evil.example"}, 403),
         ({"origin": "http://localhost:9999"}, 403),
         ({"origin": "null"}, 403),
+        ({"origin": "http://[::1"}, 403),
         ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "no-cors"}, 403),
         ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"}, 200),
         ({"sec_fetch_site": "same-origin", "sec_fetch_mode": "cors"}, 200),
