@@ -48,7 +48,7 @@ def test_black_may_begin() -> None:
     game.move(move(2, uci="e2e4", score=20))
     told = game.told(whole=True)
     assert told["moves"] == "7… e5 8. e4"
-    assert told["graph"] == [-50, 20]
+    assert (told["graph"], told["first"]) == ([-50, 20], "black")
     assert [said["score"] for said in told["said"]] == ["+0.20", "-0.50"]
 
 
@@ -98,6 +98,14 @@ def test_variants_show_what_lies_beside_the_board(variant: str, moves: tuple[str
     assert "~" not in told["placement"]
 
 
+@pytest.mark.parametrize(("pv", "shown"), [("0000", "0000"), ("e2e4 0000 g1f3", "1. e4")])
+def test_a_pass_ends_a_pv(pv: str, shown: str) -> None:
+    """Some engines search passes and print them: what comes before is shown."""
+    game = LiveGame(start())
+    game.move(move(1, uci="e2e4", pv=pv))
+    assert game.told()["said"][0]["pv"] == shown
+
+
 def test_only_the_last_moves_are_told() -> None:
     """A game of hundreds of moves is no longer to tell than one of a few."""
     game = LiveGame(start())
@@ -112,7 +120,7 @@ FIELDS = st.fixed_dictionaries({}, optional=dict.fromkeys(("fen", "variant", "op
 UCI = st.text(max_size=6) | st.sampled_from(["e2e4", "e7e5", "0000"])
 
 
-@given(fields=FIELDS, ucis=st.lists(UCI, max_size=5), pv=st.text(max_size=40))
+@given(fields=FIELDS, ucis=st.lists(UCI, max_size=5), pv=st.text(max_size=40) | st.lists(UCI).map(" ".join))
 @settings(max_examples=60, deadline=None)
 def test_whatever_is_said_the_page_has_something_to_show(fields: dict[str, Any], ucis: list[str], pv: str) -> None:
     """Positions, moves and lines that are none never fail: less is known then, and all of it is JSON."""

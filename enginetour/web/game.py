@@ -93,6 +93,7 @@ class LiveGame:
             "ply": len(self.moves),
             "placement": board.board_fen().replace("~", ""),
             "turn": "white" if board.turn else "black",
+            "first": "white" if self._white_first else "black",
             "last": [] if last is None else _squares(last),
             "moves": self._movetext(),
             "extra": _extra(board),
@@ -141,9 +142,12 @@ class LiveGame:
         before = board.copy(stack=False)
         for word in islice(words, LINE_PLIES):
             try:
-                line.append(board.push_uci(word))
+                move = board.push_uci(word)
             except ValueError:
                 break
+            if not move:  # a pass is no move to write down
+                break
+            line.append(move)
         return before.variation_san(line) if line else safe(pv)[:LINE_LENGTH]
 
 

@@ -115,6 +115,20 @@ def test_a_page_comes_back_to_a_server_that_was_away(stage: Stage, opened: Opene
             assert page.locator("#line").inner_text() == ""
 
 
+def test_black_may_begin(stage: Stage, opened: Opened) -> None:
+    """In a game that Black begins each side's curve is made of its own evaluations."""
+    fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 7"
+    with stage.running(), served(stage.database.parents[1]) as url:
+        page = joined(opened(f"{url}/t/autumn/live.html"))
+        stage.tell("start", **start(fen=fen))
+        for ply, uci in enumerate(("e7e5", "e2e4", "g8f6"), 1):
+            stage.tell("move", **move(ply, uci=uci))
+        page.wait_for_selector(".game[data-ply='3']")
+        curves = {side: page.get_attribute(f".curve .{side}", "points") or "" for side in ("white", "black")}
+        assert {side: len(points.split()) for side, points in curves.items()} == {"white": 1, "black": 2}
+        assert curves["white"].split(",")[1].startswith("-")  # up: what White thinks well of
+
+
 WATCHED = """
   window.streams = [];
   const Whole = EventSource;

@@ -152,7 +152,7 @@
         say(parts.spent, spent + (said && said.nodes !== null ? ` · ${nodesWords(said.nodes)} nodes` : ""));
         say(parts.pv, said ? said.pv : "");
       });
-      this.bend();
+      this.bend(told.first);
       say(this.movetext, told.moves);
       const words = [told.opening, told.variant, told.tc[0] === told.tc[1] ? told.tc[0] : told.tc.join(" and ")];
       if (told.over) words.push("the game has ended");
@@ -163,11 +163,11 @@
       this.element.dataset.ply = told.ply; // last: whoever watches it finds all the rest in place
     }
 
-    bend() {
+    bend(first) {
       const wide = Math.max(40, this.scores.length - 1);
       for (const side of [0, 1]) {
         const points = [];
-        for (let ply = side; ply < this.scores.length; ply += 2) {
+        for (let ply = (side + (first === "black")) % 2; ply < this.scores.length; ply += 2) {
           const score = this.scores[ply];
           if (score !== null && score !== undefined) points.push(`${((100 * ply) / wide).toFixed(2)},${chance(-score)}`);
         }
