@@ -293,6 +293,5 @@ def end_leftovers(*tags: str, but: str = "") -> tuple[str, ...]:
     Nobody else is touched, nor what is tagged `but`; the caller holds the lock that says that this run is over.
     """
     ended = tuple(f"{seen.name} ({seen.pid})" for seen, _ in strays.end_tagged(tags, but))
-    for tag in tags:
-        wipe_leftovers(tag)
+    wipe_leftovers(tags, but)
     return ended

@@ -13,8 +13,6 @@ import select
 import signal
 import time
 from collections import deque
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginetour.errors import MachineFailure
@@ -22,7 +20,7 @@ from enginetour.referee.link import VERSION, Frames, Link, Stop, Stopping, frame
 from enginetour.supervise import strays
 from enginetour.supervise.ending import kill_living
 from enginetour.supervise.pipes import Outbox
-from enginetour.supervise.scratch import SCRATCH_ROOT
+from enginetour.supervise.scratch import leave_scratch
 from enginetour.supervise.waiting import NEVER_NS
 from enginetour.task import GameTask, ProbeTask, ReenactTask, SeatTask
 
@@ -193,15 +191,7 @@ def main() -> None:
         serve(link)
     finally:
         kill_living()
-        _leave_scratch()
-
-
-def _leave_scratch() -> None:
-    """Remove the folder the place made for this slot's scratch folders, if it is empty."""
-    root = os.environ.get(SCRATCH_ROOT)
-    if root:
-        with suppress(OSError):
-            Path(root).rmdir()
+        leave_scratch()
 
 
 if __name__ == "__main__":

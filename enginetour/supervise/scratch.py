@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from enginetour.errors import MachineFailure, StartFailed
+from enginetour.supervise.strays import is_meant
 from enginetour.task import EngineSpec
 
 SCRATCH_ROOT = "ENGINETOUR_SCRATCH"  # environment: the folder in which a slot makes its engines' scratch folders
+TAGGED = ".tag"  # in a scratch folder: a link that leads nowhere, but tells the tag of whoever the folder belongs to
+PREFIX = "enginetour-"
 KEPT_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 KEPT_LENGTH = 64  # as a slug (reliability spec 5)
 SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib", "/snap/", "/nix/")  # root may write there; an engine need not
@@ -19,11 +22,19 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make_scratch(tag: str = "") -> Path:
-    """A fresh folder, ours alone; its name tells the `tag` it belongs to, for `wipe_leftovers`.
+    """A fresh folder, ours alone; it tells the `tag` it belongs to, for `wipe_leftovers`.
 
     Raises MachineFailure: without room for it no engine can start.
     """
-    return _made(_root(), _named(tag))
+    root = _root()
+    scratch = _made(root, PREFIX)
+    if tag:
+        try:
+            os.symlink(tag, scratch / TAGGED)  # noqa: PTH211 - a tag, no path
+        except OSError as error:
+            scratch.rmdir()
+            raise _no_room(root, error) from error
+    return scratch
 
 
 def make_kept(name: str) -> Path:
@@ -37,32 +48,35 @@ def _made(root: Path, prefix: str) -> Path:
     try:
         scratch.mkdir(mode=0o700)
     except OSError as error:
-        raise MachineFailure(f"cannot make a scratch folder in {root}: {error.strerror}") from error
+        raise _no_room(root, error) from error
     return scratch
 
 
-def wipe_leftovers(tag: str) -> int:
-    """Wipe the folders that a killed run of this tag left; how many there were. Only this user's, never a link."""
-    found = 0
-    with contextlib.suppress(OSError):
-        for folder in _root().glob(f"{_named(tag)}*"):
+def _no_room(root: Path, error: OSError) -> MachineFailure:
+    return MachineFailure(f"cannot make a scratch folder in {root}: {error.strerror}")
+
+
+def leave_scratch() -> None:
+    """Remove the folder the place made for the scratch folders of this slot, if nothing is left in it."""
+    if root := os.environ.get(SCRATCH_ROOT):
+        with contextlib.suppress(OSError):
+            if os.listdir(root) == [TAGGED]:  # noqa: PTH208 - what stays keeps its tag
+                Path(root, TAGGED).unlink()
+            Path(root).rmdir()
+
+
+def wipe_leftovers(tags: Sequence[str], but: str = "") -> None:
+    """Wipe the folders that killed runs of these tags left, as `end_tagged` ends them. This user's, never a link."""
+    for folder in _root().glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):  # somebody else's, of no tag, or wiped in this moment
             about = folder.lstat()
-            if stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid():
+            ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid()
+            if ours and is_meant(os.readlink(folder / TAGGED), tags, but):  # noqa: PTH115 - a tag, no path
                 wipe(folder)
-                found += 1
-    return found
 
 
 def _root() -> Path:
     return Path(os.environ.get(SCRATCH_ROOT) or os.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - the usual fallback
-
-
-def _named(tag: str) -> str:
-    if not tag:
-        return "enginetour-"
-    import hashlib  # only the scheduler names by tag; a slot starts without it
-
-    return f"enginetour-{hashlib.sha256(tag.encode()).hexdigest()[:12]}-"
 
 
 def fill(scratch: Path, spec: EngineSpec) -> None:

@@ -113,6 +113,12 @@ def tag_of(pid: int) -> str:
     return entries[0].partition(b"=")[2].decode("utf-8", "replace") if entries else ""
 
 
+def is_meant(tag: str, tags: Iterable[str], but: str = "") -> bool:
+    """Whether it is one of these tags or below one (``tag/...``), and neither `but` nor below that."""
+    one_of = any(tag == one or tag.startswith(f"{one}/") for one in tags)
+    return one_of and not (but and is_meant(tag, (but,)))
+
+
 def end_tagged(tags: Iterable[str], but: str = "") -> list[tuple[Seen, str]]:
     """SIGKILL to every process but ourselves with one of these tags, or with one below it (``tag/...``).
 
@@ -121,15 +127,12 @@ def end_tagged(tags: Iterable[str], but: str = "") -> list[tuple[Seen, str]]:
     Returns those found and their tags, whether they died or not.
     """
     whole = tuple(tags)
-    below = tuple(f"{tag}/" for tag in whole)
     found: dict[tuple[int, int], tuple[Seen, str]] = {}
     for _ in range(PASSES):
         fresh = []
         for seen in table():
             tag = "" if seen.state == "Z" or seen.pid == os.getpid() else tag_of(seen.pid)
-            if but and (tag == but or tag.startswith(f"{but}/")):
-                continue
-            if tag and (tag in whole or tag.startswith(below)):
+            if tag and is_meant(tag, whole, but):
                 fresh.append((seen, tag))
         if not fresh:
             break
