@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode
 
 from enginetour.errors import UsageRefused
 
@@ -46,19 +46,19 @@ def address_of(words: str) -> Address:
     if _BROKEN_PERCENT.search(rest):
         what = "a % in an address begins a sign's number"
         raise UsageRefused(what, place="--db", step="write % as %25, : as %3A, / as %2F, @ as %40")
-    place, slash, tail = rest.partition("/")
+    place, _, tail = rest.partition("/")
+    path, _, asked = tail.partition("?")  # by hand: to libpq a password may hold ? and #
     user, _, hosts = place.rpartition("@")
-    if "@" in tail.partition("?")[0] or not slash or not tail.partition("?")[0]:
+    if "@" in user + path or "?" in hosts or not path:
         what = f"an address is {_FORM}"
         step = "it names a database after the third slash; in a password / is %2F and @ is %40"
         raise UsageRefused(what, place="--db", step=step)
     _refuse_odd_ports(hosts)
-    parts = urlsplit(f"//{rest}")
-    query = [(key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key not in _SECRET]
-    name = unquote(parts.path[1:])
+    query = [(key, value) for key, value in parse_qsl(asked, keep_blank_values=True) if key not in _SECRET]
+    name = unquote(path)
     who = f"{user.partition(':')[0]}@" if user else ""
     more = f"?{urlencode(query)}" if query else ""
-    return ServerAddress(words, f"postgresql://{who}{hosts}{parts.path}{more}", name, _identity(hosts, name, query))
+    return ServerAddress(words, f"postgresql://{who}{hosts}/{path}{more}", name, _identity(hosts, name, query))
 
 
 def _refuse_odd_ports(hosts: str) -> None:

@@ -16,6 +16,8 @@ from enginetour.serveraddress import ServerAddress, address_of
         ("postgresql://me@host:5433/chess", "postgresql://me@host:5433/chess"),
         ("postgres://me:secret@host/chess", "postgresql://me@host/chess"),
         ("postgresql://me:s%3Acr%40et@[::1]:5/a%20b", "postgresql://me@[::1]:5/a%20b"),
+        ("postgresql://me:a?secret@host/chess", "postgresql://me@host/chess"),
+        ("postgresql://me:a#secret@host/chess", "postgresql://me@host/chess"),
         ("postgresql:///chess?host=/run/pg&password=secret", "postgresql:///chess?host=%2Frun%2Fpg"),
         ("postgresql://a,b:6000/chess?sslpassword=secret&options=-csearch_path%3Dx", None),
     ],
@@ -45,6 +47,8 @@ def test_a_file_is_a_path() -> None:
         ("postgresql://me:secret@host/", "an address is postgresql://"),
         ("postgresql://me:secret%@host/chess", "write % as %25"),
         ("postgresql://me:sec/ret@host/chess", "/ is %2F"),
+        ("postgresql://me:a@secret@host/chess", "@ is %40"),
+        ("postgresql://host?password=secret/chess", "an address is postgresql://"),
         ("postgresql://me:secret@host:many/chess", "'many' is no port"),
         ("postgresql://me:secret@host:70000/chess", "'70000' is no port"),
     ],
@@ -65,3 +69,10 @@ def test_one_database_has_one_identity() -> None:
     identities = [address.identity for address in found if isinstance(address, ServerAddress)]
     assert len(set(identities[:3])) == 1
     assert len(set(identities)) == 4
+
+
+def test_a_name_is_all_that_libpq_takes_for_it() -> None:
+    """Signs that other addresses divide by belong to the name, and odd hosts are for the server's driver to refuse."""
+    found = [address_of(words) for words in ("postgresql://host/a#b", "postgresql://host/a", "postgresql://[abc]/a")]
+    assert [address.name for address in found if isinstance(address, ServerAddress)] == ["a#b", "a", "a"]
+    assert len({address.identity for address in found if isinstance(address, ServerAddress)}) == 3
