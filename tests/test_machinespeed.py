@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import threading
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,18 @@ def test_the_work_is_the_same_everywhere() -> None:
     assert len(text) == 799_999
     assert text.startswith(b"d8h8 e2d1 a5f2 f8d4 ")
     assert pace.speed(rounds=1) > 0
+
+
+def test_other_threads_make_no_machine_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of one process measure at the same moment."""
+
+    def beside(*_: object) -> None:
+        other = threading.Thread(target=lambda: sum(range(3_000_000)))
+        other.start()
+        other.join()
+
+    monkeypatch.setattr(bz2, "compress", beside)
+    assert pace.speed(rounds=1) > 50
 
 
 @pytest.mark.parametrize(

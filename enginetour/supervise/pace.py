@@ -28,7 +28,7 @@ def speed(rounds: int = ROUNDS) -> float:
     text = work()
     spent = []
     for _ in range(rounds):
-        begun = time.process_time_ns()
+        begun = time.thread_time_ns()  # a worker of a cluster has other threads, and they work meanwhile
         bz2.compress(text, 9)
-        spent.append(time.process_time_ns() - begun)
+        spent.append(time.thread_time_ns() - begun)
     return round(len(text) * 1000 / min(spent) / REFERENCE, 3)
