@@ -16,6 +16,7 @@ from enginetour import identity, odds, openings
 from enginetour.config import Config
 from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 from enginetour.formats.base import Format
+from enginetour.machinespeed import Wish
 from enginetour.model import Entrant, Pairing
 from enginetour.registry import Registry, to_spec
 from enginetour.registry import load as load_registry
@@ -46,11 +47,17 @@ class Plan:
     suite: openings.OpeningSuite
     rules: Rules
     speed: float | None = None  # of this machine, where clocks go by it
+    away: bool = False  # games are played on other machines, and clocks go by theirs
 
     @property
     def results(self) -> Path:
         """The folder of PGN, journal and reports; a run makes it."""
         return results_of(self.workspace, self.database)
+
+    @property
+    def wish(self) -> Wish:
+        """What speed this machine should have."""
+        return None if self.away else self.config.play.speed
 
     def task(self, sides: Mapping[str, Side], pairing: Pairing, replay: int) -> GameTask:
         """The game of a pairing, with its opening, its odds and clocks by the machine's speed."""

@@ -168,7 +168,6 @@ def play(
     place: LocalPlace | HeadStart | DaskPlace
     if cluster is not None:
         place = cluster
-        session.plan = replace(session.plan, speed=None)  # clocks go by the speed of the machine a game is played on
     elif session.ahead is not None and session.ahead.goes_on(session.task(format_.offers(state)[0], 0), picture):
         place = session.ahead
     else:
@@ -217,7 +216,7 @@ def rate(store: Store, ratings: RatingsSection) -> None:
 
 
 def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -> Session:
-    machine = machinespeed.here(plan.config.play.speed)
+    machine = machinespeed.here(plan.wish)
     plan, known = _at_speed(plan, machine, tell), {"machine": machine.to_json()} if machine.speed else {}
     draft = Draft(
         name=plan.config.tournament.name,
@@ -247,7 +246,7 @@ def _resume(
     if grown:
         _refuse_growth(plan, log, grown, format_, state)
     sides = same_engines(plan, log, accept_change=accept_change, heed=heed)
-    plan = _at_speed(plan, machinespeed.here(plan.config.play.speed, log.config.get("machine")), tell)
+    plan = _at_speed(plan, machinespeed.here(plan.wish, log.config.get("machine")), tell)
     session = Session(plan, store, log, sides, resumed=True, folded=None)
     desk = desk_of(log, format_, state)
     if grown:

@@ -88,11 +88,11 @@ def test_all_that_is_missing_is_told(tmp_path: Path) -> None:
         processors=1_000,
         hash_mb=10**9,
     )
-    told = lacking(much, 2, tmp_path)
+    told = lacking(much, 2, tmp_path, 1.0)
     assert [words.partition(":")[0] for words in told] == ["tablebases", "book", "book", "processors", "memory"]
     assert "0 of 5 files" in told[0]
     assert "is another one" in told[1]
     assert "no file /no/book" in told[2]
-    assert lacking(replace(much, folders=("/no/tables",)), 1, tmp_path)[0] == "tablebases: no folder /no/tables"
-    assert lacking(Demand(()), 1, tmp_path) == ()
-    assert lacking(Demand((), processors=1_000, crowded=True), 1, tmp_path) == ()
+    assert lacking(replace(much, folders=("/no/tables",)), 1, tmp_path, 1.0)[0] == "tablebases: no folder /no/tables"
+    assert lacking(Demand(()), 1, tmp_path, 1.0) == ()
+    assert lacking(Demand((), processors=1_000, crowded=True), 1, tmp_path, 1.0) == ()

@@ -85,6 +85,14 @@ def test_a_game_tells_its_machine(desk: Desk) -> None:
     assert game.hardware.endswith(", speed 1.5)")
 
 
+def test_as_many_engines_start_at_once_as_the_run_says(here: Any, tmp_path: Path) -> None:
+    """`start_parallel` of the configuration holds on every machine."""
+    one = Desk(here, "run", Demand((), start_parallel=1), 2, tmp_path, None)
+    place = one._slots(TAG)
+    place.close()
+    assert place._starters == 1
+
+
 def test_a_task_that_comes_twice_is_one_game(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask may run a task again while its first run goes on: both get the one result."""
     submitted: list[GameTask] = []

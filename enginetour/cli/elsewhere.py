@@ -40,6 +40,8 @@ def machines_of(
         rows: Sequence[Mapping[str, Any]] = cluster.look_round(heed)
         for line in lines(rows):
             tell(line)
+        if demand.scaled:
+            tell("times are divided by the speed of the machine that a game is played on")
         seats = sum(int(row["slots"]) for row in rows if row["state"] == "fit")
         if not seats:
             step = "start one: dask worker ADDRESS --nthreads 4 --resources slot=4"

@@ -7,6 +7,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,7 +127,7 @@ class Run:
             rows_of_others(self.plan.database),
             machines_of(self.place, self.plan, slots, force=force, heed=self._heed, tell=self._tell) as self._cluster,
             tournament.opened(
-                self.plan,
+                replace(self.plan, away=self.place is not None),
                 new=new,
                 accept_change=self.accept_change,
                 tell=self._tell,

@@ -77,12 +77,12 @@ def _by_file(spec: EngineSpec, origin: Origin, registry: Registry) -> EngineSpec
     return replace(spec, command=there.command, dir=there.dir, env=there.env, files=there.files, options=options)
 
 
-def lacking(demand: Demand, slots: int, start: Path) -> tuple[str, ...]:
+def lacking(demand: Demand, slots: int, start: Path, speed: float) -> tuple[str, ...]:
     """What a worker with so many slots, started in `start`, has not got, a few words each."""
-    return tuple(_lacking(demand, slots, start))
+    return tuple(_lacking(demand, slots, start, speed))
 
 
-def _lacking(demand: Demand, slots: int, start: Path) -> Iterator[str]:
+def _lacking(demand: Demand, slots: int, start: Path, speed: float) -> Iterator[str]:
     for spec in demand.specs:
         try:
             here(spec, demand.origin(spec.name), start)
@@ -95,6 +95,11 @@ def _lacking(demand: Demand, slots: int, start: Path) -> Iterator[str]:
         elif digest and file_digest(Path(path)) != digest:
             yield f"book: {path} is another one"
     yield from _crowding(demand, slots)
+    for clock in demand.clocks:
+        try:
+            clock.scaled(1 / speed, nodes=False)
+        except ValueError as words:
+            yield f"speed: {words}"
 
 
 def _tables(demand: Demand) -> Iterator[str]:

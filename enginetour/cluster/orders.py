@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from enginetour.places import START_PARALLEL
 from enginetour.task import EngineSpec, GameTask
+from enginetour.timecontrol import TimeControl
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,9 @@ class Demand:
     processors: int = 1  # of the hungriest game
     hash_mb: int = 0  # of the two largest tables
     crowded: bool = False  # more games than processors are meant
+    start_parallel: int = START_PARALLEL  # engines that start at once at most
     scaled: bool = False  # clocks go by the machine's speed
+    clocks: tuple[TimeControl, ...] = ()  # if so, all that are played by
 
     def origin(self, name: str) -> Origin | None:
         """Of an entrant; None of one that has no engine file."""

@@ -25,6 +25,7 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
     sides = tuple(plan.sides.values())
     tables = look(plan.config) if play.tablebases is not None else None
     books = {(side.own_book.path, side.own_book.digest) for side in sides if side.own_book is not None}
+    clocks = {side.playing(white=white).tc for side in sides for white in (True, False)}
     return Demand(
         specs=tuple(side.spec for side in sides),
         origins=tuple(_origins(plan).items()),
@@ -35,7 +36,9 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
         processors=wanted(sides, 1),
         hash_mb=sum(sorted(map(hash_mb, sides))[-2:]),
         crowded=force,
+        start_parallel=play.start_parallel,
         scaled=play.speed == MEASURE,
+        clocks=tuple(sorted(clocks, key=str)) if play.speed == MEASURE else (),
     )
 
 

@@ -52,8 +52,8 @@ def look(version: str, demand: bytes, run: str) -> Found:
     wanted: Demand = pickle.loads(demand)  # noqa: S301 - from a manager of our own version; Dask runs its code anyway
     slots = seats_of(worker)
     start = Path.cwd()
-    lacks = lacking(wanted, slots, start)
     speed = _speed(pace.ROUNDS if wanted.scaled else ROUNDS)
+    lacks = lacking(wanted, slots, start, speed)
     if not lacks:
         desk = Desk(worker, run, wanted, slots, start, speed if wanted.scaled else None)
         sync(worker.loop, worker.plugin_add, plugin=desk, name=run)
@@ -161,7 +161,7 @@ class Desk(WorkerPlugin):
         if self._closed:
             raise RuntimeError("its manager is gone")
         if self._place is None:
-            self._place = Slots(self.slots, self._hear, tag=tag)
+            self._place = Slots(self.slots, self._hear, tag=tag, start_parallel=self.demand.start_parallel)
         return self._place
 
     def _hear(self, _: int, name: str, payload: object) -> None:
