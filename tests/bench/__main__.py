@@ -1,12 +1,13 @@
 """``python -m tests.bench``: figures with ratios to a baseline measured in the same run. Nothing is asserted.
 
 A ratio says more than a time: it holds on another machine. The medians are over rounds in which subject and baseline
-take turns; in brackets the fastest and the slowest round.
+take turns; in brackets the fastest and the slowest round. `cluster` is a bench of its own: `cluster --help`.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,7 +37,12 @@ PARTS = (*LISTS, *PAIRINGS, *RUNNERS)
 
 
 def main() -> None:
-    """Print one line per measure."""
+    """Print one line per measure; `cluster` is on its own, with options of its own."""
+    if sys.argv[1:2] == ["cluster"]:
+        from tests.bench import cluster  # here: it needs Dask
+
+        cluster.main(sys.argv[2:])
+        return
     words = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     words.add_argument("parts", nargs="*", metavar="PART", help=f"which, default all: {', '.join(PARTS)}")
     words.add_argument("--rounds", type=int, default=5, help="rounds of every measure (default %(default)s)")

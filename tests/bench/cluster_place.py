@@ -1,0 +1,136 @@
+"""A simulated cluster in the place of Dask's: everything of ours is as in a run, only the connection leads elsewhere.
+
+What Dask itself costs is not in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from array import array
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+from enginetour.cluster.connection import Heard
+from enginetour.cluster.machines import Seen
+from enginetour.referee.link import Frames, frame
+from tests.bench.cluster_machines import READ, Machinery
+
+ROOT = Path(__file__).parents[2]
+
+
+class Promise:
+    """What a task comes to, as far as the place asks for it."""
+
+    status = "pending"
+
+    def __init__(self, found: asyncio.Future[Any], release: Callable[[], None]) -> None:
+        self._found = found
+        self.release = release
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._found.__await__()
+
+
+class Simulated:
+    """As `cluster.connection.Connection`. `events` counts what was heard of games in the air.
+
+    `begins` and `ends` are those of all games, in seconds of CLOCK_MONOTONIC, known when it is closed.
+    """
+
+    def __init__(self, built: Machinery, heard: Heard) -> None:
+        self.events = 0
+        self.begins, self.ends = array("d"), array("d")
+        self._built = built
+        self._heard = heard
+        self._workers: dict[str, Seen] | None = None
+        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._unsent = bytearray()
+        self._frames = Frames()
+        self._socket: socket.socket | None = None
+
+    async def open(self) -> None:
+        """Start the machines and wait until they have been heard of."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, "-m", "tests.bench.cluster_machines", str(theirs.fileno())]
+            self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=ROOT)
+        ours.setblocking(False)
+        self._socket = ours
+        self._closed = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().add_reader(ours, self._receive)
+        self._send(self._built)
+        while self._workers is None:
+            await asyncio.sleep(0.01)
+
+    @property
+    def is_open(self) -> bool:
+        """Until it is closed."""
+        return self._socket is not None
+
+    async def workers(self) -> dict[str, Seen] | None:
+        """As they said last."""
+        return self._workers
+
+    def submit(self, task: Callable[..., Any], *words: Any, worker: str, slot: bool, key: str) -> Promise:
+        """A look or a game."""
+        found = self._waiting[key] = asyncio.get_running_loop().create_future()
+        self._send(("play", key, worker, words[0]) if slot else ("look", key))
+        return Promise(found, lambda: self._drop(key))
+
+    async def close(self) -> None:
+        """End the machines, and learn what was in the air when."""
+        if self._socket is not None:
+            self._send(("end",))
+            await self._closed
+            asyncio.get_running_loop().remove_reader(self._socket)
+            self._socket.close()
+            self._socket = None
+            self._process.wait()
+
+    def _drop(self, key: str) -> None:
+        if self._waiting.pop(key, None) is not None:
+            self._send(("drop", key))
+
+    def _receive(self) -> None:
+        assert self._socket is not None
+        chunk = self._socket.recv(READ)
+        if not chunk:
+            raise SystemExit("the simulated machines have died")
+        for message in self._frames.feed(chunk):
+            self._take(*message)
+
+    def _take(self, kind: str, *words: Any) -> None:
+        if kind == "events":
+            self.events += len(words[0])
+            self._heard(words[0])
+        elif kind == "reply":
+            found = self._waiting.pop(words[0], None)
+            if found is not None and not found.done():
+                found.set_result(words[1])
+        elif kind == "workers":
+            self._workers = {address: Seen(name, address, seats, seats) for address, (name, seats) in words[0].items()}
+        else:
+            self.begins.frombytes(words[0])
+            self.ends.frombytes(words[1])
+            self._closed.set_result(None)
+
+    def _send(self, message: object) -> None:
+        """Never waits: what the socket does not take goes when it has room again."""
+        self._unsent += frame(message)
+        self._push()
+
+    def _push(self) -> None:
+        assert self._socket is not None
+        loop = asyncio.get_running_loop()
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self._socket.fileno(), memoryview(self._unsent)[:READ].tobytes())]
+        except BlockingIOError:
+            loop.add_writer(self._socket, self._push)
+        else:
+            loop.remove_writer(self._socket)
