@@ -143,10 +143,12 @@ class _Round:
 
     def _note(self, place: str, found: Iterable[str]) -> None:
         try:
-            for words in found:
-                self.findings.append(Finding(place, words))
+            with self.store.database.apart():
+                for words in found:
+                    self.findings.append(Finding(place, words))
         except UNREADABLE as error:
-            words = error.what if isinstance(error, TourError) else f"{type(error).__name__}: {error}"
+            cause = getattr(error, "orig", None) or error  # of an error of SQLAlchemy, which tells the statement too
+            words = error.what if isinstance(error, TourError) else f"{type(cause).__name__}: {cause}"
             self.findings.append(Finding(place, f"cannot be read: {' '.join(words.split())}"))
 
     def _listed(self, place: str, read: Callable[[], list[T]]) -> list[T]:

@@ -33,3 +33,12 @@ def test_of_its_thread(tmp_path: Path) -> None:
             assert log.games() == []
             raise ValueError("on purpose")
         assert len(log.games()) == 1
+
+
+def test_one_in_another(tmp_path: Path) -> None:
+    """They are one view, to the end of the outer one."""
+    store, log = open_log(tmp_path / "t.db")
+    with store, Store.open(tmp_path / "t.db", readonly=True) as reader, reader.database.still():
+        with reader.database.still():
+            log.record_game(game())
+        assert reader.tournament("autumn").games() == []

@@ -129,13 +129,20 @@ class Database:
     @contextmanager
     def still(self) -> Iterator[None]:
         """All that this thread reads in here is of one moment. Writers are not held up: they go on beside it."""
+        outer = getattr(self._view, "connection", None)
         with self.reading() as connection:
             connection.execute(select(TOURNAMENTS.c.id).limit(1)).first()  # a view begins with its first look
             self._view.connection = connection
             try:
                 yield
             finally:
-                self._view.connection = None
+                self._view.connection = outer
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """A statement that fails in here is no end of `still`: a server would answer nothing more in it."""
+        with self.reading() as connection, connection.begin_nested():
+            yield
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
