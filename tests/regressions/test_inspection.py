@@ -9,7 +9,6 @@ from enginetour.serveraddress import Address
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import publish
 from enginetour.store.revisions import define
-from enginetour.store.tournaments import Store
 from tests.storing import game, sound_log
 
 
