@@ -104,13 +104,15 @@ def test_rounds_tell_points_before(tmp_path: Path) -> None:
 
 
 def test_incidents_say_how_to_try_again(tmp_path: Path) -> None:
-    """An incident comes with its verdict, its traffic and the command that plays it again; a warning without one."""
+    """An incident comes with its verdict and a command that plays it again, of this edition; a warning without one."""
     store, log = storing.open_log(tmp_path / "db")
     with store:
         log.record_game(replace(storing.full_game(), pairing=storing.game().pairing, replay=0))
         review = review_of(log)
     crash, warning = review.incidents
-    assert crash.replay == "enginetour games 1 --replay -t autumn"
+    assert crash.replay == "enginetour games 1 --replay -t autumn --edition 1"
+    (look,) = (one.command for one in review.advice if one.kind == "incidents")
+    assert look == "enginetour games --incidents -t autumn --edition 1"
     assert crash.verdict.startswith("0-1 by crash: White crashes")
     assert warning.replay == ""
 

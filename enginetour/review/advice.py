@@ -65,8 +65,9 @@ def _advice(
     if grave:
         worst = Counter(line.incident.engine for line in grave).most_common(3)
         who = ", ".join(f"{name} ({count})" for name, count in worst)
-        games = f"enginetour games --incidents -t {shlex.quote(facts.name)}"
-        yield Advice("incidents", f"{len(grave)} incident{'s' * (len(grave) != 1)} to look at: {who}.", games)
+        games = ["enginetour", "games", "--incidents", "-t", facts.name, "--edition", str(facts.edition)]
+        words = f"{len(grave)} incident{'s' * (len(grave) != 1)} to look at: {who}."
+        yield Advice("incidents", words, shlex.join(games))
     for warning in fairness.warnings:
         yield Advice("machine", f"{warning[0].upper()}{warning[1:]}.")
     if facts.finished:

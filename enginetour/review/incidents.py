@@ -34,8 +34,7 @@ def incident_lines(
 
 
 def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several: bool) -> IncidentLine:
-    words = ["enginetour", "games", str(game.number), "--replay", "-t", title[0]]
-    words += ["--edition", str(title[1])] if title[1] > 1 else []
+    words = ["enginetour", "games", str(game.number), "--replay", "-t", title[0], "--edition", str(title[1])]
     words += ["--engine", incident.engine] if several else []
     verdict = f"{game.outcome} by {game.termination}" + (f": {game.cause}" if game.cause else "")
     replay = shlex.join(words) if incident.is_repeatable else ""
