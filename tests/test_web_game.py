@@ -40,6 +40,15 @@ def test_a_score_is_whites_view() -> None:
     assert told["graph"] == [35, -120, 1000]
 
 
+def test_games_of_the_same_two_are_told_apart() -> None:
+    """A page that missed the end of one and the beginning of the next draws no curve of both."""
+    one, other = (LiveGame(start(at=at)) for at in (1000.0, 1060.0))
+    for ply in range(1, 5):
+        one.move(move(ply))
+        other.move(move(ply))
+    assert one.told()["begun"] == one.told(whole=True)["begun"] != other.told()["begun"]
+
+
 def test_black_may_begin() -> None:
     """Numbers, sides and scores are right where the position has Black to move."""
     fen = chess.Board().fen().replace(" w ", " b ").replace(" 1", " 7")

@@ -29,7 +29,7 @@ class LiveGame:
         self.opening = safe(start.get("opening") or "")
         self.clocks: list[int | None] = list(start.get("clocks") or (None, None))
         self.controls = [safe(words) for words in start.get("tc") or ("", "")]
-        self.at = float(start.get("at") or time.time())
+        self.at = self._begun_at = float(start.get("at") or time.time())
         self.moves: list[str] = [str(move) for move in start.get("moves", ())]
         self.scores: list[int | None] = [None] * len(self.moves)  # White's view, in centipawns
         self.over = False
@@ -90,6 +90,7 @@ class LiveGame:
             "opening": self.opening,
             "tc": self.controls,
             "variant": "" if self._variant == "standard" else self._variant,
+            "begun": self._begun_at,
             "ply": len(self.moves),
             "placement": board.board_fen().replace("~", ""),
             "turn": "white" if board.turn else "black",

@@ -128,10 +128,9 @@
     }
 
     show(told) {
-      if (told.ply < this.scores.length || told.white !== this.white || told.black !== this.black) this.scores = [];
+      if (told.begun !== this.begun) this.scores = [];
       told.graph.forEach((score, index) => (this.scores[told.ply - told.graph.length + index] = score));
-      this.white = told.white;
-      this.black = told.black;
+      this.begun = told.begun;
       this.told = told;
       this.since = performance.now() - 1000 * told.since;
       say(this.title, `${told.white} – ${told.black}`);
