@@ -105,6 +105,24 @@ def test_lines_of_the_log_go_before_those_told_live() -> None:
     in_a_loop(scene)
 
 
+def test_incidents_that_were_missed_stand_in_their_place() -> None:
+    """A run that was not heard for a while: what the log has of it comes after what was told before, notices too."""
+
+    async def scene(room: Room, listener: Listener) -> None:
+        stall = {"event": "incident", "engine": "B", "category": "stall", "cause": "no answer"}
+        room.take({"event": "game", "number": 2, "white": "A", "black": "B", "result": "1-0"})
+        room.take({**stall, "game": 2})
+        room.take({"event": "paused", "text": "autumn: paused"})
+        room.end()
+        room.begin(STATUS)
+        room.take({**stall, "game": 9})
+        missed = [{"kind": "incident", "game": game, "engine": "B", "words": "stall: no answer"} for game in (2, 5)]
+        room.remember([], missed)
+        assert [line["game"] for line in room.incidents] == [2, None, 5, 9]
+
+    in_a_loop(scene)
+
+
 def test_the_end_takes_the_boards_away() -> None:
     """Who looks on sees that it runs no more."""
 

@@ -2,7 +2,7 @@
 
 address                        what
 /                              which tournaments there are, running ones first
-/events                        tells that page when one begins or ends
+/events                        tells that page which there are: then, and when one comes, begins or ends
 /t/SLUG/                       its live page while it runs, else its report
 /t/SLUG/live.html              boards, table and last games
 /t/SLUG/events                 what the live page is told: all, then board, table, progress, game-line, incident-line
@@ -93,12 +93,11 @@ def site(hall: Hall, library: Library) -> Starlette:
         return Stream(enter, audience.discard)
 
     async def index(request: Request) -> Response:
-        states = await library.states([entry for entry in hall.entries if not hall.runs(entry)])
         running = {entry.slug: hall.room(entry).progress for entry in hall.entries if hall.runs(entry)}
-        return _html(request, await library.index(hall.entries, running, states))
+        return _html(request, await library.index(hall.entries, running, hall.shown()))
 
     async def doors(_: Request) -> Response:
-        return streamed(hall.doors, hall.doors.add)
+        return streamed(hall.doors, hall.attend)
 
     async def tournament(request: Request) -> Response:
         entry = entry_of(request)
@@ -106,16 +105,10 @@ def site(hall: Hall, library: Library) -> Starlette:
 
     async def live(request: Request) -> Response:
         entry = entry_of(request)
-        room = hall.room(entry)
-        if not room.table:
-            await hall.furnish(entry, room)
-        return _html(request, await library.live(entry, room.snapshot()))
+        return _html(request, await library.live(entry, (await hall.ready(entry)).snapshot()))
 
     async def events(request: Request) -> Response:
-        entry = entry_of(request)
-        room = hall.room(entry)
-        if not room.table:
-            await hall.furnish(entry, room)
+        room = await hall.ready(entry_of(request))
         return streamed(room.audience, room.attend)
 
     async def assets(request: Request) -> Response:

@@ -62,6 +62,22 @@ class Hall:
             self.rooms[entry.slug] = Room(entry.title)
         return self.rooms[entry.slug]
 
+    async def ready(self, entry: Entry) -> Room:
+        """Its room for one more page. Where nobody looks on at a running tournament its table was left to itself."""
+        room = self.room(entry)
+        if not (room.table and room.running and room.audience):
+            await self.furnish(entry, room)
+        return room
+
+    def shown(self) -> str:
+        """What the page of all tournaments tells of: how many there are and which run. Another word, another page."""
+        return " ".join([str(len(self.entries)), *(entry.slug for entry in self.entries if self.runs(entry))])
+
+    def attend(self, listener: Listener) -> None:
+        """One more looks at which tournaments there are."""
+        self.doors.add(listener)
+        listener.put("shown", framed("shown", {"shown": self.shown()}))
+
     def runs(self, entry: Entry) -> bool:
         """Whether it is being played now."""
         room = self.rooms.get(entry.slug)
@@ -82,7 +98,10 @@ class Hall:
                 self._tell(self._said)
 
     async def _look(self) -> None:
-        self.entries = await self.library.entries()
+        found = await self.library.entries()
+        known, self.entries = len(self.entries), found
+        if len(found) != known:
+            self._tell_doors()
         for entry in {entry.name: entry for entry in self.entries}.values():  # the newest edition of each name
             path = socket_path(self.library.path, slug_of(entry.name))
             if entry.name not in self._feeds and any(os.path.lexists(place) for place in candidates(path)):
@@ -93,27 +112,26 @@ class Hall:
                 try:
                     await self.furnish(entry, room)
                 except StoreBusy:
-                    room.stale = True
                     raise
                 except StoreRefused as refused:  # its log is another version's, or no log of this format
-                    room.table = {"rows": [], "more": 0}
+                    room.table, room.stale = {"rows": [], "more": 0}, False
                     self._tell(str(refused))
 
     async def furnish(self, entry: Entry, room: Room) -> None:
-        """Bring the table of a room up to the log; its last lines too, if it has none."""
-        room.stale = False
+        """Bring the table of a room up to the log; its last lines too, if some are missing."""
         lines = not room.whole
-        made = await self.library.standing(entry, lines=lines)
+        room.stale, room.whole = False, True  # before it is read: what comes meanwhile makes it so again
+        try:
+            made = await self.library.standing(entry, lines=lines)
+        except BaseException:
+            room.stale, room.whole = True, room.whole and not lines
+            raise
         room.table = made.table
         if lines:
             room.remember(made.lines, made.incidents)
-        if not room.running:
-            room.progress = {
-                **made.progress,
-                **({"incidents": room.progress.get("incidents", 0)} if room.progress else {}),
-            }
         room.tell("table", "table", room.table)
         if not room.running:
+            room.progress = made.progress
             room.tell("progress", "progress", room.progress)
 
     def _listen_to(self, entry: Entry, path: Path) -> None:
@@ -157,6 +175,6 @@ class Hall:
             self._tell_doors()
 
     def _tell_doors(self) -> None:
-        frame = framed("changed", {"running": [entry.slug for entry in self.entries if self.runs(entry)]})
+        frame = framed("shown", {"shown": self.shown()})
         for listener in self.doors:
-            listener.put("changed", frame)
+            listener.put("shown", frame)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from enginetour.serveraddress import Address
 from enginetour.store.entries import Entry, entries
 from enginetour.store.tournaments import Store
-from enginetour.web.pages import Pages
+from enginetour.web.pages import Pages, listed
 from enginetour.web.standing import Made, Standings
 
 T = TypeVar("T")
@@ -44,10 +44,6 @@ class Library:
         """Table, progress and, where asked, the last lines of a tournament."""
         return await self._ask(partial(self._standings.made, entry, lines=lines))
 
-    async def states(self, wanted: list[Entry]) -> dict[str, str]:
-        """Finished or stopped, by slug."""
-        return await self._ask(partial(self._standings.states, wanted))
-
     async def page(self, entry: Entry, address: str) -> str | None:
         """A page of its report, None where there is none of that address."""
         return await self._ask(partial(self._pages.page, entry, address))
@@ -56,9 +52,15 @@ class Library:
         """Its live page; `room` is the snapshot of its room."""
         return await self._ask(partial(self._pages.live, entry, room))
 
-    async def index(self, wanted: list[Entry], running: Mapping[str, Any], states: Mapping[str, str]) -> str:
-        """The page of all tournaments; `running` are the progress of those that run, by slug."""
-        return await self._ask(partial(self._pages.index, wanted, running, states))
+    async def index(self, entries: list[Entry], running: Mapping[str, Any], told: str) -> str:
+        """The page of all tournaments; `running` is the progress of those that run, by slug, `told` `Hall.shown`."""
+
+        def made() -> str:
+            shown = listed(entries, running)
+            states = self._standings.states([entry for entry in shown if entry.slug not in running])
+            return self._pages.index(shown, running, states, left=len(entries) - len(shown), told=told)
+
+        return await self._ask(made)
 
     async def _ask(self, work: Callable[[], T]) -> T:
         def done() -> T:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -78,11 +78,15 @@ class Pages:
         return render("live.html", site=site, here="live.html", room=told, headline=_headline(room["progress"]))
 
     def index(
-        self, wanted: Sequence[Entry], running: Mapping[str, Mapping[str, Any]], states: Mapping[str, str]
+        self,
+        shown: Sequence[Entry],
+        running: Mapping[str, Mapping[str, Any]],
+        states: Mapping[str, str],
+        *,
+        left: int,
+        told: str,
     ) -> str:
-        """All tournaments, running ones first, then the newest."""
-        newest = list(reversed(wanted))
-        shown = [entry for entry in newest if entry.slug in running] + [e for e in newest if e.slug not in running]
+        """The tournaments that are `listed`; `left` are not, `told` is what the page is compared with later."""
         counts = {(line.name, line.edition): line.games for line in self._store.tournaments()}
         lines = [
             {
@@ -94,7 +98,7 @@ class Pages:
                 "games": f"{counts.get((entry.name, entry.edition), 0):,}",
                 "created": entry.created,
             }
-            for entry in shown[:MOST_LISTED]
+            for entry in shown
         ]
         groups = [
             ("Running", [line for line in lines if line["slug"] in running]),
@@ -102,8 +106,9 @@ class Pages:
         ]
         site = Site("enginetour", (("index.html", "Tournaments"),), prefix="/")
         database = self._store.database.path.name
-        left = max(0, len(shown) - MOST_LISTED)
-        return render("live_index.html", site=site, here="index.html", groups=groups, left=left, database=database)
+        return render(
+            "live_index.html", site=site, here="index.html", groups=groups, left=left, database=database, shown=told
+        )
 
     def _shelf(self, entry: Entry) -> _Shelf:
         shelf = self._shelves.get(entry.id)
@@ -136,6 +141,11 @@ class Pages:
         for row in islice(game_rows(shelf.log, int(number), int(number)), 1):
             return game_page(row, shelf.site)
         return None
+
+
+def listed(wanted: Sequence[Entry], running: Container[str]) -> list[Entry]:
+    """Those on the first page: running ones, then the newest."""
+    return sorted(wanted, key=lambda entry: (entry.slug not in running, -entry.id))[:MOST_LISTED]
 
 
 def _prefix(entry: Entry) -> str:

@@ -47,12 +47,12 @@ class Room:
 
     def remember(self, lines: Sequence[dict[str, Any]], incidents: Sequence[dict[str, Any]]) -> None:
         """The last lines of the log, before those that were told live."""
-        self.whole = True
         known = {line["number"] for line in self.lines}
         kept = sorted([*(line for line in lines if line["number"] not in known), *self.lines], key=_number)
         told = [_told(line) for line in self.incidents]
+        found = [*(line for line in incidents if _told(line) not in told), *self.incidents]
         self.lines = deque(kept, maxlen=LINES)
-        self.incidents = deque([*(line for line in incidents if _told(line) not in told), *self.incidents], LINES)
+        self.incidents = deque(sorted(found, key=_after), LINES)
         self.tell_all()
 
     def end(self) -> None:
@@ -77,7 +77,9 @@ class Room:
             self._line(self.incidents, "incident", self._incident(str(kind), event))
         elif kind in TOLD:
             words = safe(event.get("text", "")).removeprefix(f"{safe(self.title)}: ")
-            self._line(self.incidents, "incident", {"kind": kind, "game": None, "engine": "", "words": words})
+            after = self.lines[-1]["number"] if self.lines else self.progress.get("games_done", 0)
+            told = {"kind": kind, "game": None, "after": after, "engine": "", "words": words}
+            self._line(self.incidents, "incident", told)
 
     def _play(self, kind: str, event: Mapping[str, Any]) -> None:
         slot = int(event["slot"])
@@ -166,6 +168,11 @@ class Room:
 
 def _number(line: Mapping[str, Any]) -> int:
     return int(line["number"])
+
+
+def _after(line: Mapping[str, Any]) -> int:
+    """The game that it is about, or after which it was told."""
+    return int(line["game"] or line.get("after") or 0)
 
 
 def _told(line: Mapping[str, Any]) -> tuple[object, ...]:

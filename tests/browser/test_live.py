@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from enginetour.web.game import LiveGame
 from tests.browser.accessible import is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, joined, shot, until
 from tests.serving import Stage, move, served, serving, start
-from tests.storing import game
+from tests.storing import draft, game
 
 
 @pytest.fixture
@@ -100,6 +102,18 @@ def test_a_tournament_that_begins_and_ends_is_noticed(stage: Stage, opened: Open
             one.close()  # before the server goes: while it goes it refuses new streams, which a browser tells
 
 
+def test_a_list_of_tournaments_is_never_behind(stage: Stage, opened: Opened) -> None:
+    """What came while the page was loading, or its server was away, or ran for less than a look, is noticed."""
+    folder = stage.database.parents[1]
+    with serving(folder) as (url, _):
+        page = opened(f"{url}/", quiet=False)
+        expect(page.locator("main")).not_to_contain_text("Running")
+    with stage.running(), served(folder, "--port", url.rpartition(":")[2]):
+        expect(page.locator("h2").first).to_have_text("Running")
+        stage.store.create_tournament(draft("winter"))
+        expect(page.locator("main")).to_contain_text("winter")
+
+
 def test_a_page_comes_back_to_a_server_that_was_away(stage: Stage, opened: Opened) -> None:
     """The page says that it is cut off, keeps what it has, and is told everything anew when the server is back."""
     folder = stage.database.parents[1]
@@ -132,7 +146,11 @@ def test_black_may_begin(stage: Stage, opened: Opened) -> None:
 WATCHED = """
   window.streams = [];
   const Whole = EventSource;
-  window.EventSource = class extends Whole { constructor(url) { super(url); window.streams.push(this); } };
+  window.EventSource = class extends Whole { constructor(url) {
+    super(url);
+    window.streams.push(this);
+    this.addEventListener("all", () => { window.told = true; });
+  } };
   const wait = setTimeout;
   window.setTimeout = (act, ms) => wait(act, ms / 100);
   window.away = location.hash === "#away";
@@ -158,3 +176,21 @@ def test_a_hidden_page_takes_no_connection(stage: Stage, opened: Opened) -> None
         page.evaluate("window.turn(false)")
         expect(page.locator(".game h3")).to_contain_text("Phalanx")
         assert page.evaluate("window.streams.map((one) => one.readyState)") == [2, 1]
+
+
+def test_a_curve_is_of_one_game(stage: Stage, opened: Opened) -> None:
+    """The page was not told how a game ended and the next of the same two began: the first one's curve goes."""
+    with served(stage.database.parents[1]) as url:
+        page = opened(f"{url}/")
+        page.add_init_script(WATCHED)
+        page.goto(f"{url}/t/autumn/live.html")
+        until(page, "window.told === true")
+        for at, plies, score in ((1000.0, 40, 900), (2000.0, 60, 15)):
+            live = LiveGame(start(at=at))
+            for ply in range(1, plies + 1):
+                live.move(move(ply, score=score))
+            frame = json.dumps({"slot": 0, **live.told()})
+            page.evaluate("(data) => window.streams[0].dispatchEvent(new MessageEvent('board', { data }))", frame)
+        page.wait_for_selector(".game[data-ply='60']")
+        points = (page.get_attribute(".curve .white", "points") or "").split()
+        assert len({point.split(",")[1] for point in points}) == 1
