@@ -103,7 +103,7 @@ class Happenings(Watcher):
         if slots != before:
             self.tell("slots", f"{slots} slot{'s' * (slots != 1)} instead of {before}", slots=slots, before=before)
         self._slots = slots
-        cramped, paused = scheduler.cramped, scheduler.setbacks.is_pausing() or scheduler.paused
+        cramped, paused = scheduler.setbacks.cramped, scheduler.setbacks.is_pausing() or scheduler.paused
         waits, waited = cramped or paused, self._cramped or self._paused
         if cramped and not self._cramped:
             self.tell("disk-low", self._said, cause=self._said)

@@ -20,15 +20,10 @@ from enginetour.allotment import Allotment, unshared
 from enginetour.errors import MachineFailure, TourError
 from enginetour.formats.base import Format, replay
 from enginetour.model import Event, Game, GameFinished, Note, Outcome, Pairing, Withdrawn
-from enginetour.setbacks import Setbacks
+from enginetour.setbacks import Setbacks, room_for
 from enginetour.standstill import Standstill, would_go_on
 from enginetour.surroundings import Log, Place
 from enginetour.task import GameTask
-
-# Reliability spec 3: 1 MiB, and for each game in the air what it may need; 600 moves with full lines take 200 KiB.
-MIN_FREE = 1 << 20
-GAME_BYTES = 200 << 10
-LOOK_S = 5.0  # between two looks at a disk that is nearly full
 
 
 class End(Enum):
@@ -96,7 +91,6 @@ class Scheduler:
         self._allotment = Allotment(self.slots)
         self.setbacks = Setbacks(self.clock, self.watcher.trouble)
         self._held_until: float | None = None
-        self.cramped = False  # no game begins until the disk has room
 
     def run(self) -> End:
         """Play until nothing is left to play, a stop, or `most_games`."""
@@ -112,6 +106,7 @@ class Scheduler:
             self._wait()
             for future in [future for future in self.flying if future.done()]:
                 self._settle(future, *self.flying.pop(future))
+                self._act()  # a stop holds for what the next one makes room for
             if self._held_until is not None and self.flying and self.clock() >= self._held_until:
                 self.stop(now=True)
 
@@ -147,17 +142,23 @@ class Scheduler:
             return None
         return self.format.likely(self.state) * self.spent / self.played / max(1, min(self.slots, 1 + len(self.flying)))
 
-    def _submit(self) -> None:
+    def _submit(self, after: Any = None) -> None:
+        """Begin what may begin; `after`: the state with a game that has ended and is not in the log yet.
+
+        Then only what would begin after its commit just the same, up to the first game that was not on offer, or sure
+        to be, before it ended: nothing rests on a result that is not durable (reliability spec 3).
+        """
         if self.stopping or self.paused or self.setbacks.is_pausing():
             return
+        early = after is not None
         room = self.slots - len(self.flying)
         if self.most_games is not None:
-            room = min(room, self.most_games - self.played - len(self.flying))
+            room = min(room, self.most_games - self.played - early - len(self.flying))
         if room <= 0:
             return
         busy = {pairing.key for pairing, _ in self.flying.values()}
         running = Counter(name for pairing, _ in self.flying.values() for name in (pairing.white, pairing.black))
-        for pairing in self._wanted():
+        for pairing in self._wanted(after if early else self.state):
             if room <= 0:
                 return
             names = (pairing.white, pairing.black)
@@ -167,7 +168,10 @@ class Scheduler:
             slot = self._allotment.slot_for(pairing)
             if slot is None:
                 continue
-            if self._is_cramped():
+            needed = room_for(1 + early + len(self.flying))
+            if early and (self.free_bytes() < needed or not self._is_promised(pairing)):
+                return
+            if self.setbacks.is_cramped(self.free_bytes(), needed):
                 return
             try:
                 task = unshared(self.task_for(pairing, self.log.replays(pairing.key)), self.slots)
@@ -181,12 +185,16 @@ class Scheduler:
             running.update(names)
             room -= 1
 
-    def _wanted(self) -> list[Pairing]:
+    def _wanted(self, state: Any) -> list[Pairing]:
         """Games in the order in which they should begin; beside other slots one looks ahead before it stands idle."""
-        wanted = self.setbacks.ordered(self.format.offers(self.state))
+        wanted = self.setbacks.ordered(self.format.offers(state))
         if self.slots > 1:
-            wanted += self.setbacks.ordered(self.format.ahead(self.state))
+            wanted += self.setbacks.ordered(self.format.ahead(state))
         return self._allotment.ordered(wanted)
+
+    def _is_promised(self, pairing: Pairing) -> bool:
+        """By what is in the log."""
+        return pairing in self.format.offers(self.state) or pairing in self.format.ahead(self.state)
 
     def _refuse(self, refusal: TourError) -> None:
         """No new games; running ones end, for they began before it."""
@@ -236,20 +244,6 @@ class Scheduler:
         self.watcher.trouble(f"{name} is withdrawn: it {why}")
         self.watcher.withdrawn(name, why)
 
-    def _is_cramped(self) -> bool:
-        """The disk has no room for one more game: said once, looked at again after a while."""
-        needed = MIN_FREE + GAME_BYTES * (len(self.flying) + 1)
-        free = self.free_bytes()
-        if free >= needed:
-            self.cramped = False
-            return False
-        self.setbacks.pause(LOOK_S)
-        if not self.cramped:
-            self.cramped = True
-            room = f"{free / MIN_FREE:.1f} MiB free, {needed / MIN_FREE:.1f} needed"
-            self.watcher.trouble(f"no new games until the disk has room again: {room}")
-        return True
-
     def _wait(self) -> None:
         """Sleep until a game ends, somebody asks for something, or a second has passed."""
         try:
@@ -279,7 +273,10 @@ class Scheduler:
             return
         self._allotment.end(pairing, failed=False)
         after, notes = self.step(GameFinished(pairing, game.outcome))
-        number = self.log.record_game(game, notes)  # durable before the format hears of it
+        if game.outcome is not Outcome.VOID:  # a void one is heeded first: it may set engines aside
+            self.watcher.turn(self)
+            self._submit(after)  # the commit takes its time beside the next game; if it fails both are lost
+        number = self.log.record_game(game, notes)  # durable before anything is made of it
         if number is None:
             return
         self.state = after

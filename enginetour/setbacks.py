@@ -18,7 +18,16 @@ HOST_FAILURES = 3
 PAUSE_S, END_OF_PAUSES = 5.0, 60.0
 RETRY_S = (1.0, 5.0)  # waits after the first and the second failed start
 START_CATEGORIES = frozenset({"start-failure", "start-timeout", "bad-option"})
+# Reliability spec 3: 1 MiB, and for each game in the air what it may need; 600 moves with full lines take 200 KiB.
+MIN_FREE = 1 << 20
+GAME_BYTES = 200 << 10
+LOOK_S = 5.0  # between two looks at a disk that is nearly full
 AGAIN_S = 600  # a suspended engine is tried again every 10 minutes, and when nothing else is left to play
+
+
+def room_for(games: int) -> int:
+    """Bytes that the disk should have for so many games that are not written yet."""
+    return MIN_FREE + GAME_BYTES * games
 
 
 class Setbacks:
@@ -37,6 +46,7 @@ class Setbacks:
         self._host_failures = 0
         self._failed: Counter[GameKey] = Counter()  # times the machine failed a game
         self._not_before = 0.0
+        self.cramped = False  # no game begins until the disk has room
 
     def is_pausing(self) -> bool:
         """No game may begin now."""
@@ -51,6 +61,8 @@ class Setbacks:
 
         Not what it failed once or twice: tests and rounds wait for the games before those that came in.
         """
+        if not self._failed:
+            return list(offers)
         return sorted(offers, key=lambda pairing: max(0, self._failed[pairing.key] - HOST_FAILURES + 1))
 
     def is_playable(self, pairing: Pairing) -> bool:
@@ -71,6 +83,18 @@ class Setbacks:
             self._last_tries.add(name)
             self._try_again(name)
         return not untried
+
+    def is_cramped(self, free: float, needed: int) -> bool:
+        """The disk has fewer bytes `free` than the next game needs: said once, looked at again after a while."""
+        if free >= needed:
+            self.cramped = False
+            return False
+        self.pause(LOOK_S)
+        if not self.cramped:
+            self.cramped = True
+            room = f"{free / MIN_FREE:.1f} MiB free, {needed / MIN_FREE:.1f} needed"
+            self._tell(f"no new games until the disk has room again: {room}")
+        return True
 
     def forget(self, name: str) -> None:
         """It has left."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.scheduler import GAME_BYTES, MIN_FREE
+from enginetour.setbacks import GAME_BYTES, MIN_FREE
 from tests.forked import ENTRANT, LONG_S, Forked, quick, scripted
 from tests.night.lives import everybody, send
 from tests.touring import audit, config, left_running, pgn_games, tour

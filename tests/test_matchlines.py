@@ -15,6 +15,7 @@ from enginetour.ratings.sequential import Sprt
 from enginetour.reports import matchlines
 from enginetour.reports.matchlines import MatchScore
 from enginetour.reports.progress import Progress
+from tests.test_scheduler import ended, scheduler
 from tests.touring import config, tour
 
 
@@ -98,6 +99,18 @@ def test_started_games_are_numbered_one_after_the_other(capsys: pytest.CaptureFi
         "Started game 6 of 6 (B vs A)",
         "Started game 7 of 7 (A vs C)",
     ]
+
+
+def test_a_game_begun_before_the_last_one_is_told_is_told_after_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its slot went on while the last result was being written: lines and numbers stay in their order."""
+    loop = scheduler(ended)
+    lines = Lines(Progress("match", "x", remaining=(3, 3)))
+    lines.event(0, "start", {"white": "A", "black": "B"})
+    lines.event(0, "start", {"white": "B", "black": "A"})
+    lines.game(1, game("A", "B"), ())
+    lines.progress(loop)
+    told = [line.split(" (")[0] for line in capsys.readouterr().out.splitlines()]
+    assert told == ["Started game 1 of 3", "Finished game 1", "Started game 2 of 6"]
 
 
 def test_a_false_claim_is_told_once_for_each_engine_and_kind() -> None:

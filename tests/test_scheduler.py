@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.errors import InputRefused, MachineFailure, TourError
+from enginetour.errors import InputRefused, MachineFailure, StorageFailed, TourError
 from enginetour.formats.base import make_format, options_model
 from enginetour.model import Entrant, Event, Game, GameFinished, GameKey, Note, Outcome, Pairing, Termination
 from enginetour.scheduler import End, Scheduler, Watcher
@@ -310,7 +310,7 @@ def test_a_pause_after_the_last_game_is_none() -> None:
     """What is over is over."""
 
     def verdict(task: GameTask) -> Game:
-        loop.paused = len(loop.log.games) == 5  # type: ignore[attr-defined]
+        loop.paused = len(loop.place.tasks) == 6  # type: ignore[attr-defined]
         return ended(task)
 
     loop = scheduler(verdict)
@@ -417,3 +417,79 @@ def test_more_slots_play_the_same_bubble(pair_games: int) -> None:
         g.pairing: g.outcome for g in alone.games.values()
     }
     assert together.notes == alone.notes
+
+
+class Slow(MemoryLog):
+    """A log that looks at what was begun whenever it writes, and may fail."""
+
+    def __init__(self, place: Inline, fails_at: int = 0) -> None:
+        super().__init__()
+        self.place = place
+        self.begun: list[int] = []
+        self.fails_at = fails_at
+
+    def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
+        self.begun.append(len(self.place.tasks))
+        if len(self.begun) == self.fails_at:
+            raise StorageFailed("the disk is full")
+        return super().record_game(game, notes)
+
+
+def beside(place: Inline, log: MemoryLog, system: str = "roundrobin", **more: Any) -> Scheduler:
+    format_ = make_format(system, options_model(system).model_validate(more.pop("options", {})))
+    field = ENTRANTS[:2] if system == "match" else ENTRANTS
+    return Scheduler(log, format_, field, place, task_for, watcher=Heard(), inbox=Unwaiting(), **more)
+
+
+def test_a_game_is_written_while_the_next_one_is_played() -> None:
+    """A slot does not wait for a commit, and is one game ahead of it at most; nothing begins after the last."""
+    place = Inline(ended)
+    log = Slow(place)
+    assert beside(place, log).run() is End.FINISHED
+    assert log.begun == [2, 3, 4, 5, 6, 6]
+
+
+def test_a_number_of_games_is_no_less_for_those_begun_beforehand() -> None:
+    """`most_games` counts the game that is being written."""
+    place = Inline(ended)
+    assert beside(place, Slow(place), most_games=3).run() is End.ENOUGH
+    assert len(place.tasks) == 3
+
+
+def test_a_failed_commit_announces_nothing_and_loses_the_game_beside_it() -> None:
+    """The run ends; the next one plays both games again, and no other."""
+    place = Inline(ended)
+    log = Slow(place, fails_at=3)
+    loop = beside(place, log)
+    with pytest.raises(StorageFailed):
+        loop.run()
+    assert heard(loop).numbers == [1, 2]
+    assert len(place.tasks) == 4
+    again = Inline(ended)
+    assert beside(again, log).run() is End.FINISHED
+    assert [task.pairing for task in again.tasks[:2]] == [task.pairing for task in place.tasks[2:]]
+    assert len(log.games) == 6
+
+
+def test_no_game_begins_beside_the_one_that_decides_a_test() -> None:
+    """Its result is known, if not yet written: a match that is decided begins nothing."""
+    place = Inline(lambda task: ended(task, Outcome.WHITE if task.pairing.white == "Ada" else Outcome.BLACK))
+    options = {"games": 400, "sprt": {"elo0": 0.0, "elo1": 100.0, "model": "logistic"}}
+    loop = beside(place, MemoryLog(), "match", options=options)
+    assert loop.run() is End.FINISHED
+    assert len(place.tasks) == loop.played < 60
+
+
+def test_a_stop_holds_for_the_game_beside_a_commit() -> None:
+    """Whoever stops a run before a slot is free again gets no more games, by the clock as by a request."""
+
+    class AtThree(Heard):
+        def turn(self, scheduler: Scheduler) -> None:
+            if len(place.tasks) == 3:
+                scheduler.stop(now=False)
+
+    place = Inline(ended)
+    loop = beside(place, MemoryLog())
+    loop.watcher = AtThree()
+    assert loop.run() is End.STOPPED
+    assert len(place.tasks) == loop.played == 3

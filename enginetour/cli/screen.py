@@ -57,6 +57,7 @@ class Lines(Watcher):
         self._claimed = Claimed()
         self._lock = threading.Lock()  # games start in another thread
         self._open: dict[int, tuple[str, str]] = {}  # slot -> who plays there
+        self._begun: list[tuple[int, tuple[str, str]]] = []  # where the last game is still to be told
         self._number = progress.numbered
         self._fresh = False  # there was a game since the strength was told
 
@@ -64,11 +65,18 @@ class Lines(Watcher):
         """A game has started on a slot: it is numbered as it will be when all end in the order of their starts."""
         if name != "start":
             return
-        white, black = str(payload["white"]), str(payload["black"])
+        names = str(payload["white"]), str(payload["black"])
         with self._lock:
-            self._open[slot] = white, black
+            if slot in self._open:
+                self._begun.append((slot, names))
+                return
+        self._started(slot, names)
+
+    def _started(self, slot: int, names: tuple[str, str]) -> None:
+        with self._lock:
+            self._open[slot] = names
             number = self._number + len(self._open)
-        click.echo(matchlines.started(number, self.picture.done + self.picture.remaining[1], white, black))
+        click.echo(matchlines.started(number, self.picture.done + self.picture.remaining[1], *names))
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Print the game, then what it decided."""
@@ -98,6 +106,10 @@ class Lines(Watcher):
     def progress(self, scheduler: Scheduler) -> None:
         """A progress line every ten games."""
         self.picture.take(scheduler)
+        with self._lock:
+            begun, self._begun = self._begun, []
+        for slot, names in begun:
+            self._started(slot, names)
         if self.due <= 0:
             self.due = max(PROGRESS_GAMES, self.picture.done // 100)
             click.echo(headline(self.picture))

@@ -1,0 +1,84 @@
+"""Games that begin while the last result is being written: those that would begin anyhow, and resting on nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.formats.base import SYSTEMS, make_format, options_model
+from enginetour.model import Entrant, Game, Note, Pairing
+from enginetour.scheduler import End, Scheduler
+from enginetour.task import GameTask
+from tests.laws.test_formats import settings_of
+from tests.test_scheduler import Landing, MemoryLog, task_for
+
+
+class Listed(Landing):
+    """Keeps what it was asked for."""
+
+    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+        self.tasks.append(task)
+        return super().submit(task, prefer)
+
+
+class Strict(MemoryLog):
+    """Looks at what is in the air whenever a result is about to become durable."""
+
+    loop: Scheduler
+    known: Sequence[Pairing] = ()  # in the air when nothing was waiting to be written
+    begun: int = 0  # games that were begun while something was
+
+    def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
+        """Everything in the air was on offer, or sure to be, by what is written so far."""
+        state, format_ = self.loop.state, self.loop.format
+        promised = {*format_.offers(state), *format_.ahead(state)}
+        new = [pairing for pairing, _ in self.loop.flying.values() if pairing not in self.known]
+        assert promised.issuperset(new)
+        self.begun += len(new)
+        return super().record_game(game, notes)
+
+
+def played(system: str, seed: int, *, early: bool) -> tuple[list[GameTask], Strict]:
+    """Everything that was begun, in its order, with games that end in an order of their own."""
+    dice = random.Random(seed)
+    count = 2 if system == "match" else dice.randint(2, 7)
+    field = tuple(Entrant(f"E{number}", rating=2000.0 - 100 * number) for number in range(count))
+    format_ = make_format(system, options_model(system).model_validate(settings_of(system, dice, count)))
+    place, log, slots = Listed(seed), Strict(), dice.randint(1, 3)
+    loop = Scheduler(log, format_, field, place, task_for, slots=slots, inbox=place)  # type: ignore[arg-type]
+    log.loop, submit = loop, loop._submit
+
+    def begin(after: Any = None) -> None:
+        if after is None or early:
+            submit(after)
+        if after is None:
+            log.known = [pairing for pairing, _ in loop.flying.values()]
+
+    loop._submit = begin  # type: ignore[method-assign]
+    assert loop.run() is End.FINISHED
+    return place.tasks, log
+
+
+@pytest.mark.parametrize("system", sorted(SYSTEMS))
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_what_begins_beforehand_would_have_begun(system: str, seed: int) -> None:
+    """The same games in the same order as where each waits for the commit of the last, and each of them promised."""
+    tasks, log = played(system, seed, early=True)
+    waited, patient = played(system, seed, early=False)
+    assert tasks == waited
+    assert log.notes == patient.notes
+    assert patient.begun == 0
+
+
+def test_most_games_of_a_round_robin_begin_beforehand() -> None:
+    """All but the first of each slot, whatever the seed."""
+    for seed in range(5):
+        tasks, log = played("roundrobin", seed, early=True)
+        assert log.begun >= len(tasks) - 3
