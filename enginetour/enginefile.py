@@ -48,6 +48,8 @@ class QuirksSection(BaseModel):
     whitepov: bool = False
     lenient_promotion: bool = False
     rook_castling: bool = False
+    tells_features: bool = False
+    protover_delay_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
     st_fraction: bool = False
     movetime: Literal["st", "level"] = "st"
     no_cores: bool = False

@@ -217,7 +217,7 @@ def find(folder: Path) -> tuple[EngineEntry, ...]:
 def candidates(command: Sequence[str], folder: Path, name: str = "") -> tuple[EngineSpec, EngineSpec]:
     """Specs to probe, UCI first, then CECP; each probe starts a new process.
 
-    A lone program that we know is started with the arguments of its engine file (``gnuchess --uci``, ``-x``). A CECP
+    A lone program that we know is started with the arguments of its engine file (``gnuchess --uci``). A CECP
     probe that brings no features is a program that did not answer.
     """
     program = Path(command[0]).name

@@ -23,6 +23,8 @@ class Quirks:
     whitepov: bool = False
     lenient_promotion: bool = False
     rook_castling: bool = False  # of CECP engines: in Chess960 castling is king takes rook, not O-O
+    tells_features: bool = False  # of CECP engines: it surely does, so a silent start is a failed one, not protocol 1
+    protover_delay_ms: int = 0  # of CECP engines: between `xboard` and `protover 2`, which it may lose
     st_fraction: bool = False
     movetime: Literal["st", "level"] = "st"
     no_cores: bool = False

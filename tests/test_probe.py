@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -152,3 +153,14 @@ def test_an_engine_that_dies_of_tablebases_is_found_out() -> None:
     assert found.category == "start-failure"
     assert not tried(scripted("uci", "no-tables")).problems
     assert len(tried(replace(scripted("uci", "exit-at-start"), offered=path)).problems) == 1
+
+
+def test_a_deaf_start_is_not_the_last_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that surely tells features is tried again as after any failed start, and no empty line is to wake it."""
+    monkeypatch.setattr(probes, "AGAIN_S", (0.0,))
+    spec = scripted("cecp", "deaf-at-first", at=1, handshake_timeout=1.5, tells_features=True)
+    found = tried(replace(spec, command=(*spec.command, "--starts", str(tmp_path / "starts"))))
+    assert not found.problems
+    (what, good, words), *_ = found.steps
+    assert (what, good) == ("an earlier try", False)
+    assert words.startswith("no feature line within 1.5 s")

@@ -6,9 +6,13 @@ from itertools import pairwise
 
 import pytest
 
-from enginetour.adapters import base
+from enginetour.adapters import base, cecp
+from enginetour.adapters.cecp import CecpEngine
 from enginetour.adapters.start import open_engine
+from enginetour.errors import StartFailed
 from enginetour.model import Termination
+from enginetour.referee.converse import converse
+from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
 from enginetour.task import EngineSpec
 from tests.playing import Protocol, game, scripted, sound
@@ -83,3 +87,39 @@ def test_limits_of_the_start_and_of_fences(protocol: Protocol) -> None:
     assert engine.handshake_deadline - engine.born_ns == 2_500 * base.MS
     assert engine.ready_ns == 3_000 * base.MS
     engine.kill()
+
+
+def greeted(spec: EngineSpec) -> tuple[CecpEngine, object]:
+    """A CECP engine after its handshake, and the fault in it; its process has ended."""
+    engine = open_engine(spec)
+    assert isinstance(engine, CecpEngine)
+    fault = converse({engine: engine.handshake()}, Link())[engine]
+    engine.kill()
+    return engine, fault
+
+
+def test_protover_comes_apart_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After `protover_delay_ms`, and once more while no feature comes; to nobody else a second time."""
+    monkeypatch.setattr(cecp, "POKE_NS", 50 * base.MS)
+    monkeypatch.setattr(cecp, "SILENT_NS", 500 * base.MS)
+    engine, fault = greeted(scripted("cecp", "loses-protover", protover_delay_ms=20, tells_features=True))
+    assert fault is None
+    assert engine.features.on("ping") and not engine.notes
+    told = [line.partition(" > ") for line in engine.process.traffic(100) if " > " in line]
+    first, second, third = told[:3]
+    assert (first[2], second[2], third[2]) == ("xboard", "protover 2", "protover 2")
+    assert float(second[0]) - float(first[0]) >= 0.02 - 1e-6
+    plain, _ = greeted(scripted("cecp", "loses-protover"))
+    assert "no-features" in plain.notes
+    assert sum(line.endswith(" > protover 2") for line in plain.process.traffic(100)) == 1
+
+
+def test_silence_of_one_that_tells_features_is_a_failed_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For its whole handshake, not two seconds; once there are some, silence ends them as ever."""
+    monkeypatch.setattr(cecp, "SILENT_NS", 50 * base.MS)
+    _, fault = greeted(scripted("cecp", "no-features", handshake_timeout=0.5, tells_features=True))
+    assert isinstance(fault, StartFailed)
+    assert (fault.category, fault.detail[:34]) == ("start-timeout", "no feature line within 0.5 s; no o")
+    engine, fault = greeted(scripted("cecp", "never-done", tells_features=True))
+    assert fault is None
+    assert engine.features.on("setboard")

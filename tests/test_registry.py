@@ -83,7 +83,8 @@ def test_shipped_files() -> None:
         assert entry.origin, entry.id
         assert entry.version, entry.id
     assert {entry.protocol for entry in entries.values() if entry.family == "wren"} == {"uci", "cecp"}
-    assert entries["gnuchess-cecp"].quirks.line_delay_ms == 100
+    assert entries["gnuchess-cecp"].quirks.protover_delay_ms == 100
+    assert {entry.quirks.tells_features for entry in entries.values() if entry.protocol == "cecp"} == {True}
     assert entries["fairymax"].quirks.movetime == "level"
     assert not entries["hoichess"].quirks.st_fraction
     assert entries["sjaakii-cecp"].quirks.movetime_margin_ms == 500
@@ -100,7 +101,7 @@ def test_shipped_files() -> None:
         ("glaurung", {"Threads": "1", "Ponder": "false", "OwnBook": "false", "Use Search Log": "false"}, (), ()),
         ("gnuchess-uci", {"Ponder": "false", "OwnBook": "false"}, (), ("--uci",)),
         ("sjaakii-uci", {"Ponder": "false", "UCI_Chess960": "false"}, (), ()),
-        ("gnuchess-cecp", {}, ("book off",), ("-x",)),
+        ("gnuchess-cecp", {}, ("book off",), ()),
         ("phalanx", {}, (), ("-b-", "-l-")),
         ("hoichess", {}, ("book off",), ()),
         ("fairy-stockfish-cecp", {"Ponder": "false"}, (), ()),
@@ -292,7 +293,7 @@ def test_candidates(programs: Path) -> None:
     _program(programs / "mine")
     uci, cecp = candidates(("gnuchess",), programs)
     assert (uci.protocol, uci.command[1:], uci.quirks.handshake_timeout) == ("uci", ("--uci",), 2.0)
-    assert (cecp.protocol, cecp.command[1:], cecp.quirks) == ("cecp", ("-x",), Quirks())
+    assert (cecp.protocol, cecp.command[1:], cecp.quirks) == ("cecp", (), Quirks())
     uci, cecp = candidates(("./mine", "-a"), programs, "Mine")
     assert uci.command == cecp.command == (str(programs / "mine"), "-a")
     assert (uci.name, uci.options) == ("Mine", ())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.model import Termination
+from enginetour.model import Outcome, Termination
 from enginetour.plan import prepare
 from enginetour.referee.shelf import EngineShelf
 from enginetour.supervise.ending import living
@@ -15,6 +15,8 @@ from enginetour.task import EngineSpec, Restart
 from tests.playing import game, scripted, sound
 from tests.test_game import drawn, lost
 from tests.touring import config, tour
+
+DEAF_S = 1.5  # of a handshake: an interpreter starts in it on a busy machine
 
 
 def pids() -> set[int]:
@@ -63,3 +65,32 @@ def test_the_entrants_wish_goes_before_the_tournaments(tmp_path: Path) -> None:
     path.write_text(plain.replace('restart = "off"', 'restart = "never"'))
     told = tour(tmp_path, "check", str(path), expect=3).stderr
     assert "restart" in told and "auto" in told and f"{path.name}:" in told
+
+
+def deaf(starts: Path, times: int) -> EngineSpec:
+    """A CECP engine that hears nothing in its first processes, though it surely tells features."""
+    spec = scripted("cecp", "deaf-at-first", at=times, handshake_timeout=DEAF_S, tells_features=True)
+    return replace(spec, command=(*spec.command, "--starts", str(starts)))
+
+
+def test_one_that_is_deaf_at_its_first_start_is_started_again(tmp_path: Path) -> None:
+    """The game is played, and tells of it: a lost line at a start is no lost game."""
+    played = game(sound(), deaf(tmp_path / "starts", 1))
+    drawn(played)
+    (told,) = played.incidents
+    assert (told.engine, told.category) == ("deaf-at-first", "restart")
+    assert told.cause.startswith(
+        f"a new process, the old one could not begin a game: no feature line within {DEAF_S} s"
+    )
+    assert (tmp_path / "starts").read_text() == ".."
+
+
+def test_one_that_stays_deaf_is_started_three_times(tmp_path: Path) -> None:
+    """Then it is a start time-out as any other, and nobody's loss."""
+    starts = tmp_path / "starts"
+    hasty = deaf(starts, 9)
+    hasty = replace(hasty, quirks=replace(hasty.quirks, handshake_timeout=0.4))
+    played = game(hasty, sound())
+    assert played.outcome is Outcome.VOID
+    assert [told.category for told in played.incidents] == ["start-timeout", "restart", "restart"]
+    assert starts.read_text() == "..."

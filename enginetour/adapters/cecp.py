@@ -7,7 +7,7 @@ import time
 import chess
 
 from enginetour.adapters import options
-from enginetour.adapters.base import MS, Ask, Script, Setup
+from enginetour.adapters.base import MS, POKE_NS, Ask, Hearing, Script, Setup
 from enginetour.adapters.cecp_listening import CecpListener
 from enginetour.adapters.cecp_setup import UNLIMITED_MS, edit_lines, feature_wishes, table_paths, time_lines
 from enginetour.adapters.position import Position, castling
@@ -36,24 +36,49 @@ class CecpEngine(CecpListener):
     # Start.
 
     def handshake(self) -> Script:
-        """`xboard`, `protover 2`; features up to done=1, or protocol 1 after two silent seconds."""
+        """`xboard`, `protover 2`; features up to done=1, or protocol 1 after two silent seconds.
+
+        One that `tells_features` has the whole limit for its first, as slow as the machine may be.
+        """
         limit = self.handshake_deadline
         self.discard()
-        yield from self.say(b"xboard", b"protover 2")
-        until = min(limit, time.monotonic_ns() + SILENT_NS)
-        while (said := (yield from self.hear_poked(until))) is None or said.what is not What.HELLO:
+        yield from self._greet()
+        until = limit if self.spec.quirks.tells_features else min(limit, time.monotonic_ns() + SILENT_NS)
+        while (said := (yield from self._hear_features(until))) is None or said.what is not What.HELLO:
             if said is None:
                 if until == limit:
-                    raise self.start_timeout("done=1")
+                    raise self.start_timeout("done=1" if self.features.values else "feature line")
                 if not self.features.values:
                     self.note("no-features", "no feature line within 2 s: taken as protocol 1")
                 break
             if said.what is What.WAIT:
                 until = limit
-            elif said.what is What.FEATURE and until != limit:
+            elif said.what is What.FEATURE and "done" not in self.features.values:
                 until = min(limit, time.monotonic_ns() + SILENT_NS)
         yield from self._set_options()
         self.ready = True
+
+    def _greet(self) -> Script:
+        """Both lines; `protover_delay_ms` apart to an engine that drops what waits unread while it starts."""
+        pause = self.spec.quirks.protover_delay_ms * MS
+        if not pause:
+            yield from self.say(b"xboard", b"protover 2")
+            return
+        yield from self.say(b"xboard")
+        yield from self.quiet(self._last_write_ns + pause)
+        yield from self.say(b"protover 2")
+
+    def _hear_features(self, deadline: int) -> Hearing:
+        """As `hear_poked`; one that may have lost `protover 2` is told it again until its first feature."""
+        while self.spec.quirks.protover_delay_ms and not self.features.values:
+            again = self._last_write_ns + POKE_NS
+            if again >= deadline:
+                break
+            said = yield from self.hear(again)
+            if said is not None:
+                return said
+            self._last_write_ns = self.process.write(b"protover 2\n")
+        return (yield from self.hear_poked(deadline))
 
     def _set_options(self) -> Script:
         wanted, lines, self.problems = feature_wishes(self.spec, self.features)

@@ -100,9 +100,9 @@ def _shake_hands(engine: Engine, found: _Findings, link: Link) -> bool:
     if isinstance(fault, EngineFault):
         fault = start_fault(fault)
         words = [*engine.problems] if fault.category == "bad-option" else [_with_stderr(engine, fault.detail)]
-        # Without a word of the protocol for the whole limit it does not speak it.
         settled = fault.category == "bad-option"
-        if fault.category == "start-timeout":
+        # Without a word of the protocol for the whole limit it does not speak it, unless it is known to.
+        if fault.category == "start-timeout" and not engine.spec.quirks.tells_features:
             settled = not (engine.own_name or engine.declared)
             if _wakes(engine, link):
                 words.append("an empty line wakes it: it reads one line at a time; set line_delay_ms = 100")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from enginetour.adapters.base import Ask, Engine, Script, Setup
+from enginetour.adapters.cecp import CecpEngine
 from enginetour.adapters.position import Position
 from enginetour.adapters.start import open_engine
 from enginetour.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed
@@ -20,6 +21,7 @@ from enginetour.referee.shelf import EngineShelf, load_now
 from enginetour.task import Rules, Side
 
 ILLEGAL_INSTRUCTION = "signal 4"  # SIGILL; signal(7)
+STARTS = 3  # of an engine that surely tells features and told none, as of a probe (reliability 1)
 
 
 class Seat:
@@ -79,7 +81,8 @@ class Seat:
 def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: EngineShelf) -> dict[Seat, EngineFault]:
     """Take both engines from the shelf or start them, and prepare the game. What went wrong, by seat.
 
-    An engine that dies or stalls at a second game is started anew once: not its loss (reliability 2.1).
+    An engine that dies or stalls at a second game is started anew once: not its loss (reliability 2.1). One that is
+    deaf at its start, which its file says it is not, up to twice.
     """
     for seat, engine in zip(seats, shelf.take(*(seat.side.spec for seat in seats)), strict=True):
         if engine is not None and not engine.suits(seat.side.tc):
@@ -89,15 +92,25 @@ def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: Engin
     again = [seat for seat in seats if seat.present is not None]
     names = {seat: other.name for seat in seats for other in seats if other is not seat}
     faults = _prepare(seats, names, position, link)
-    worn = [seat for seat in again if isinstance(faults.get(seat), EngineCrashed | EngineStalled | StartFailed)]
-    if worn and not (set(faults) - set(worn)):
+    worn = {seat for seat in again if isinstance(faults.get(seat), EngineCrashed | EngineStalled | StartFailed)}
+    for _ in range(STARTS - 1):
+        worn |= {seat for seat, fault in faults.items() if _deaf(seat, fault)}
+        if not worn or set(faults) - worn:
+            break
         for seat in worn:
             if seat.present is not None:
                 shelf.replace(seat.present, faults[seat].detail)
             seat.sit(None)
-            del faults[seat]
-        faults = _prepare(worn, names, position, link)
+        faults = _prepare([seat for seat in seats if seat in worn], names, position, link)
+        worn = set()
     return faults
+
+
+def _deaf(seat: Seat, fault: EngineFault) -> bool:
+    """Whether it told no features though it surely does: input may have been lost while it started."""
+    engine = seat.present
+    silent = isinstance(engine, CecpEngine) and not engine.features.values
+    return silent and seat.side.spec.quirks.tells_features and fault.category == "start-timeout"
 
 
 def _prepare(

@@ -56,12 +56,12 @@ class EngineShelf:
                 self._warn(engine, "orphan-warning", f"left behind: {', '.join(engine.process.orphans)}")
 
     def replace(self, engine: Engine, why: str) -> None:
-        """End one that could not begin another game: a new process plays it, and each time is an incident."""
+        """End one that could not begin a game: a new process plays it, and each time is an incident."""
         engine.spoiled = why
         status = engine.process.exit_status()  # before the end that we make of it
         self.end(engine)
         traffic, stderr = engine.process.traffic(), engine.process.stderr()
-        cause = f"a new process, the old one could not begin another game: {why}"
+        cause = f"a new process, the old one could not begin {'another' if engine.games else 'a'} game: {why}"
         told = Incident(engine.spec.name, "restart", cause, 0, traffic, stderr, status, load=load_now())
         self._partings.append(told)
 

@@ -33,6 +33,8 @@ class Scripted:
         self.late_features = False
         self.hint = options.hint
         self.ponders = 0
+        self.starts = options.starts
+        self.told_protover = 0
         self.early = -1  # plies at which it answered before its turn
         self.pondering = False
         self.offered = False
@@ -76,6 +78,12 @@ class Scripted:
                 time.sleep(0.005)
         if self.fault == "silent":
             self.sleep()
+        if self.fault == "deaf-at-first":  # in as many processes as --at says
+            with open(self.starts, "a") as file:
+                file.write(".")
+                deaf = file.tell() <= self.at
+            if deaf:
+                self.sleep()
         if self.fault == "leaves-a-child" and not os.fork():
             os.setsid()
             os.closerange(0, 3)
@@ -196,7 +204,13 @@ class Scripted:
                 self.search("")
 
     def features(self):
+        self.told_protover += 1
         if self.fault in ("no-features", "late-features"):
+            return
+        if self.fault == "loses-protover" and self.told_protover == 1:
+            return
+        if self.fault == "never-done":
+            self.say("feature ping=1 usermove=1 setboard=1")
             return
         if self.fault == "done-0":
             self.say("feature done=0")
@@ -476,5 +490,6 @@ parser.add_argument("--at", type=int, default=2)
 parser.add_argument("--moves", default="")
 parser.add_argument("--hint", default="a1a1")
 parser.add_argument("--seconds", type=float, default=1.0)
+parser.add_argument("--starts", default="")
 if __name__ == "__main__":
     Scripted(parser.parse_args()).run()
