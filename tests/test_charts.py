@@ -16,7 +16,7 @@ from PIL import Image
 from enginetour.reports.charts import curves, fairness, history, marks, opposition, palette, scales
 from enginetour.reports.charts.crosstable import Met, crosstable
 from enginetour.reports.charts.ladder import Ranked, ladder
-from enginetour.reports.charts.marks import Picture
+from enginetour.reports.charts.marks import Area, Picture
 from enginetour.reports.charts.output import MARGIN, PNG_SCALE, png, svg, svg_file
 from enginetour.reports.charts.ratinglist import Rated, rating_list
 from enginetour.reports.charts.roundrobins import RoundRobin
@@ -161,6 +161,22 @@ def test_ticks_are_round() -> None:
     assert scales.Scale(0.15, 1.5, 0, 1, log=True).ticks() == [0.2, 0.5, 1.0]
     assert scales.Scale(1, 1e5, 0, 1, log=True).ticks() == [1, 10, 100, 1000, 10000, 100000]
     assert [scales.number(value) for value in (0.1 + 0.2, -0.0, 2600.0, 1e-12)] == ["0.3", "0", "2600", "0"]
+
+
+def test_a_load_of_many_games_is_counted_whole() -> None:
+    """A picture has fewer places than a long tournament games, and those above the processors stay among them."""
+    loads = [(float(number), 9.0 if number in (7, 2999) else 0.5) for number in range(1, 3001)]
+    made = fairness.load(loads, title="l", cores=2)
+    assert made.summary == "Load of the machine after 3000 games, above its processors in 2."
+    quiet, busy = (mark for mark in made.marks if isinstance(mark, Area))
+    assert (len(quiet.outlines), len(busy.outlines)) == (1000, 2)
+
+
+def test_half_is_half() -> None:
+    """What a picture says of a half and of 99 % is what the table beside it says."""
+    assert (
+        "half up to 2, 99 % up to 4, at most 4 ms" in fairness.distribution([4, 3, 2, 1], title="r", unit="ms").summary
+    )
 
 
 def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of_a_user(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from enginetour.model import GameVoided, Outcome
 from enginetour.ratings.listing import rating_list
+from enginetour.reports.charts.marks import Words
 from enginetour.review.advice import MOST_GAMES, games_needed, told_apart
 from enginetour.review.crosstable import crosstable
 from enginetour.review.fairness import most_at_once, share_of
@@ -125,7 +126,7 @@ def test_fairness_measures(tmp_path: Path) -> None:
     fairness = review.fairness
     assert sum(uses for _, uses, _ in fairness.margins) == len(games) // 5
     assert len(fairness.relay_us) == len(fairness.load) == len(games)
-    assert (fairness.at_once, fairness.cores, fairness.busy, fairness.warnings) == (1, 2, (), ())
+    assert (fairness.at_once, fairness.cores, fairness.busy, fairness.warnings) == (1, (2,), (), ())
     assert fairness.white.error is not None
     assert share_of(games[:5]).error is None
     assert sum(line.white.games for line in fairness.openings) == len(games)
@@ -162,6 +163,41 @@ def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
     crowd = [replace(game, started=0.0, ended=9.0) for game in small]
     (warning,) = fairness_of([*large, *crowd], log.specs).warnings
     assert warning.startswith(f"up to {len(crowd)} games at once on 2 processors:")
+
+
+def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
+    """Loads of a large machine are not above the processors of a small one: no line is drawn that holds for one."""
+    from enginetour.review import pictures
+    from enginetour.review.fairness import fairness_of
+
+    store, log = played(tmp_path / "db", FOUR, options={"cycles": 2})
+    with store:
+        games = [replace(game, load=5.0, cores=8 if game.number % 2 else 2) for game in conditions(log)]
+    found = fairness_of(games, log.specs)
+    assert (found.cores, found.shared_cores) == ((2, 8), None)
+    assert found.busy == tuple(range(2, len(games) + 1, 2))
+    *_, load = pictures.fairness(found)
+    assert load.summary == f"Load of the machine after {len(games)} games."
+
+
+def test_no_margin_is_a_setting(tmp_path: Path) -> None:
+    """Zero is a number: clocks without mercy are told."""
+    store, log = played(tmp_path / "db", FOUR, most=1)
+    with store:
+        log.config["play"]["margin_ms"] = 0
+        review = review_of(log)
+    assert ("margin_ms", "0") in review.facts.settings
+
+
+def test_a_picture_says_whom_it_leaves_out(tmp_path: Path) -> None:
+    """Of a long list the first are drawn, and how many there are besides is told."""
+    from enginetour.reports.charts.ratinglist import MOST_RATED
+    from enginetour.review import pictures
+
+    counts = {(f"E{n}", f"E{n + 1}"): (1, 1, 1) for n in range(MOST_RATED + 2)}
+    picture = pictures.rated(rating_list(counts))
+    assert picture is not None
+    assert "and 3 more" in [mark.text for mark in picture.marks if isinstance(mark, Words)]
 
 
 def test_games_that_end_as_others_begin_are_not_beside_them(tmp_path: Path) -> None:

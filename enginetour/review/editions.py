@@ -17,7 +17,7 @@ from enginetour.store.tournaments import Store
 
 @dataclass(frozen=True, slots=True)
 class ListHistory:
-    """One list: its editions (number, made, games, note), and the engines asked for with their points, newest first."""
+    """One list: its editions (number, made, games, note), oldest first; the engines asked for, the best now first."""
 
     name: str
     editions: tuple[tuple[int, float, int, str], ...]

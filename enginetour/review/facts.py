@@ -70,7 +70,7 @@ def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Of the games, then of the format; what is as nobody would ask is left out."""
     play, opened = config.get("play", {}), config.get("play", {}).get("openings") or {}
     for key in _OF_PLAY:
-        if play.get(key) not in (None, False, "standard"):
+        if play.get(key) not in (None, "standard") and play[key] is not False:  # a margin of 0 is one
             yield key, _told(play[key])
     if opened:
         yield "openings", f"{opened.get('file') or 'the suite that comes with enginetour'}, {opened.get('order', '')}"

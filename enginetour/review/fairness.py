@@ -54,15 +54,20 @@ class Fairness:
     relay_us: tuple[int, ...]
     worst_us: tuple[int, ...]
     own_us: tuple[tuple[int, int], ...]  # game, microseconds
-    load: tuple[tuple[float, float], ...]  # end of a game, load average of its machine
+    load: tuple[tuple[int, float], ...]  # game, load average of its machine
     steal: tuple[float, ...]
-    cores: int | None  # of the smallest machine
+    cores: tuple[int, ...]  # of the machines, each number once, smallest first
     busy: tuple[int, ...]  # games with more wanting to run than processors
     at_once: int  # games in the air at one time, at most
     threads: int  # the most of an entrant
     margins: tuple[tuple[str, int, int], ...]  # engine, moves inside the margin, games; who has any
     warnings: tuple[str, ...]
     hosts: Hosts  # the machines, and whether games ended alike on them
+
+    @property
+    def shared_cores(self) -> int | None:
+        """Processors, where all machines have as many."""
+        return self.cores[0] if len(self.cores) == 1 else None
 
 
 def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec]) -> Fairness:
@@ -85,9 +90,9 @@ def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec]) ->
         relay_us=tuple(game.relay_us[0] for game in games if game.relay_us),
         worst_us=tuple(game.relay_us[2] for game in games if game.relay_us),
         own_us=tuple((game.number, game.own_us) for game in games if game.own_us is not None),
-        load=tuple((game.ended, game.load) for game in games if game.load is not None),
+        load=tuple((game.number, game.load) for game in games if game.load is not None),
         steal=steal,
-        cores=_fewest_cores(games),
+        cores=_cores(games),
         busy=busy,
         at_once=most_at_once(games),
         threads=threads,
@@ -124,15 +129,15 @@ def most_at_once(games: Sequence[Conditions]) -> int:
     return most
 
 
-def _fewest_cores(games: Sequence[Conditions]) -> int | None:
-    return min((game.cores for game in games if game.cores is not None), default=None)
+def _cores(games: Sequence[Conditions]) -> tuple[int, ...]:
+    return tuple(sorted({game.cores for game in games if game.cores is not None}))
 
 
 def _most_crowded(games: Sequence[Conditions], threads: int) -> tuple[int, int]:
     """Games at once and processors of the machine that lacked the most of these; 0, 0 where none lacked any."""
-    crowds = [(most_at_once(played), _fewest_cores(played)) for played in by_machine(games).values()]
-    known = [(at_once, cores) for at_once, cores in crowds if cores is not None and at_once * threads > cores]
-    return max(known, key=lambda crowd: crowd[0] * threads - crowd[1], default=(0, 0))
+    crowds = ((most_at_once(played), cores[0]) for played in by_machine(games).values() if (cores := _cores(played)))
+    lacking = [(at_once, cores) for at_once, cores in crowds if at_once * threads > cores]
+    return max(lacking, key=lambda crowd: crowd[0] * threads - crowd[1], default=(0, 0))
 
 
 def _openings(games: Sequence[Conditions]) -> Iterator[OpeningLine]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import sqrt
 
+from enginetour.reports.charts.fairness import quantile
 from enginetour.reports.sheet import Column, Sheet
 from enginetour.review.fairness import Fairness, Share
 
@@ -50,15 +51,10 @@ def _measure(words: str, values: Sequence[float], form: str) -> dict[str, object
     return {
         "what": words,
         "games": len(ordered),
-        "median": form.format(_quantile(ordered, 0.5)),
-        "high": form.format(_quantile(ordered, 0.99)),
+        "median": form.format(quantile(ordered, 0.5)),
+        "high": form.format(quantile(ordered, 0.99)),
         "largest": form.format(ordered[-1]),
     }
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of them does not exceed."""
-    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
 
 
 def openings(found: Fairness) -> Sheet:

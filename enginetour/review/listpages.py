@@ -8,10 +8,10 @@ from functools import partial
 
 from enginetour.reports import careers, editions
 from enginetour.reports.charts import history as history_charts
-from enginetour.reports.charts import opposition, ratinglist
+from enginetour.reports.charts import opposition
 from enginetour.reports.charts.curves import Curve
 from enginetour.reports.charts.marks import Picture
-from enginetour.reports.html.page import day_and_time, render
+from enginetour.reports.html.page import counted, day_and_time, render
 from enginetour.reports.html.site import Site
 from enginetour.reports.matrix import sheet as matrix_sheet
 from enginetour.reports.sheet import Column, Sheet
@@ -30,7 +30,7 @@ def list_site(review: ListReview) -> Site:
     pages += [("superiority.html", "Who is stronger")] if review.los is not None else []
     pages += [("history.html", "History")] if review.history.editions else []
     found = review.found
-    foot = f"{review.name}: {found.games:,} games, {len(found.rows):,} engines. Made by enginetour."
+    foot = f"{review.name}: {counted(found.games, 'game')}, {counted(len(found.rows), 'engine')}. Made by enginetour."
     return Site(review.name, tuple(pages), review.slugs, frozenset(), foot)
 
 
@@ -46,13 +46,7 @@ def list_pages(review: ListReview, site: Site) -> Iterator[tuple[str, Maker]]:
 
 
 def _index(review: ListReview, site: Site) -> str:
-    rows = [row for row in review.found.rows if row.pool == 1][: pictures.MOST_RATED]
-    rated = [ratinglist.Rated(row.name, row.rating, row.plus, row.minus, row.games) for row in rows]
-    chart = (
-        ratinglist.rating_list(rated, title="Ratings, and how far they may be off")
-        if rated and review.has_errors
-        else None
-    )
+    chart = pictures.rated(review.found) if review.has_errors else None
     return render(
         "list.html",
         site=site,

@@ -14,7 +14,7 @@ from enginetour.reports.charts.output import svg
 from enginetour.reports.columns import WIDE
 from enginetour.reports.html import gamelist
 from enginetour.reports.html.crosstable import crosstable
-from enginetour.reports.html.page import render
+from enginetour.reports.html.page import counted, render
 from enginetour.reports.html.site import Site
 from enginetour.reports.pairingreport import pairing_report
 from enginetour.reports.sheet import Column, Sheet, safe
@@ -36,7 +36,8 @@ def site_of(review: Review, *, prefix: str = "", single: bool = False, games: fr
     pages += [("games.html", "Games"), ("incidents.html", f"Incidents ({wrong})" if wrong else "Incidents")]
     pages += [("fairness.html", "Fairness")]
     pages += [("history.html", "History")] if review.history.lists or review.history.paths else []
-    foot = f"{facts.title}: {facts.games:,} games that count, {facts.entrants} engines. Made by enginetour."
+    games_told = f"{counted(facts.games, 'game')} that count{'s' * (facts.games == 1)}"
+    foot = f"{facts.title}: {games_told}, {counted(facts.entrants, 'engine')}. Made by enginetour."
     return Site(facts.title, tuple(pages), review.slugs, games, foot, prefix, single)
 
 

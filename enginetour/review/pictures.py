@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from enginetour.ratings.listing import RatingList
 from enginetour.reports.charts import fairness as fairness_charts
 from enginetour.reports.charts import history, opposition, ratinglist
 from enginetour.reports.charts import ladder as ladder_chart
@@ -15,18 +16,19 @@ from enginetour.review.engines import EngineReview
 from enginetour.review.fairness import Fairness
 from enginetour.review.review import Review
 
-MOST_RATED = 200  # engines of a picture that can be read
 MOST_CURVES = 8  # colours that can be told apart (reports.charts.palette)
 SOME = 10  # games; a distribution of fewer tells nothing
 
 
 def rating_list(review: Review) -> Picture | None:
     """Of the first pool, which is the largest; None without a rated engine."""
-    rows = [row for row in review.ratings.rows if row.pool == 1][:MOST_RATED]
-    if not rows:
-        return None
-    rated = [ratinglist.Rated(row.name, row.rating, row.plus, row.minus, row.games) for row in rows]
-    return ratinglist.rating_list(rated, title="Ratings, and how far they may be off")
+    return rated(review.ratings)
+
+
+def rated(found: RatingList) -> Picture | None:
+    """The same of any list."""
+    rows = ratinglist.rated(found)
+    return ratinglist.rating_list(rows, title="Ratings, and how far they may be off") if rows else None
 
 
 def scores(review: Review) -> Picture | None:
@@ -97,5 +99,4 @@ def fairness(found: Fairness) -> Iterator[Picture]:
         gaps = [gap / 1000 for gap in found.worst_us]
         yield fairness_charts.distribution(gaps, title="Relay gap, the largest of each game", unit="ms")
     if len(found.load) >= SOME:
-        loads = [(float(number), load) for number, (_, load) in enumerate(found.load, 1)]
-        yield fairness_charts.load(loads, title="Load of the machine", cores=found.cores)
+        yield fairness_charts.load(found.load, title="Load of the machine", cores=found.shared_cores)

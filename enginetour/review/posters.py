@@ -76,8 +76,7 @@ def fairness(log: TournamentReader, kind: str) -> Picture:
     if kind == "relay":
         title = f"relay gap, the largest of each game · {log.title}"
         return fairness_charts.distribution([gap / 1000 for gap in found.worst_us], title=title, unit="ms")
-    loads = [(float(number), load) for number, (_, load) in enumerate(found.load, 1)]
-    return fairness_charts.load(loads, title=f"load of the machine · {log.title}", cores=found.cores)
+    return fairness_charts.load(found.load, title=f"load of the machine · {log.title}", cores=found.shared_cores)
 
 
 def opponents(log: TournamentReader, name: str) -> Picture:

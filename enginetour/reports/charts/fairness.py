@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log10
+from math import ceil, log10
 
 from enginetour.reports.charts import frame
 from enginetour.reports.charts.marks import (
@@ -23,7 +23,7 @@ from enginetour.reports.charts.scales import Scale, counting, number
 
 _ROW, _HEIGHT = 20.0, 170.0  # units
 _BINS = 30  # bars of a distribution
-_LARGEST_LOAD = 1000  # places of a line over games: more than a picture has units are thinned
+_LARGEST_LOAD = 1000  # places of one colour: more than a picture has units are thinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def white_share(rows: Sequence[Share], *, title: str, confidence: float = 95.0) 
 
 
 def distribution(values: Sequence[float], *, title: str, unit: str) -> Picture:
-    """How often which size, on a logarithmic scale; `values` are above 0, others are counted apart and told."""
+    """How often which size, on a logarithmic scale; what is not above 0 has no place on it and is left out."""
     there = sorted(value for value in values if finite(value) and value > 0)
     left, right, top = 46.0, frame.WIDTH - 10, frame.HEAD
     bottom = top + _HEIGHT
@@ -94,9 +94,11 @@ def distribution(values: Sequence[float], *, title: str, unit: str) -> Picture:
 
 
 def load(values: Sequence[tuple[float, float]], *, title: str, cores: int | None) -> Picture:
-    """The machine's load after each game, (number, load); a line at its processors, above which clocks may suffer."""
+    """The machine's load after each game, (number, load); a line at its processors, above which clocks may suffer.
+
+    `cores` None: not known, or not the same for all games.
+    """
     there = [(game, value) for game, value in values if finite(game) and finite(value)]
-    there = there[:: -(-len(there) // _LARGEST_LOAD) or 1]
     left, right, top = 46.0, frame.WIDTH - 10, frame.HEAD
     bottom = top + _HEIGHT
     xs = Scale(min((x for x, _ in there), default=0) - 1, max((x for x, _ in there), default=1) + 1, left, right)
@@ -108,13 +110,16 @@ def load(values: Sequence[tuple[float, float]], *, title: str, cores: int | None
     if cores is not None:
         y = ys.at(cores)
         marks.append(Line(((left, y), (right, y)), "accent-2", 1.2, (6.0, 3.0)))
-    above = [spot for spot in there if cores is not None and spot[1] > cores]
-    for role, spots in (("accent", [spot for spot in there if spot not in above]), ("accent-2", above)):
+    most = highest if cores is None else cores
+    above = [spot for spot in there if spot[1] > most]
+    for role, spots in (("accent", [spot for spot in there if spot[1] <= most]), ("accent-2", above)):
         if spots:
-            marks.append(Area(tuple(diamond(xs.at(x), ys.at(value), 2.8) for x, value in spots), role))
+            few = spots[:: -(-len(spots) // _LARGEST_LOAD)]
+            marks.append(Area(tuple(diamond(xs.at(x), ys.at(value), 2.8) for x, value in few), role))
     if not there:
         marks = [*frame.heading(title), frame.empty("nothing was measured", (top + bottom) / 2)]
-    summary = f"Load of the machine after {len(there)} games, above its processors in {len(above)}."
+    busy = "" if cores is None else f", above its processors in {len(above)}"
+    summary = f"Load of the machine after {len(there)} games{busy}."
     return Picture(told(title), summary, frame.WIDTH, bottom + 36, tuple(marks))
 
 
@@ -133,6 +138,11 @@ def _told(row: Share) -> str:
     return f"{100 * row.share:.1f}{error} %, {row.games}"
 
 
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The smallest value that at least this share of them does not exceed."""
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+
+
 def _percent(value: float) -> str:
     return f"{100 * value:.3g} %"
 
@@ -144,7 +154,7 @@ def _whole(value: float) -> str:
 def _quantiles(there: Sequence[float], unit: str) -> str:
     if not there:
         return "no values"
-    half, most = there[len(there) // 2], there[min(len(there) - 1, int(len(there) * 0.99))]
+    half, most = quantile(there, 0.5), quantile(there, 0.99)
     return f"half up to {_size(half)}, 99 % up to {_size(most)}, at most {_size(there[-1])} {unit}"
 
 

@@ -95,11 +95,11 @@ def used(record: SideRecord) -> Iterator[tuple[str, str]]:
     if record.least_clock_ms is not None:
         yield "least time left", seconds(record.least_clock_ms)
     if record.margin_uses:
-        yield "needed the margin", f"{record.margin_uses} times"
+        yield "needed the margin", _times(record.margin_uses)
     if record.cpu_ms is not None:
         yield "processor time", seconds(record.cpu_ms)
     if record.ponders:
-        yield "pondered", f"{record.ponders} times, guessed right {record.ponder_hits or 0}"
+        yield "pondered", f"{_times(record.ponders)}, guessed right {record.ponder_hits or 0}"
     for name, moves, total in record.effort:
         if moves and name in ("depth", "nps"):
             yield f"{name}, mean", f"{total / moves:,.0f}"
@@ -109,3 +109,7 @@ def used(record: SideRecord) -> Iterator[tuple[str, str]]:
         yield "warnings", f"and {len(record.warnings) - SHOWN_WARNINGS} more"
     for kind, count, first in record.claims:
         yield "claim", f"{kind}, {count} times, first at {first}" if count > 1 else f"{kind}, {first}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
