@@ -72,6 +72,18 @@ def test_games_incidents_and_notices_are_lines() -> None:
     in_a_loop(scene)
 
 
+def test_a_change_without_a_game_makes_the_table_anew() -> None:
+    """A game struck out and an engine withdrawn show in how far it is; the same told once more changes nothing."""
+
+    async def scene(room: Room, listener: Listener) -> None:
+        for far, stale in (({}, False), ({"games_done": 2}, True), ({"remaining": [1, 1]}, True)):
+            room.stale = False
+            room.take({**STATUS, **far, "event": "progress"})
+            assert room.stale is stale
+
+    in_a_loop(scene)
+
+
 def test_a_page_that_does_not_read_is_told_all_anew() -> None:
     """However many events come meanwhile, what waits is bounded, and the whole picture takes the place of the rest."""
 

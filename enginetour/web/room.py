@@ -29,7 +29,7 @@ class Room:
         self.lines: deque[dict[str, Any]] = deque(maxlen=LINES)
         self.incidents: deque[dict[str, Any]] = deque(maxlen=LINES)
         self.audience: set[Listener] = set()
-        self.stale = True  # there was a game since the table was made
+        self.stale = True  # there was a game or another change since the table was made
         self.whole = False  # its lines are the last of the log, none missing
         self._changed: set[int] = set()
         self._told_at = 0.0
@@ -69,6 +69,8 @@ class Room:
         if kind in ("start", "move", "end"):
             self._play(str(kind), event)
         elif kind == "progress":
+            changed = any(event.get(key) != self.progress.get(key) for key in ("games_done", "remaining"))
+            self.stale = self.stale or changed  # somebody left or came, a game was struck out
             self._far(event)
             self.tell("progress", "progress", self.progress)
         elif kind == "game":
