@@ -11,51 +11,100 @@ from dataclasses import replace
 from enginetour.model import Pairing
 from enginetour.task import GameTask, Side
 
+Encounter = tuple[str, str, int]  # the pair in sorted order, its meeting
+
 
 class Allotment:
-    """The slots of a run: what each plays, and what it played last, whose engines wait there."""
+    """The slots of a run: what each plays, and what it played last, whose engines wait there.
+
+    Nothing here goes through all slots for each game: there may be a thousand.
+    """
 
     def __init__(self, slots: int) -> None:
-        self.slots = slots
+        self._slots = slots
         self._playing: dict[int, Pairing] = {}
+        self._engaged: dict[Encounter, int] = {}  # slot of each encounter that is played
         self._last: dict[int, Pairing] = {}
+        self._free = set(range(slots))
+        self._waiting: dict[str, set[int]] = {}  # entrant -> free slots where its engine waits
+
+    @property
+    def slots(self) -> int:
+        """How many there are; those beyond end what they play."""
+        return self._slots
+
+    @slots.setter
+    def slots(self, slots: int) -> None:
+        self._slots = slots
+        self._waiting = {}
+        self._free = set()
+        for slot in range(slots):
+            if slot not in self._playing:
+                self._release(slot)
 
     def ordered(self, offers: Iterable[Pairing]) -> list[Pairing]:
-        """As wished, but with several slots what a free one has begun comes first: the other legs of its encounter."""
-        if self.slots == 1:
+        """As wished, but with several slots what a free one has begun comes first: the other legs of its encounter.
+
+        Those of encounters that are played now are left out: they wait for their slot.
+        """
+        if self._slots == 1:
             return list(offers)
-        begun = {_encounter(self._last[slot]) for slot in self._free() if slot in self._last}
-        return sorted(offers, key=lambda pairing: _encounter(pairing) not in begun)
+        at_it = _both_ways(self._engaged)
+        left = [one for one in offers if (one.white, one.black, one.meeting) not in at_it]
+        begun = _both_ways(_encounter(self._last[slot]) for slot in self._free & self._last.keys())
+        first = [one for one in left if (one.white, one.black, one.meeting) in begun]
+        if not first:
+            return left
+        return first + [one for one in left if (one.white, one.black, one.meeting) not in begun]
 
     def slot_for(self, pairing: Pairing) -> int | None:
         """The free slot where most of its engines wait, the lowest of equals; None: all are busy, or one is at it."""
         encounter = _encounter(pairing)
-        if any(_encounter(other) == encounter for other in self._playing.values()):
+        if encounter in self._engaged or not self._free:
             return None
+        there = [self._waiting.get(name, set()) for name in pairing.pair]
+        if not any(there):
+            return min(self._free)
 
-        def worth(slot: int) -> tuple[bool, int]:
-            last = self._last.get(slot)
-            return (False, 0) if last is None else (_encounter(last) == encounter, len({*last.pair} & {*pairing.pair}))
+        def worth(slot: int) -> tuple[bool, int, int]:
+            last = self._last[slot]
+            return _encounter(last) == encounter, len({*last.pair} & {*pairing.pair}), -slot
 
-        return max(self._free(), key=worth, default=None)
+        return max(there[0] | there[1], key=worth)
 
     def begin(self, slot: int, pairing: Pairing) -> None:
         """It plays there from now on."""
         self._playing[slot] = pairing
+        self._engaged[_encounter(pairing)] = slot
+        self._free.discard(slot)
+        for name in self._last[slot].pair if slot in self._last else ():
+            self._waiting.get(name, set()).discard(slot)
 
     def end(self, pairing: Pairing, *, failed: bool) -> None:
         """It is over; where the machine `failed` nobody waits any more. A result may come twice."""
-        for slot in [slot for slot, other in self._playing.items() if other.key == pairing.key]:
-            del self._playing[slot]
-            self._last.pop(slot, None)
-            if not failed:
-                self._last[slot] = pairing
+        slot = self._engaged.get(_encounter(pairing))
+        if slot is None or self._playing[slot].key != pairing.key:
+            return
+        del self._playing[slot], self._engaged[_encounter(pairing)]
+        self._last.pop(slot, None)
+        if not failed:
+            self._last[slot] = pairing
+        if slot < self._slots:
+            self._release(slot)
 
-    def _free(self) -> list[int]:
-        return [slot for slot in range(self.slots) if slot not in self._playing]
+    def _release(self, slot: int) -> None:
+        self._free.add(slot)
+        for name in self._last[slot].pair if slot in self._last else ():
+            self._waiting.setdefault(name, set()).add(slot)
 
 
-def _encounter(pairing: Pairing) -> tuple[str, str, int]:
+def _both_ways(encounters: Iterable[Encounter]) -> set[Encounter]:
+    """With the names in either order, to be found by White, Black and meeting."""
+    found = set(encounters)
+    return found | {(b, a, meeting) for a, b, meeting in found}
+
+
+def _encounter(pairing: Pairing) -> Encounter:
     return (*pairing.pair, pairing.meeting)
 
 

@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from enginetour.formats.docket import LONGEST_WINDOW, Docket, match_games, window
 from enginetour.model import Outcome, Pairing
@@ -87,3 +89,32 @@ def test_more_games_fill_the_window() -> None:
     """Games that come later show up as far as there is room."""
     more = tuple(replace(game, meeting=2) for game in GAMES)
     assert Docket().renewed(GAMES[:1], 3).extended(more).open() == (GAMES[0], *more[:2])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 150), st.lists(st.tuples(st.sampled_from("fffffhrxwn"), st.integers(0, 10**6)), max_size=250))
+def test_what_is_open_is_what_is_reached_and_not_played(width: int, acts: list[tuple[str, int]]) -> None:
+    """Whatever became of the games, in whatever order, the open ones stand in playing order, none is lost or double."""
+    names = [f"E{n}" for n in range(10)]
+    rounds = [Pairing(a, b, meeting) for meeting in range(1, 6) for a in names for b in names if a < b]
+    day = Docket().renewed(rounds[:150], width)
+    for act, number in acts:
+        if act == "w":
+            day = day.without(names[number % len(names)])[0]
+            continue
+        hidden = [game for game in day.games[day.reach :] if day.scheduled(game.key)]
+        played = [game for game in day.games if game.key in day.played]
+        some = {"f": day.open(), "h": hidden, "r": played, "x": rounds[150:], "n": day.open()}[act]
+        if some:
+            day = changed(day, act, some[number % len(some)], number)
+        assert day.open() == tuple(game for game in day.games[: day.reach] if game.key not in day.played)
+
+
+def changed(day: Docket, act: str, game: Pairing, number: int) -> Docket:
+    if act == "r":
+        return day.reopened(game)
+    if act == "n":
+        return day.renumbered([replace(game, encounter=number)])
+    if act == "x":
+        return day if game.key in day.place else day.extended([game])
+    return day.finished(game, Outcome.DRAW)

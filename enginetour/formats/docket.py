@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from immutables import Map
 
@@ -16,7 +17,8 @@ from enginetour.model import GameKey, Outcome, Pairing
 # Open games offered at once: enough for any number of slots (our choice), grown by `for_entrant` so that
 # one suspended engine's games never fill it.
 WINDOW = 256
-LONGEST_WINDOW = 4096  # keeps a call of `open` below some milliseconds (our choice)
+LONGEST_WINDOW = 4096  # two games of a match for 2000 slots (our choice)
+BLOCK = 64  # of the window: the square root of the longest, so that a game costs little to take out (measured)
 
 
 def window(for_entrant: int) -> int:
@@ -64,7 +66,8 @@ class Docket:
     """`games` in playing order; `played` remembers all finished games, also of dockets before this one.
 
     `off` holds games called off while they may have been in the air, with None until they come in all the same.
-    `struck` holds finished games voided after they had been decided upon.
+    `struck` holds finished games voided after they had been decided upon. `blocks` are the open games before `reach`,
+    each by its place, from that of number `base` on: a loop asks for them after every game.
     """
 
     games: tuple[Pairing, ...] = ()
@@ -76,10 +79,12 @@ class Docket:
     front: int = 0
     reach: int = 0
     width: int = WINDOW
+    blocks: tuple[tuple[Pairing, ...], ...] = ()
+    base: int = 0
 
     def renewed(self, games: Iterable[Pairing], width: int = WINDOW) -> Docket:
         """A docket of other games that remembers what became of the earlier ones."""
-        blank = replace(self, games=(), place=Map(), left=0, front=0, reach=0, width=width)
+        blank = replace(self, games=(), place=Map(), left=0, front=0, reach=0, width=width, blocks=(), base=0)
         return blank.extended(games)
 
     def extended(self, games: Iterable[Pairing]) -> Docket:
@@ -89,12 +94,19 @@ class Docket:
         left = self.left + len(more)
         shown = self.left - (len(self.games) - self.reach)
         reach = self.reach + min(max(0, self.width - shown), len(self.games) + len(more) - self.reach)
-        return replace(self, games=self.games + more, place=place, left=left, reach=reach)
+        return replace(self, games=self.games + more, place=place, left=left, reach=reach)._in_blocks()
 
     def open(self) -> tuple[Pairing, ...]:
         """Games that may be played now; once shown, a game stays until it is played or called off."""
-        played = self.played
-        return tuple(game for game in self.games[self.front : self.reach] if game.key not in played)
+        return tuple(chain.from_iterable(self.blocks))
+
+    def _in_blocks(self) -> Docket:
+        played, base = self.played, min(self.front, self.reach) // BLOCK
+        blocks = tuple(
+            tuple(game for game in self.games[begin : min(begin + BLOCK, self.reach)] if game.key not in played)
+            for begin in range(base * BLOCK, self.reach, BLOCK)
+        )
+        return replace(self, blocks=blocks, base=base)
 
     def unfinished(self) -> Iterator[Pairing]:
         """All games still to be played, shown or not."""
@@ -129,7 +141,8 @@ class Docket:
     def renumbered(self, games: Iterable[Pairing]) -> Docket:
         """The same games with other colours or numbers."""
         other = {self.place[game.key]: game for game in games if self.scheduled(game.key) is not None}
-        return replace(self, games=tuple(other.get(place, game) for place, game in enumerate(self.games)))
+        games = tuple(other.get(place, game) for place, game in enumerate(self.games))
+        return replace(self, games=games)._in_blocks()
 
     def set_aside(self, games: Mapping[GameKey, Outcome | None]) -> Docket:
         """Games that count for nothing, and None for those that may still come in."""
@@ -144,8 +157,22 @@ class Docket:
         front = self.front
         while front < len(self.games) and self.games[front].key in played:
             front += 1
-        reach = min(self.reach + 1, len(self.games))
-        return replace(self, played=played, left=self.left - 1, front=front, reach=reach)
+        blocks, reach = self._blocks_without(self.place[key]), self.reach
+        if reach < len(self.games):
+            more = () if self.games[reach].key in played else (self.games[reach],)
+            blocks = (*blocks[:-1], blocks[-1] + more) if reach % BLOCK else (*blocks, more)
+            reach += 1
+        base = min(front, reach) // BLOCK
+        blocks, left = blocks[base - self.base :], self.left - 1
+        return replace(self, played=played, left=left, front=front, reach=reach, blocks=blocks, base=base)
+
+    def _blocks_without(self, place: int) -> tuple[tuple[Pairing, ...], ...]:
+        number = place // BLOCK - self.base
+        if not 0 <= number < len(self.blocks):
+            return self.blocks
+        gone = self.games[place]
+        block = tuple([game for game in self.blocks[number] if game is not gone])
+        return (*self.blocks[:number], block, *self.blocks[number + 1 :])
 
     def voidable(self, pairing: Pairing) -> Outcome | None:
         """What a finished game of this docket had been; None if it is past changing.
@@ -161,7 +188,7 @@ class Docket:
         """The game is on offer again."""
         key = pairing.key
         front = min(self.front, self.place[key])
-        return replace(self, played=self.played.delete(key), left=self.left + 1, front=front)
+        return replace(self, played=self.played.delete(key), left=self.left + 1, front=front)._in_blocks()
 
     def struck_out(self, pairing: Pairing, outcome: Outcome) -> Docket:
         """The game is void for the ratings; what was decided with it stands."""
