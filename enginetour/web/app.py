@@ -2,7 +2,7 @@
 
 address                        what
 /                              which tournaments there are, running ones first
-/events                        tells that page which there are: then, and when one comes, begins or ends
+/events                        tells that page how many there are and which run: at once, and after every change
 /t/SLUG/                       its live page while it runs, else its report
 /t/SLUG/live.html              boards, table and last games
 /t/SLUG/events                 what the live page is told: all, then board, table, progress, game-line, incident-line

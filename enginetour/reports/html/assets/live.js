@@ -5,7 +5,7 @@
   const SVG = "http://www.w3.org/2000/svg";
   const LINES = 30; // as the server keeps
   const SQUARE = 45; // units, as python-chess draws pieces
-  const BEND = 0.004; // a centipawn in the curve of chances: 1 pawn is 20 of 100, 5 pawns 76
+  const BEND = 0.00368208; // a centipawn in the curve of chances, as on a game's page: lichess.org/page/accuracy
   const AWAY_MS = 10000; // hidden for so long: the connection is given back, the page is told all when it returns
   const AGAIN_MS = 5000; // after an answer that is no stream
   const TICK_MS = 100;
