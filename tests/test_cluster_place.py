@@ -144,13 +144,15 @@ def test_a_dead_worker_s_game_is_played_elsewhere_and_counts_once(stage: Stage) 
     future = stage.place.submit(task(), 0)
     worker, _, late = stage.next()
     stage.script.seen = {address: seen for address, seen in stage.script.seen.items() if address != worker}
-    stage.hears(f"{worker[0]} has left the cluster with 1 games in the air")
+    stage.hears(f"{worker[0]} has left the cluster with 1 game in the air")
     other, _, promise = stage.next()
     assert other != worker
     stage.settle(late, result(7))
     stage.settle(promise, result(1))
     assert future.result(LONG).pairing.meeting == 1
     assert late.released
+    stage.script.seen = {**stage.script.seen, f"{worker[0]}:2": Seen(worker[0], "host", 1, 1)}
+    stage.hears(f"{worker[0]} is back: 1 slot")
 
 
 def test_three_failures_in_a_row_set_a_machine_aside_and_name_it(stage: Stage) -> None:

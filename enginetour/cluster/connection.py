@@ -5,6 +5,7 @@ Everything runs in one asyncio loop, that of the place. Dask keeps tasks and res
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -42,6 +43,8 @@ class Connection:
         self._run = run
         self._heard = heard
         self._client: Any = None
+        for name in ("distributed", "distributed.client"):  # each has a level of its own
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # of lost connections, which the place tells in words
 
     async def open(self) -> None:
         """Connect; OSError where nobody answers like a scheduler of Dask."""

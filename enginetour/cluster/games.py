@@ -70,12 +70,14 @@ class Games:
     def lose(self, address: str, machine: str) -> None:
         """A worker has gone: that is one failure of its machine, however many games it had."""
         lost = [(key, work) for key, (work, seat) in self._flying.items() if seat[0] == address]
-        self._say(f"{machine} has left the cluster" + (f" with {len(lost)} games in the air" if lost else ""))
+        self._say(
+            f"{machine} has left the cluster" + (f" with {several(len(lost), 'game')} in the air" if lost else "")
+        )
         if lost:
-            self._count(machine, "its worker died")
+            self._count(machine, "its worker is gone")
         for key, work in lost:
             self._drop(key, work)
-            self._again(work, machine, "its worker died", count=False)
+            self._again(work, machine, "its worker is gone", count=False)
 
     def all_back(self) -> None:
         """The scheduler of the cluster does not answer: all in the air is lost and waits again."""
@@ -162,3 +164,8 @@ class Games:
 def first_line(error: BaseException) -> str:
     """What an error says, short; its kind where it says nothing."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def several(count: int, noun: str) -> str:
+    """``1 slot``, ``2 slots``."""
+    return f"{count} {noun}{'s' * (count != 1)}"

@@ -15,7 +15,7 @@ from concurrent.futures import CancelledError, Future
 from typing import Any
 
 from enginetour.cluster.connection import Connection
-from enginetour.cluster.games import Games, first_line
+from enginetour.cluster.games import Games, first_line, several
 from enginetour.cluster.loop import LoopThread
 from enginetour.cluster.machines import Machines
 from enginetour.cluster.orders import Demand, Found
@@ -49,6 +49,7 @@ class DaskPlace:
         self._untold: list[str] = []
         self._serial = itertools.count(1)
         self._guards: dict[str, Any] = {}  # futures of Dask; their release says that we are gone
+        self._gone: set[str] = set()  # machines whose workers went; a worker of theirs that joins is their return
         self._is_lost = False
         self._closed = False
         self._looked = threading.Event()
@@ -145,6 +146,7 @@ class DaskPlace:
                 looks = [self._loop.begin(self._look(address)) for address in joined]
                 for address, machine in gone.items():
                     self._guards.pop(address, None)
+                    self._gone.add(machine)
                     self._games.lose(address, machine)
                 if looks and not self._looked.is_set():
                     await asyncio.wait(looks, timeout=LOOK_LIMIT)
@@ -179,7 +181,9 @@ class DaskPlace:
         if found.lacks:
             self._say(f"{name} gets no games, it lacks {'; '.join(found.lacks)}")
         elif self._looked.is_set():
-            self._say(f"{name} has joined: {self.machines.workers[address].seen.seats} slots")
+            came = "is back" if name in self._gone else "has joined"
+            self._say(f"{name} {came}: {several(self.machines.workers[address].seen.seats, 'slot')}")
+        self._gone.discard(name)
         self._games.assign()
 
     def _lose_all(self) -> None:
@@ -187,6 +191,7 @@ class DaskPlace:
         if not self._is_lost:
             self._is_lost = True
             self._say(f"the cluster at {self.address} does not answer: games wait until it does")
+        self._gone.update(worker.machine for worker in self.machines.workers.values())
         self.machines.heed({})
         self._guards.clear()
         self._games.all_back()
