@@ -61,7 +61,6 @@ class EngineReview:
     opponents: tuple[Opponent, ...]
     efforts: Sheet
     endings: Sheet
-    incidents: tuple[int, ...]  # numbers of its games with one, each once
 
 
 def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dict[str, tuple[Opponent, ...]]:

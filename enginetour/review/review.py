@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,7 +28,7 @@ from enginetour.review.slugs import slugs_of
 from enginetour.review.story import Happened, story_of
 from enginetour.review.strength import rating_order, tournament_list
 from enginetour.standings import CrossRow
-from enginetour.store.conditions import Conditions, conditions
+from enginetour.store.conditions import conditions
 from enginetour.store.lineup import lineup
 from enginetour.store.queries import GameLine
 from enginetour.store.reader import TournamentReader
@@ -42,8 +41,8 @@ RESUME = "enginetour run CONFIG"  # the log does not know from which file it was
 class Review:
     """Games are those of the log in order, with void ones; engines stand in the order of the table.
 
-    `ladder` is None but for a bubble, `rounds` and `figures` empty but for formats in rounds. `efforts` and `endings`
-    have a line or more an engine; `odds` counts games at odds by engine. `slugs` names each engine's page.
+    `ladder` is None but for a bubble, `rounds` and `figures` empty but for formats in rounds. `odds` counts games at
+    odds by engine. `slugs` names each engine's page.
     """
 
     facts: Facts
@@ -59,10 +58,7 @@ class Review:
     notes: tuple[Note, ...]
     games: tuple[GameLine, ...]
     engines: tuple[EngineReview, ...]
-    efforts: Sheet
-    endings: Sheet
     incidents: tuple[IncidentLine, ...]
-    conditions: tuple[Conditions, ...]
     fairness: Fairness
     history: History
     advice: tuple[Advice, ...]
@@ -100,11 +96,8 @@ def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence
         figures=figures,
         notes=notes,
         games=games,
-        engines=_engines(log, everybody, placed, found, games, incidents, efforts, ended, slugs),
-        efforts=efforts,
-        endings=ended,
+        engines=_engines(log, everybody, placed, found, games, efforts, ended, slugs),
         incidents=incidents,
-        conditions=played,
         fairness=fairness,
         history=history_of(Store(log.database), log.id, everybody),
         advice=advice_of(facts, found, incidents, fairness, again=again, suspended=suspended),
@@ -118,7 +111,6 @@ def _engines(
     placed: Sequence[Placed],
     found: RatingList,
     games: Sequence[GameLine],
-    incidents: Sequence[IncidentLine],
     efforts: Sheet,
     ended: Sheet,
     slugs: Mapping[str, str],
@@ -126,7 +118,6 @@ def _engines(
     specs, entered = log.specs, lineup(log)
     lines, rows = {line.name: line for line in placed}, {row.name: row for row in found.rows}
     met = opponents_of(games, {name: row.rating for name, row in rows.items()})
-    troubled: Counter[tuple[str, int]] = Counter((line.incident.engine, line.number) for line in incidents)
     return tuple(
         EngineReview(
             name=name,
@@ -139,7 +130,6 @@ def _engines(
             opponents=met.get(name, ()),
             efforts=_of(efforts, name),
             endings=_of(ended, name),
-            incidents=tuple(number for engine, number in sorted(troubled) if engine == name),
         )
         for name in names
     )
