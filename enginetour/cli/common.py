@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 COUNTED = click.IntRange(1, 2**63 - 1)  # number of a game or an edition: what a column holds (SQLite file format 2.1)
 MARKED_UP = ("markdown", "bbcode", "html")  # those of reports.markup
 FORMATS = ("text", *MARKED_UP, "csv", "json")
-_FORM = "enginetour.form"  # key of click's context
+_FORM = "enginetour.form"  # keys of click's context
+_VIEW = "enginetour.view"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -114,7 +115,16 @@ def say(words: object, *, err: bool = False) -> None:
 
 def say_json(value: object) -> None:
     """Print one JSON value."""
-    click.echo(dumps(value))
+    put(dumps(value) + "\n")
+
+
+def put(text: str) -> None:
+    """Print what was made of a store, which is read no more: whoever pages through it holds up nobody else there."""
+    context = click.get_current_context(silent=True)
+    view: ExitStack | None = None if context is None else context.meta.pop(_VIEW, None)
+    if view is not None:
+        view.close()
+    click.echo(text, nl=False)
 
 
 def width() -> int:
@@ -127,25 +137,28 @@ def show(sheet: Sheet, *, as_json: bool, as_csv: bool, value: object | None = No
     if as_json:
         say_json(value if value is not None else [dict(row) for row in sheet.rows])
     elif as_csv:
-        click.echo(sheet.csv(), nl=False)
+        put(sheet.csv())
     else:
-        click.echo(formatted(sheet, width()), nl=False)
+        put(formatted(sheet, width()))
 
 
 @contextmanager
 def open_store(db: Address | None, *, change: bool = False, lasting: bool = False) -> Iterator[Store]:
     """The store, to be read by whoever may read it unless there is something to `change`; StoreRefused for none.
 
-    What is read is all of one moment, but for a command that is `lasting`: a file's log cannot be folded in meanwhile.
+    What is read is all of one moment, until the first of it is `put` out, but for a command that is `lasting`, which
+    waits for others: a file's log cannot be folded in meanwhile.
     StoreRefused also where rows that nobody of ours wrote cannot be read.
     """
     from enginetour.store.tournaments import Store
     from enginetour.workspace import database_of
 
     path = database_of(Path.cwd(), db)
-    with rows_of_others(path), Store.open(path, create=False, readonly=not change) as store:
-        with nullcontext() if change or lasting else store.database.still():
-            yield store
+    with rows_of_others(path), Store.open(path, create=False, readonly=not change) as store, ExitStack() as view:
+        if not (change or lasting):
+            view.enter_context(store.database.still())
+            click.get_current_context().meta[_VIEW] = view
+        yield store
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import chosen, open_store, say, tournament_options
+from enginetour.cli.common import chosen, open_store, put, say, tournament_options
 from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def export(
 
     if comments is not None and kind != "pgn":
         raise click.UsageError("--comments goes with pgn")
-    with open_store(db) as store:
+    paged = output is None and kind in ("pgn", "epd")  # games are read as they are told
+    with open_store(db, lasting=paged) as store:
         log = chosen(store, name, edition)
         if kind == "tde":
             _export_tde(log, output)
@@ -76,7 +77,7 @@ def export(
             say(f"{output} written{told}", err=True)
             return
         for chunk in chunks:
-            click.echo(chunk, nl=False)
+            put(chunk)
 
 
 def _extras(comments: str | None) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from enginetour.cli.common import (
     chosen,
     open_store,
     output_options,
+    put,
     refuse_tables,
     say_json,
     show,
@@ -84,7 +85,7 @@ def games(
             if as_json:
                 say_json(_whole(stored))
             else:
-                click.echo(_told(stored, log.title), nl=False)
+                put(_told(stored, log.title))
             return
         _refuse_unknown(log, engine, termination)
         lines = log.games(engine=engine, termination=termination, incidents=incidents)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from enginetour.cli.common import (
     markup,
     open_store,
     output_options,
+    put,
     say_json,
     show,
     tournament_options,
@@ -60,11 +62,12 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> dict[s
     from enginetour.workspace import database_of
 
     database = database_of(Path.cwd(), db)
-    with open_store(db) as store:
+    with open_store(db, lasting=True) as store, ExitStack() as stack:
         log = chosen(store, name, edition)
         answer = ask(socket_path(database, slug_of(log.name)), {"do": "status"})
         if answer is not None and answer.get("tournament") == log.title:
             return {key: value for key, value in answer.items() if key != "ok"}
+        stack.enter_context(store.database.still())  # not before: a run that ends in this moment has ended in it
         format_, state = tournament.fold(log)
         picture = Progress(system=log.system, name=log.title)
         picture.stand(format_, state)
@@ -199,10 +202,10 @@ def ladder(
             if as_json or as_csv or markup():
                 show(sheet, as_json=as_json, as_csv=as_csv, value={"tournament": log.title, **told})
             else:
-                click.echo(ladders.one(f"ladder · {log.title}", told, sheet, lines, width()), nl=False)
+                put(ladders.one(f"ladder · {log.title}", told, sheet, lines, width()))
             return
         if not (as_json or as_csv or markup()):
-            click.echo(tell.story(log), nl=False)
+            put(tell.story(log))
             return
         format_, state = tournament.fold(log)
         placed = format_.standings(state)

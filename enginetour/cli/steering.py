@@ -23,7 +23,7 @@ def _steer(db: Address | None, name: str | None, request: dict[str, Any], *, as_
     """Ask the run, and tell what it said."""
     from enginetour.workspace import database_of
 
-    with open_store(db) as store:
+    with open_store(db, lasting=True) as store:
         reply = _answer(database_of(Path.cwd(), db), chosen(store, name, None, quiet=as_json), request)
     if as_json:
         say_json(reply)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.storing import game, open_log
 from tests.touring import config, read, tour
 
 
@@ -102,3 +103,12 @@ def test_an_export_makes_no_folders(place: str, folder: Path) -> None:
     before = sorted(path.name for path in folder.iterdir())
     assert "-o" in tour(folder, "export", "pgn", "-o", place, expect=2).stderr
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_run_that_ends_while_it_is_asked_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it wrote last is there once it does not answer any more."""
+    (tmp_path / "results").mkdir()
+    store, log = open_log(tmp_path / "results" / "enginetour.db")
+    monkeypatch.setattr("enginetour.control.ask", lambda *_: log.record_game(game()) and None)
+    with store:
+        assert read(tmp_path, "status")["games_done"] == 1
