@@ -253,7 +253,9 @@ def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str, namespace
 
 def test_only_the_right_tag_is_signalled() -> None:
     """Ending one engine's leftovers touches no other engine, nor a process whose tag only begins the same."""
-    tag = f"night-{os.getpid()}"  # tests of another process may run beside this one
+    tag = (
+        f"night-\udcff-{os.getpid()}"  # of a folder that is no UTF-8; tests of another process may run beside this one
+    )
     one, other = EngineProcess(odd("quiet"), tag=tag), EngineProcess(odd("quiet"), tag=f"{tag}ly")
     mine = {one.pid, *strays.family(one.pid)}
     assert {seen.pid for seen, _ in strays.end_tagged((tag,))} == mine

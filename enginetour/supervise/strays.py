@@ -110,7 +110,7 @@ def tag_of(pid: int) -> str:
     except OSError:
         return ""
     entries = [entry for entry in environment.split(b"\0") if entry.startswith(f"{TAG}=".encode())]
-    return entries[0].partition(b"=")[2].decode("utf-8", "replace") if entries else ""
+    return os.fsdecode(entries[0].partition(b"=")[2]) if entries else ""
 
 
 def is_meant(tag: str, tags: Iterable[str], but: str = "") -> bool:
