@@ -46,6 +46,18 @@ def test_unfinished_says_how_to_go_on(tmp_path: Path) -> None:
     assert resume.command == "enginetour run autumn.toml"
 
 
+def test_the_command_that_runs_is_for_the_newest_edition(tmp_path: Path) -> None:
+    """An edition that has a later one is not gone on with, and no next one starts from it."""
+    for most in (1000, 5):
+        store, old = played(tmp_path / "db", FOUR, name=f"most {most}", most=most)
+        with store:
+            before = {one.kind: one.command for one in review_of(old).advice}
+            played(tmp_path / "db", FOUR, name=f"most {most}", most=1)[0].close()
+            after = {one.kind: one.command for one in review_of(old).advice}
+        changed = {kind: after.get(kind) for kind, command in before.items() if after.get(kind) != command}
+        assert changed == ({"next": None} if most > 5 else {"resume": ""})
+
+
 def test_nothing_played_yet(tmp_path: Path) -> None:
     """A tournament before its first game has a review, without a number in it that nobody measured."""
     store, log = played(tmp_path / "db", FOUR, most=0)

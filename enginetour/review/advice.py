@@ -55,7 +55,9 @@ def _advice(
         left = f"{most}" if fewest == most else f"{fewest} to {most}"
         then = ", ".join(f"{white} – {black}" for white, black in facts.offers)
         coming = f", next {then}" if then else ""
-        yield Advice("resume", f"Not finished: {left} game{'s' * (most != 1)} to play{coming}.", again)
+        yield Advice(
+            "resume", f"Not finished: {left} game{'s' * (most != 1)} to play{coming}.", again if facts.newest else ""
+        )
     if apart := told_apart(found):
         yield Advice("decide", apart)
     for name in suspended:
@@ -70,7 +72,7 @@ def _advice(
         yield Advice("incidents", words, shlex.join(games))
     for warning in fairness.warnings:
         yield Advice("machine", f"{warning[0].upper()}{warning[1:]}.")
-    if facts.finished:
+    if facts.finished and facts.newest:
         yield Advice("next", "Finished: the next edition starts from this result.", f"{again} --new")
 
 

@@ -10,6 +10,7 @@ from enginetour.formats.base import SYSTEMS, Format
 from enginetour.store.lineup import machines
 from enginetour.store.queries import GameLine
 from enginetour.store.reader import TournamentReader
+from enginetour.store.tournaments import Store
 
 # Settings of a game that every reader of a list asks for, in the order they are told.
 _OF_PLAY = ("tc", "white_tc", "black_tc", "variant", "margin_ms", "draw", "resign", "max_moves", "tablebases", "ponder")
@@ -24,6 +25,7 @@ class Facts:
     title: str
     name: str
     edition: int
+    newest: bool  # there is no later edition
     system: str
     about: str  # what the format is, in a line
     entrants: int
@@ -51,6 +53,7 @@ def facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Seq
         title=log.title,
         name=log.name,
         edition=log.edition,
+        newest=Store(log.database).tournament(log.name).id == log.id,
         system=log.system,
         about=SYSTEMS[log.system].summary,
         entrants=len(log.specs),
