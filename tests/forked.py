@@ -18,10 +18,9 @@ from typing import IO
 from unittest import mock
 
 from tests.night.lives import temporary
-from tests.touring import BUBBLE, config, default_signals
+from tests.touring import BUBBLE, config, default_signals, entrant
 
 SCRIPTED = Path(__file__).parent / "engines" / "scripted.py"
-ENTRANT = '\n[[entrants]]\nname = "{name}"\nprotocol = "{protocol}"\ndir = "scratch"\ncommand = {command}'
 FIELD = (("Ada", "uci"), ("Bea", "cecp"), ("Cid", "uci"), ("Dot", "cecp"))
 # Two draws by shuffling, and two games that whoever misses a knight loses by an illegal move.
 SUITE = """\
@@ -32,7 +31,8 @@ rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq -
 """
 LONG_S = 60.0  # a busy machine; nothing takes so long
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["enginetour.cli.session", "enginetour.cli.play", "networkx", "tests.forked"])
+DASK = ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "enginetour.cluster.place"]
+FORKS.set_forkserver_preload(["enginetour.cli.session", "enginetour.cli.play", "networkx", "tests.forked", *DASK])
 
 
 class Forked:
@@ -107,7 +107,7 @@ def live(folder: Path, words: list[str], errors: Path, out: Connection, before: 
 def scripted(name: str, protocol: str, *more: str) -> str:
     """An entrant that shuffles its knights, as text of a configuration."""
     words = [sys.executable, "-I", "-S", str(SCRIPTED), "--protocol", protocol, *more]
-    return ENTRANT.format(name=name, protocol=protocol, command=words)
+    return entrant(name, words, protocol)
 
 
 def quick(folder: Path, name: str = "trial", system: str = "bubble", settings: str = BUBBLE, more: str = "") -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from typing import Any
 from enginetour.control import ControlServer, Request, socket_path
 from enginetour.model import Game, Note
 from tests.storing import open_log
-from tests.touring import default_signals
+from tests.touring import started
 
 KNIGHTS = ("g1f3", "g8f6", "f3g1", "f6g8")
 
@@ -32,11 +31,7 @@ def serving(folder: Path, *options: str, **more: Any) -> Iterator[tuple[str, sub
     """The same with its process."""
     if "--port" not in options:
         options = (*options, "--port", "0")
-    command = [sys.executable, "-u", "-m", "enginetour", "serve", *options]
-    more.setdefault("stderr", subprocess.DEVNULL)
-    with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, text=True, preexec_fn=default_signals, **more
-    ) as process:
+    with started(folder, "serve", *options, **more) as process:
         try:
             assert process.stdout is not None
             yield next(line for line in process.stdout if line.startswith("http")).split()[0].rstrip("/"), process

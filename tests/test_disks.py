@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from enginetour.setbacks import GAME_BYTES, MIN_FREE
-from tests.forked import ENTRANT, LONG_S, Forked, quick, scripted
+from tests.forked import LONG_S, Forked, quick, scripted
 from tests.night.lives import everybody, send
-from tests.touring import audit, config, left_running, pgn_games, tour
+from tests.touring import audit, config, entrant, left_running, pgn_games, tour
 
 # In user and mount namespaces of their own these need no rights; they last until end of file.
 SMALL = "mount -t tmpfs -o size=4m none results"
@@ -111,7 +111,7 @@ def gated(folder: Path) -> Path:
     (folder / "gated.py").write_text(GATED.format(here=str(folder)))
     for name in ("begun", "gate"):
         os.mkfifo(folder / name)
-    entrants = ENTRANT.format(name="Gate", protocol="uci", command=[sys.executable, "-S", str(folder / "gated.py")])
+    entrants = entrant("Gate", [sys.executable, "-S", str(folder / "gated.py")])
     settings = "cycles = 2\ngames_per_pairing = 2"
     more = entrants + scripted("Ada", "uci")
     path = config(folder, (), "roundrobin", settings, more, tc="600")

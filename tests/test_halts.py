@@ -13,10 +13,10 @@ from enginetour.model import Outcome
 from enginetour.referee import clock
 from enginetour.referee.link import Link
 from enginetour.store.tournaments import Store
-from tests.forked import ENTRANT, Forked, scripted
+from tests.forked import Forked, scripted
 from tests.night.lives import slots_of
 from tests.playing import game, sound
-from tests.touring import audit, config, left_running
+from tests.touring import audit, config, entrant, left_running
 
 # Answers at once, but the first search of all waits for the pipe beside it.
 HELD = """\
@@ -56,7 +56,7 @@ def test_a_slot_that_was_stopped_replays_its_game(tmp_path: Path) -> None:
     (tmp_path / "held.py").write_text(HELD.format(here=str(tmp_path)))
     for name in ("held", "gate"):
         os.mkfifo(tmp_path / name)
-    more = ENTRANT.format(name="Held", protocol="uci", command=[sys.executable, "-S", str(tmp_path / "held.py")])
+    more = entrant("Held", [sys.executable, "-S", str(tmp_path / "held.py")])
     path = config(tmp_path, (), "roundrobin", "", more + scripted("Ada", "uci"), tc="600")
     path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 0 }"))
     run = Forked(tmp_path, ["run", str(path)], tmp_path / "errors")

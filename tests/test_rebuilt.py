@@ -13,9 +13,9 @@ from enginetour import identity
 from enginetour.errors import InputRefused
 from enginetour.rebuilt import Files, new_fingerprint
 from enginetour.task import EngineSpec
-from tests.forked import ENTRANT, scripted
+from tests.forked import scripted
 from tests.test_refused_runs import STOPS, WITH_NET
-from tests.touring import audit, config, tour
+from tests.touring import audit, config, entrant, tour
 
 # When its first game begins it touches its own file, at the second one it becomes another engine.
 HEAD = """\
@@ -102,7 +102,7 @@ def odd_one(folder: Path) -> Path:
     """A round robin of four games between Ada and Netty, who is rebuilt meanwhile."""
     head, loop, rest = WITH_NET.partition(LOOP)
     (folder / "netty.py").write_text(HEAD + head + loop + BEGINS + rest)
-    own = ENTRANT.format(name="Netty", protocol="uci", command=[sys.executable, "-I", str(folder / "netty.py")])
+    own = entrant("Netty", [sys.executable, "-I", str(folder / "netty.py")])
     return config(folder, (), "roundrobin", "cycles = 4", own + scripted("Ada", "uci"), tc="60+1")
 
 

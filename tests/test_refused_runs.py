@@ -12,9 +12,9 @@ import pytest
 
 from enginetour.store.database import Database
 from enginetour.store.tournaments import Store
-from tests.forked import ENTRANT, quick, scripted
+from tests.forked import quick, scripted
 from tests.test_database import foreign, garbage, newer, with_trigger
-from tests.touring import audit, config, tour
+from tests.touring import audit, config, entrant, tour
 
 # Shuffles its knights; its net is a file, named by an option.
 WITH_NET = """\
@@ -59,7 +59,7 @@ def test_a_database_that_is_not_ours_to_write(tmp_path: Path, make: Callable[[Pa
 def netty(folder: Path, net: str = "x.nnue") -> Path:
     """A round robin of an engine with a net and one without."""
     (folder / "netty.py").write_text(WITH_NET)
-    own = ENTRANT.format(name="Netty", protocol="uci", command=[sys.executable, "-I", str(folder / "netty.py")])
+    own = entrant("Netty", [sys.executable, "-I", str(folder / "netty.py")])
     own += f'\noptions = {{ EvalFile = "{folder / net}" }}\n'
     return config(folder, (), "roundrobin", "cycles = 3", own + scripted("Ada", "uci"), tc="60+1")
 

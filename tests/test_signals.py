@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from enginetour.store.tournaments import Store
-from tests.forked import ENTRANT, Forked, quick, scripted
+from tests.forked import Forked, quick, scripted
 from tests.night.lives import everybody, send
-from tests.touring import audit, config, left_running
+from tests.touring import audit, config, entrant, left_running
 
 BUSY_S = 5.0  # room for a busy machine on top of what is promised
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
@@ -58,7 +58,7 @@ def stubborn(folder: Path, more: str = "") -> Path:
     """A tournament whose first game is never going to end."""
     (folder / "stubborn.py").write_text(STUBBORN.format(thinks=str(folder / "thinks")))
     os.mkfifo(folder / "thinks")
-    entrants = ENTRANT.format(name="Eve", protocol="uci", command=[sys.executable, "-I", str(folder / "stubborn.py")])
+    entrants = entrant("Eve", [sys.executable, "-I", str(folder / "stubborn.py")])
     return config(folder, (), "roundrobin", "", entrants + scripted("Ada", "uci") + more, tc="600")
 
 

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -56,6 +56,12 @@ def config(
     path = folder / f"{name}.toml"
     path.write_text(CONFIG.format(name=name, system=system, settings=settings, tc=tc, entrants=entrants), "utf-8")
     return path
+
+
+def entrant(name: str, command: Sequence[str], protocol: str = "uci") -> str:
+    """The section of a configuration for an engine by its command."""
+    words = json.dumps([*command])  # a list of strings reads the same in TOML
+    return f'\n[[entrants]]\nname = "{name}"\nprotocol = "{protocol}"\ndir = "scratch"\ncommand = {words}\n'
 
 
 def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:
@@ -111,14 +117,17 @@ def read(folder: Path, *words: str) -> Any:
     return json.loads(tour(folder, *words, "--json").stdout)
 
 
+def started(folder: Path, *words: str, **more: Any) -> subprocess.Popen[str]:
+    """The command line in a process that goes on: its stdout is read line by line, its stderr by nobody."""
+    command = [sys.executable, "-u", "-m", "enginetour", *words]
+    more.setdefault("stderr", subprocess.DEVNULL)
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, preexec_fn=default_signals, **more)
+
+
 @contextmanager
 def running(folder: Path, path: Path, *options: str, **more: Any) -> Iterator[subprocess.Popen[str]]:
     """`enginetour run` in a process of its own, seen up to its first finished game; killed if the test fails."""
-    command = [sys.executable, "-u", "-m", "enginetour", "run", str(path), *options]
-    more.setdefault("stderr", subprocess.DEVNULL)
-    with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, text=True, preexec_fn=default_signals, **more
-    ) as process:
+    with started(folder, "run", str(path), *options, **more) as process:
         try:
             assert process.stdout is not None
             next(line for line in process.stdout if line.startswith("Finished game"))

@@ -19,7 +19,8 @@ from urllib.request import urlopen
 
 from tests.bench import free
 from tests.bench.measure import Settings, against
-from tests.bench.runners import CONFIG, ENTRANT
+from tests.bench.runners import CONFIG
+from tests.touring import entrant
 
 THINK_MS = 10
 LINES = 10  # info lines a move
@@ -66,7 +67,7 @@ def pages(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
 def _run(folder: Path, name: str, words: list[str], games: int) -> None:
     one, other = free.NAMES
     config = CONFIG.replace('"bout"', json.dumps(name)).format(games=games, limit=TC, slots=1)
-    config += "".join(ENTRANT.format(name=each, command=json.dumps(words)) for each in (one, other))
+    config += "".join(entrant(each, words) for each in (one, other))
     (folder / f"{name}.toml").write_text(config, "utf-8")
     command = [sys.executable, "-m", "enginetour", "run", f"{name}.toml", "--force"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)

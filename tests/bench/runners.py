@@ -6,7 +6,6 @@ writes no report. Our modules are compiled before, as in an installation.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import resource
@@ -19,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 import enginetour
+from tests.touring import entrant
 
 OURS = "enginetour"
 PEERS = {"fastchess": "FASTCHESS", "cutechess-cli": "CUTECHESS"}
@@ -36,13 +36,6 @@ doubtful_flag = "loss"
 openings = {{ plies = 0 }}
 [report]
 write = false
-"""
-ENTRANT = """
-[[entrants]]
-name = "{name}"
-protocol = "uci"
-dir = "scratch"
-command = {command}
 """
 _PLIES = re.compile(r'^\[PlyCount "(\d+)"\]', re.MULTILINE)
 _FORFEIT = re.compile(r'^\[Termination "time forfeit"\]', re.MULTILINE)
@@ -103,7 +96,7 @@ def ours(bout: Bout, folder: Path) -> Played:
     """Through the command line, in a workspace of its own."""
     (folder / "results").mkdir(parents=True)
     config = CONFIG.format(games=bout.games, limit=bout.limit, slots=bout.slots)
-    entrants = (ENTRANT.format(name=name, command=json.dumps(command)) for name, command in bout.engines)
+    entrants = (entrant(name, command) for name, command in bout.engines)
     (folder / "bout.toml").write_text(config + "".join(entrants), "utf-8")
     words = [sys.executable, "-m", "enginetour", "run", "bout.toml", "--force"]
     return _played(words, folder, folder / "results" / "bout.pgn", compiled())

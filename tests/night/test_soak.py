@@ -18,7 +18,7 @@ import pytest
 
 from enginetour.supervise import strays
 from tests.bench import free
-from tests.touring import CONFIG, audit, default_signals, left_running, pgn_games
+from tests.touring import CONFIG, audit, default_signals, entrant, left_running, pgn_games
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
@@ -30,13 +30,6 @@ GROWTH_MB = 20.0  # the same: of scheduler and slot, under any fault; here under
 ENGINE_FILES = 4  # of a running engine: a sample may fall between two games
 RESUME_S = 2.0  # the same: restart to the first move, with 10 000 stored games
 NAMES = ("Ada", "Bea", "Cid", "Dot")
-ENTRANT = """
-[[entrants]]
-name = "{name}"
-protocol = "uci"
-dir = "scratch"
-command = {command}
-"""
 
 
 @dataclass(frozen=True)
@@ -86,8 +79,8 @@ def workspace(tmp_path: Path) -> Iterator[Path]:
 
 def config(folder: Path, games: int) -> Path:
     """A round-robin of free engines with at least so many games."""
-    engine = str(free.command(free.build(folder), folder / "stamps")).replace("'", '"')
-    entrants = "".join(ENTRANT.format(name=name, command=engine) for name in NAMES)
+    engine = free.command(free.build(folder), folder / "stamps")
+    entrants = "".join(entrant(name, engine) for name in NAMES)
     settings = f"cycles = {games // 12 + 2}\ngames_per_pairing = 2"
     text = CONFIG.format(name="soak", system="roundrobin", settings=settings, tc="60+1", entrants=entrants)
     path = folder / "soak.toml"
