@@ -43,7 +43,7 @@ def report_text(log: TournamentReader, review: Review) -> str:
     played = [_game(log, number, site) for number in sorted(games)]
     shared = pieces.symbols() if played else None  # of every board of the file
     missing = _missing(site, len(wanted) - len(games))
-    command = shlex.join(["enginetour", "report", "-t", review.facts.name])
+    command = shlex.join(["enginetour", "report", "-t", review.facts.name, "--edition", str(review.facts.edition)])
     parts = [*again, *played]
     return whole(site, parts, styles=styles, scripts=scripts, missing=missing, command=command, shared=shared)
 

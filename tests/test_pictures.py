@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -12,7 +13,7 @@ from click.testing import CliRunner, Result
 from PIL import Image
 
 from enginetour.cli import cli
-from enginetour.errors import TourError
+from enginetour.errors import TourError, UsageRefused
 from enginetour.formats.base import make_format, options_model
 from enginetour.model import Entrant, GameFinished, Outcome
 from enginetour.store.tournaments import Draft, Store
@@ -45,6 +46,29 @@ def chart(db: Path, *words: str, to: str = "out.svg") -> str:
     assert done.exit_code == 0, done.output
     assert done.stderr.endswith(f"{file} written: {ET.fromstring(file.read_text('utf-8')).findtext(f'{SVG}title')}\n")
     return "\n".join(ET.fromstring(file.read_text("utf-8")).itertext())
+
+
+def test_the_next_step_can_be_taken(db: Path) -> None:
+    """Where ratings by a system are not kept yet, the command told keeps them; a name of two words is one."""
+    with Store.open(db) as store:
+        store.create_tournament(draft("two words")).record_game(game())
+        store.create_tournament(draft("two words"))
+    wanted = (
+        "chart",
+        "history",
+        "-t",
+        "two words",
+        "--edition",
+        "1",
+        "--system",
+        "elo",
+        "-o",
+        str(db.parent / "x.svg"),
+    )
+    refused = ask(db, *wanted)
+    assert isinstance(refused.exception, UsageRefused)
+    assert ask(db, *shlex.split(refused.exception.step)[1:]).exit_code == 0
+    assert ask(db, *wanted).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -86,7 +110,9 @@ def test_a_png_is_one(db: Path) -> None:
 def test_ratings_by_games_of_an_incremental_system(db: Path) -> None:
     """From what the store keeps; where it keeps nothing yet, the command that makes it."""
     refused = ask(db, "chart", "history", "--system", "elo", "-o", str(db.parent / "e.svg"))
-    assert isinstance(refused.exception, TourError) and "ratings -t autumn --system elo" in str(refused.exception)
+    assert isinstance(refused.exception, TourError) and "ratings -t autumn --edition 1 --system elo" in str(
+        refused.exception
+    )
     assert ask(db, "ratings", "--system", "elo").exit_code == 0
     assert "Fruit: game 1: " in chart(db, "history", "--system", "elo")
 

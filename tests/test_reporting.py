@@ -72,6 +72,7 @@ def test_one_file_says_what_was_left_out(folder: Path, monkeypatch: pytest.Monke
     there = {int(one.removeprefix("games-")) for one in page.ids if one.startswith("games-")}
     assert 7 in there and len(there) < 12  # every seventh has a time forfeit, unless it was drawn
     assert f"{12 - len(there)} games are left out" in page.said
+    assert "enginetour report -t autumn --edition 1 writes all of it" in page.said
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
 
 

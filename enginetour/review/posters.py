@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Sequence
 
 from enginetour.errors import UsageRefused
@@ -99,7 +100,7 @@ def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
     drawn = pictures.editions(found)
     if drawn is None:
         have = f"{len(heads)} edition{'s' * (len(heads) != 1)}"
-        raise UsageRefused(f"{name} has {have}, a history needs two", step=f"enginetour publish {name}")
+        raise UsageRefused(f"{name} has {have}, a history needs two", step=shlex.join(["enginetour", "publish", name]))
     who = f"{wanted[0]} in {name}" if len(wanted) == 1 else name
     return retitled(drawn, f"{who}, edition by edition")
 
@@ -111,8 +112,8 @@ def paths(store: Store, log: TournamentReader, system: str, wanted: Sequence[str
     own = [one for one in history_of(store, log.id, list(wanted or log.specs)).paths if one.system == system]
     drawn = pictures.paths(system, own)
     if drawn is None:
-        step = f"enginetour ratings -t {log.name} --system {system}"
-        raise UsageRefused(f"no ratings by {system} are kept of {log.title}", step=step)
+        words = ["enginetour", "ratings", "-t", log.name, "--edition", str(log.edition), "--system", system]
+        raise UsageRefused(f"no ratings by {system} are kept of {log.title}", step=shlex.join(words))
     return retitled(drawn, f"{system} · {log.title}")
 
 
