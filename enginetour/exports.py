@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO
 
 from enginetour.model import Game, Outcome
 from enginetour.reports import epd, pgn
@@ -26,15 +26,20 @@ LONGEST = 16 << 20  # bytes of one game that is still believed: 600 moves with f
 
 
 def replace_file(path: Path, chunks: Iterable[str]) -> None:
-    """Write beside, sync, rename, sync the folder: readers see the old text or the new one, never a part.
+    """A text as `replace_bytes`, in a folder that is made where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_bytes(path, (chunk.encode("utf-8") for chunk in chunks))
+
+
+def replace_bytes(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write beside, sync, rename, sync the folder: readers see the old file or the new one, never a part.
 
     What is no plain file (/dev/null, a named pipe) is written into.
     """
     if is_special(path):
-        with path.open("w", encoding="utf-8") as device:
+        with path.open("wb") as device:
             device.writelines(chunks)
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     with _beside(path) as sink:
         sink.writelines(chunks)
         sink.flush()
@@ -48,7 +53,7 @@ def replace_file(path: Path, chunks: Iterable[str]) -> None:
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[TextIO]:
+def _beside(path: Path) -> Iterator[BinaryIO]:
     """An empty file of our own to be renamed; its name is always the same, so a kill leaves one at most.
 
     BlockingIOError while another export writes to the same path, which might be stopped: nobody waits for it. OSError
@@ -56,7 +61,7 @@ def _beside(path: Path) -> Iterator[TextIO]:
     """
     name = path.with_name(f".{path.name}.new")
     while True:
-        with open(name, "a", encoding="utf-8", opener=_no_link) as sink:
+        with open(name, "ab", opener=_no_link) as sink:
             fcntl.flock(sink, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not name.exists() or not os.path.samestat(os.fstat(sink.fileno()), name.stat()):
                 continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,20 +77,11 @@ class Target:
 
 def write_whole(path: Path, content: bytes, told: str) -> None:
     """All of it, or the file as it was; a written file is told on stderr, a device or pipe is only written into."""
-    if is_special(path):
-        with path.open("wb") as device:
-            device.write(content)
-        return
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC  # a link there is not ours
-        with os.fdopen(os.open(beside, flags, 0o666), "wb") as sink:
-            sink.write(content)
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
-    say(f"{path} written: {told}", err=True)
+    from enginetour.exports import replace_bytes
+
+    replace_bytes(path, [content])
+    if not is_special(path):
+        say(f"{path} written: {told}", err=True)
 
 
 def target(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequence[Path] = ()) -> Target:

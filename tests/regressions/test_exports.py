@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.interop import trf
+from tests.storing import game, sound_log
 from tests.touring import config, read, tour
 
 FOUR = ("wren1", "wren2", "wren3", "wren4")
@@ -63,3 +65,23 @@ def test_a_pipe_in_the_place_of_the_pgn_holds_up_no_run(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "results" / "trial.pgn")
     assert tour(tmp_path, "run", str(path)).stderr.count("trial.pgn not written") == 1
     assert len(read(tmp_path, "games")) == 2
+
+
+def test_a_list_is_put_into_its_file_as_an_export_is(tmp_path: Path) -> None:
+    """Two who write one file at once once mixed it, and a link in the way was removed, which was somebody else's."""
+    (tmp_path / "results").mkdir()
+    store, log = sound_log(tmp_path / "results" / "enginetour.db")
+    with store:
+        log.record_game(game())
+    beside = tmp_path / ".list.md.new"
+    with beside.open("w") as theirs:
+        fcntl.flock(theirs, fcntl.LOCK_EX)
+        theirs.write("half")
+        theirs.flush()
+        tour(tmp_path, "ratings", "-o", "list.md", expect=7)
+        assert beside.read_text() == "half"
+    beside.unlink()
+    beside.symlink_to("elsewhere")
+    tour(tmp_path, "ratings", "-o", "list.md", expect=7)
+    assert beside.is_symlink()
+    assert not (tmp_path / "list.md").exists()
