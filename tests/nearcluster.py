@@ -9,7 +9,7 @@ from typing import Any
 
 from distributed import Scheduler, SpecCluster, Worker
 
-OURS: Mapping[str, Any] = {"host": "127.0.0.1", "dashboard": False}
+OURS: Mapping[str, Any] = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
 
 def worker_options(name: str, slots: int) -> dict[str, Any]:

@@ -1,0 +1,97 @@
+"""A cluster that keeps nothing but its word: machines come and go, answers are late, lost, or told twice."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from types import SimpleNamespace
+from typing import Any
+
+from distributed import KilledWorker
+
+from enginetour.cluster.machines import Seen
+from enginetour.cluster.orders import Found, Order
+from enginetour.cluster.worker import look
+from enginetour.model import Game
+from enginetour.task import GameTask
+
+Verdict = Callable[[GameTask], Game]
+
+KILLED = KilledWorker("key", SimpleNamespace(address="tcp://h:1"), 3)  # type: ignore[arg-type]
+
+
+class Answer:
+    """What Dask gives for a task. A released one may be answered all the same: its worker did not know."""
+
+    status = "pending"
+
+    def __init__(self) -> None:
+        self.released = False
+        self._future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def __await__(self) -> Any:
+        return self._future.__await__()
+
+    def give(self, value: object) -> None:
+        if self._future.done():
+            return
+        if isinstance(value, BaseException):
+            self._future.set_exception(value)
+        else:
+            self._future.set_result(value)
+
+    def release(self) -> None:
+        self.released = True
+
+
+class Restless:
+    """In the place of `Connection`: at most four machines, as the dice say; `troubles` is how often something fails."""
+
+    def __init__(self, dice: random.Random, troubles: float, verdict: Verdict) -> None:
+        self.dice, self.troubles, self.verdict = dice, troubles, verdict
+        self.there: dict[str, Seen] = {}
+        self.air: list[tuple[GameTask, Answer]] = []
+        self.answered = 0  # games, however often
+        self.is_open = True
+        self._started = 0
+        self._join()
+
+    async def open(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    async def workers(self) -> dict[str, Seen] | None:
+        self.is_open = self.dice.random() >= self.troubles
+        if self.dice.random() < self.troubles:
+            self.there.pop(self.dice.choice(list(self.there)))
+        if not self.there or (len(self.there) < 4 and self.dice.random() < 0.2):
+            self._join()
+        return dict(self.there) if self.is_open else None
+
+    def submit(self, task: Any, *words: Any, worker: str, slot: bool, key: str) -> Answer:
+        answer = Answer()
+        if task is look:
+            answer.give(Found(worker))
+            return answer
+        order: Order = words[0]
+        self.air.append((order.task, answer))
+        asyncio.get_running_loop().call_later(self.dice.choice([0, 0, 0.001]), self._answer)
+        return answer
+
+    def _join(self) -> None:
+        """A worker that was started again has another address."""
+        self._started += 1
+        slots = self.dice.randint(1, 3)
+        self.there[f"tcp://h:{self._started}"] = Seen(f"m{self._started % 4}", "h", slots, slots)
+
+    def _answer(self) -> None:
+        task, answer = self.air.pop(self.dice.randrange(len(self.air)))
+        if self.dice.random() < self.troubles:
+            answer.give(self.dice.choice([OSError("closed"), CancelledError(), KILLED, ("failed", "x"), ("anew", "x")]))
+            return
+        self.answered += 1
+        answer.give(("result", self.verdict(task)))

@@ -1,0 +1,172 @@
+"""Any place gives the same log: played at once, in slots, out of order, or on a cluster that loses what it can."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import closing
+from itertools import count
+from queue import SimpleQueue
+from typing import Any
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.cluster import place as module
+from enginetour.cluster.orders import Demand
+from enginetour.cluster.place import DaskPlace
+from enginetour.errors import MachineFailure
+from enginetour.formats.base import SYSTEMS, Format
+from enginetour.model import Game
+from enginetour.scheduler import End, Scheduler
+from enginetour.task import GameTask
+from tests.laws.restless import Restless, Verdict
+from tests.laws.test_formats import is_decided, outcome_of, tournament
+from tests.test_scheduler import Heard, Inline, MemoryLog, ended, task_for
+
+ALL = pytest.mark.parametrize("system", sorted(SYSTEMS))
+
+LONGEST_SILENCE = 5_000  # looks, some ten seconds
+
+
+class Hurried(SimpleQueue[Callable[[], None]]):
+    """An inbox in which nobody waits for a second, and not for ever where nothing comes any more."""
+
+    silent = 0
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Callable[[], None]:
+        self.silent += 1
+        assert self.silent < LONGEST_SILENCE, "games were lost: nothing comes any more"
+        act = super().get(block, None if timeout is None else timeout / 500)
+        self.silent = 0
+        return act
+
+
+class Loose:
+    """A place whose games end in any order, and now and then fail with their slot."""
+
+    def __init__(self, dice: random.Random, troubles: float, verdict: Verdict) -> None:
+        self.dice, self.troubles, self.verdict = dice, troubles, verdict
+        self.air: list[tuple[GameTask, Future[Any]]] = []
+
+    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+        self.air.append((task, Future()))
+        return self.air[-1][1]
+
+    def resize(self, slots: int) -> None:
+        pass
+
+    def stop(self, *, now: bool) -> None:
+        pass
+
+    def land(self) -> None:
+        """One or more of them end."""
+        self.dice.shuffle(self.air)
+        for _ in range(self.dice.randint(1, len(self.air)) if self.air else 0):
+            task, future = self.air.pop()
+            if self.dice.random() < self.troubles:
+                future.set_exception(MachineFailure("the slot died"))
+            else:
+                future.set_result(self.verdict(task))
+
+
+def verdict_of(seed: int) -> Verdict:
+    """Of engines that always move alike."""
+
+    def verdict(task: GameTask) -> Game:
+        return ended(task, outcome_of(task.pairing, seed))
+
+    return verdict
+
+
+def loop_of(format_: Format[Any], entrants: Any, place: Any, slots: int = 1) -> Scheduler:
+    clock = count(0, 100)  # s: pauses after failures are over at the next look
+    return Scheduler(
+        MemoryLog(),
+        format_,
+        entrants,
+        place,
+        task_for,
+        slots=slots,
+        watcher=Heard(),
+        inbox=Hurried(),
+        clock=lambda: float(next(clock)),
+    )
+
+
+def truth(loop: Scheduler) -> object:
+    """What the log says, whatever came first: games with colours, numbers and results; table; decisions in order.
+
+    A match whose test has its verdict ends with other games in the air; its decisions are the same.
+    """
+    assert isinstance(loop.log, MemoryLog)
+    assert isinstance(loop.watcher, Heard)
+    games = {(game.pairing, game.outcome, game.replay) for game in loop.log.games.values()}
+    assert loop.watcher.numbers == list(range(1, len(games) + 1))
+    assert len(games) == len(loop.log.games)
+    decisions = tuple(loop.log.notes)
+    assert loop.format.notes(loop.state)[-len(decisions) or len(loop.format.notes(loop.state)) :] == decisions
+    return decisions if is_decided(loop.state) else (games, loop.format.standings(loop.state), decisions)
+
+
+def at_once(system: str, seed: int) -> object:
+    """One game after another, in the caller."""
+    format_, entrants, _ = tournament(system, seed)
+    loop = loop_of(format_, entrants, Inline(verdict_of(seed)))
+    assert loop.run() is End.FINISHED
+    return truth(loop)
+
+
+def out_of_order(system: str, seed: int, slots: int, troubles: float) -> object:
+    format_, entrants, _ = tournament(system, seed)
+    place = Loose(random.Random(seed), troubles, verdict_of(seed))
+    loop = loop_of(format_, entrants, place, slots)
+    loop._wait = place.land  # type: ignore[method-assign]
+    assert loop.run() is End.FINISHED
+    return truth(loop)
+
+
+def on_a_cluster(system: str, seed: int, slots: int, troubles: float) -> object:
+    """The whole place but for Dask itself: its thread, its queue, its books of machines."""
+    format_, entrants, _ = tournament(system, seed)
+    there = Restless(random.Random(seed), troubles, verdict_of(seed))
+    with (
+        mock.patch.object(module, "Connection", lambda *_: there),
+        mock.patch.object(module, "LOOK_S", 0.001),
+        closing(DaskPlace("tcp://h:1", slots, Demand(()))) as place,
+    ):
+
+        def tell(text: str) -> None:
+            """Somebody is awake, and gives a machine that was set aside its games again."""
+            if "is set aside" in text:
+                place.machines.use(text.partition(" is set aside")[0])
+
+        place.look_round(lambda: None)
+        place.open("tag", None, tell)
+        loop = loop_of(format_, entrants, place, slots)
+        assert loop.run() is End.FINISHED
+    return truth(loop)
+
+
+SEEDS = st.integers(0, 10**9)
+SLOTS = st.integers(1, 6)
+TROUBLES = st.sampled_from([0.0, 0.05, 0.3])
+
+
+@ALL
+@settings(max_examples=10)
+@given(seed=SEEDS, slots=SLOTS, troubles=TROUBLES)
+def test_results_out_of_order_change_no_decision(system: str, seed: int, slots: int, troubles: float) -> None:
+    """Whichever game ends first, and however often a machine fails one."""
+    assert out_of_order(system, seed, slots, troubles) == at_once(system, seed)
+
+
+@ALL
+@settings(max_examples=3)
+@given(seed=SEEDS, slots=SLOTS, troubles=TROUBLES)
+def test_a_cluster_in_trouble_gives_the_same_log(system: str, seed: int, slots: int, troubles: float) -> None:
+    """Workers die and join, the scheduler is away, what was given up is answered later all the same."""
+    assert on_a_cluster(system, seed, slots, troubles) == at_once(system, seed)

@@ -1,0 +1,115 @@
+"""Engines that always move alike make the same log wherever they play: in this process, in slots, on a cluster."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import product
+from typing import Any
+
+import pytest
+from distributed import SpecCluster
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.cluster.orders import Demand
+from enginetour.cluster.place import DaskPlace
+from enginetour.formats.base import make_format, options_model
+from enginetour.model import Entrant, Game, Opening, Pairing
+from enginetour.places import LocalPlace
+from enginetour.referee.game import play
+from enginetour.referee.link import Link
+from enginetour.referee.shelf import EngineShelf
+from enginetour.scheduler import End
+from enginetour.shipped import shipped
+from enginetour.task import EngineSpec, GameTask, Rules, Side
+from enginetour.timecontrol import TimeControl
+from tests.laws.test_anywhere import loop_of
+from tests.laws.test_formats import settings_of
+from tests.nearcluster import near_cluster
+from tests.test_scheduler import Inline, MemoryLog
+
+FIRST = tuple(product(("a2a3", "d2d4", "g1f3"), ("a7a5", "d7d5", "g8f6")))  # openings: other games for each encounter
+DEPTH = TimeControl.parse("depth=1")
+SHORT = Rules(max_moves=12)  # many games end before, and one of hundreds of moves tells no more
+WRENS = ("2", "3", "4")  # levels that always move alike at a given depth
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SpecCluster]:
+    """Two machines with two slots each."""
+    with near_cluster("a", "b", slots=2) as made:
+        yield made
+
+
+def side(name: str) -> Side:
+    command = (sys.executable, str(shipped("engines") / "wren.py"), name)
+    return Side(EngineSpec(name, command, "uci", dir="scratch"), DEPTH)
+
+
+def task_for(pairing: Pairing, replay: int) -> GameTask:
+    opening = Opening(moves=FIRST[pairing.encounter % len(FIRST)])
+    return GameTask(pairing, side(pairing.white), side(pairing.black), opening, SHORT, replay)
+
+
+def here(task: GameTask, shelf: EngineShelf) -> Game:
+    return play(task, Link(), shelf)
+
+
+def told(system: str, seed: int, place: Any, slots: int) -> object:
+    """Games with all their moves, table and decisions."""
+    dice = random.Random(seed)
+    entrants = tuple(Entrant(name) for name in WRENS)
+    chosen = options_model(system).model_validate({**settings_of(system, dice, len(entrants)), "games_per_pairing": 2})
+    loop = loop_of(make_format(system, chosen), entrants, place, slots)
+    loop.task_for = task_for
+    assert loop.run() is End.FINISHED
+    assert isinstance(loop.log, MemoryLog)
+    games = {
+        (game.pairing, game.outcome, game.termination, tuple(move.uci for move in game.moves))
+        for game in loop.log.games.values()
+    }
+    assert len(games) == len(loop.log.games)
+    return games, loop.format.standings(loop.state), loop.log.notes
+
+
+def any_place(system: str, seed: int, make: Callable[[int], Any], slots: int) -> None:
+    """Asserts that the games of a place are those that are played in this process."""
+    shelf = EngineShelf()
+    try:
+        expected = told(system, seed, Inline(lambda task: here(task, shelf)), 1)
+    finally:
+        shelf.close_all()
+    with closing(make(slots)) as place:
+        assert told(system, seed, place, slots) == expected
+
+
+def maker(cluster: SpecCluster) -> Callable[[int], DaskPlace]:
+    """Of places on that cluster, looked over."""
+
+    def make(slots: int) -> DaskPlace:
+        place = DaskPlace(cluster.scheduler_address, slots, Demand(()))
+        place.look_round(lambda: None)
+        return place
+
+    return make
+
+
+SYSTEMS = st.sampled_from(["gauntlet", "swiss", "bubble", "cup"])
+SEEDS = st.integers(0, 10**9)
+
+
+@settings(max_examples=2)
+@given(system=SYSTEMS, seed=SEEDS, slots=st.integers(1, 3))
+def test_slots_give_the_same_log(system: str, seed: int, slots: int) -> None:
+    """However many, each a process of its own."""
+    any_place(system, seed, LocalPlace, slots)
+
+
+@settings(max_examples=2)
+@given(system=SYSTEMS, seed=SEEDS, slots=st.integers(1, 4))
+def test_a_cluster_gives_the_same_log(cluster: SpecCluster, system: str, seed: int, slots: int) -> None:
+    """Its machines start the engines as they find them."""
+    any_place(system, seed, maker(cluster), slots)

@@ -1,0 +1,45 @@
+"""The laws of places at length."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from distributed import SpecCluster
+
+from enginetour.formats.base import SYSTEMS
+from enginetour.places import LocalPlace
+from tests.laws import test_real_places as real
+from tests.laws.test_anywhere import at_once, on_a_cluster, out_of_order
+from tests.nearcluster import near_cluster
+
+pytestmark = pytest.mark.night
+
+ALL = pytest.mark.parametrize("system", sorted(SYSTEMS))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SpecCluster]:
+    """Two machines with two slots each."""
+    with near_cluster("a", "b", slots=2) as made:
+        yield made
+
+
+@ALL
+def test_troubles_at_length(system: str) -> None:
+    """Two hundred tournaments of each system, in loose order and on a cluster in trouble."""
+    dice = random.Random(7)
+    for seed in range(200):
+        slots, troubles = dice.randint(1, 6), dice.choice([0, 0.05, 0.3])
+        expected = at_once(system, seed)
+        assert out_of_order(system, seed, slots, troubles) == expected
+        assert on_a_cluster(system, seed, slots, troubles) == expected
+
+
+@pytest.mark.parametrize("system", ["gauntlet", "swiss", "bubble", "cup"])
+def test_real_games_at_length(cluster: SpecCluster, system: str) -> None:
+    """Four tournaments of each, in slots and on a cluster."""
+    for seed in range(4):
+        real.any_place(system, seed, LocalPlace, 1 + seed % 3)
+        real.any_place(system, seed, real.maker(cluster), 1 + seed)
