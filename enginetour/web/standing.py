@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +22,7 @@ from enginetour.store.tournaments import Store
 from enginetour.web.room import LINES
 
 MOST_ENGINES = 400  # rows of a table that a page follows; the crosstable's page has all
+KEPT = 16  # tournaments that were looked at last: one of 10,000 games takes 5 MB (measured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +48,19 @@ class _Fold:
 
 
 class Standings:
-    """The folds of all tournaments that were looked at. One thread at a time."""
+    """The folds of the tournaments that were looked at last. One thread at a time."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._folds: dict[int, _Fold] = {}
+        self._folds: OrderedDict[int, _Fold] = OrderedDict()
+        self._states: dict[int, tuple[int, str]] = {}  # by tournament: the position of its log, and its state there
 
     def made(self, entry: Entry, *, lines: bool) -> Made:
         """Table and progress now; the last lines of the log too, if asked for."""
-        fold = self._folded(entry)
+        fold = self._folds[entry.id] = self._folded(entry)
+        self._folds.move_to_end(entry.id)
+        while len(self._folds) > KEPT:
+            self._folds.popitem(last=False)
         log = fold.log
         if fold.rated != fold.position:
             self._rate(fold)
@@ -80,9 +85,12 @@ class Standings:
 
     def _state_of(self, entry: Entry) -> str:
         try:
-            return _state(self._folded(entry))
+            position = self._store.tournament(entry.name, entry.edition).last_position
+            if self._states.get(entry.id, (-1, ""))[0] != position:
+                self._states[entry.id] = position, _state(self._folded(entry))
         except StoreRefused as refused:
             return f"cannot be read: {refused.what}"
+        return self._states[entry.id][1]
 
     def _folded(self, entry: Entry) -> _Fold:
         """Stepped on by what has come into the log since the last look; StoreRefused as by `folded.fold`."""
@@ -90,7 +98,7 @@ class Standings:
         if fold is None:
             log = self._store.tournament(entry.name, entry.edition)
             format_ = format_of(log)
-            fold = self._folds[entry.id] = _Fold(log, format_, format_.start(log.entrants))
+            fold = _Fold(log, format_, format_.start(log.entrants))
         last = fold.log.last_position
         if last > fold.position:
             try:

@@ -1,0 +1,58 @@
+"""How tournaments stand, for the pages that follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.folded import format_of
+from enginetour.formats.base import Format
+from enginetour.store.entries import entries
+from enginetour.store.reader import TournamentReader
+from enginetour.store.tournaments import Store
+from enginetour.web import standing
+from enginetour.web.standing import Standings
+from tests.storing import draft, game, open_log
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """Three tournaments of which one has a game; of two it is remembered how they stand."""
+    monkeypatch.setattr(standing, "KEPT", 2)
+    made, log = open_log(tmp_path / "db")
+    with made:
+        log.record_game(game())
+        made.create_tournament(draft("winter"))
+        made.create_tournament(draft("spring"))
+        yield made
+
+
+def test_a_long_archive_is_read_once_and_not_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of all tournaments asks for their states again and again: only a log that has moved on is read."""
+    read: list[str] = []
+
+    def counted(log: TournamentReader) -> Format[Any]:
+        read.append(log.title)
+        return format_of(log)
+
+    monkeypatch.setattr(standing, "format_of", counted)
+    standings, wanted = Standings(store), entries(store)
+    assert standings.states(wanted) == dict.fromkeys(("autumn", "winter", "spring"), "stopped")
+    assert standings.states(wanted) and read == ["autumn", "winter", "spring"]
+    store.tournament("winter").record_game(game())
+    assert standings.states(wanted) and read[3:] == ["winter"]
+    assert not standings._folds
+
+
+def test_so_many_are_remembered(store: Store) -> None:
+    """Those that were looked at last; one that was forgotten is read anew and tells the same."""
+    standings, (autumn, *others) = Standings(store), entries(store)
+    first = standings.made(autumn, lines=True)
+    for entry in others:
+        standings.made(entry, lines=False)
+    assert list(standings._folds) == [entry.id for entry in others]
+    assert standings.made(autumn, lines=True) == first
+    assert [line["number"] for line in first.lines] == [1]
