@@ -1,8 +1,9 @@
-"""What the run of a new tournament begins while the rest of the program is still being loaded: slots, probes, a game.
+"""What the run of a new tournament begins while the rest of the program is still being loaded: slots, probes, games.
 
 Only where nothing can turn out otherwise: there is no database yet, the order is that of the file, no speed is
-measured, no engine has processors of its own. Nothing is written meanwhile. The loop takes over the game that has begun
-if its first task is that very one; else all of it is dropped and begun anew.
+measured, no engine has processors of its own. Nothing is written meanwhile. Games go on, of those that are on offer
+whatever the results, until the loop takes over: each is then written and told in its turn, as if it had ended just
+now. That is so if the loop's first task is the very one that was begun first; else all is dropped and begun anew.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import threading
 import tomllib
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enginetour.allotment import Allotment
 from enginetour.errors import MachineFailure, TourError
+from enginetour.model import GameKey, Outcome, Pairing
 from enginetour.places import START_PARALLEL, Listener, LocalPlace
 from enginetour.store.slugs import slug_of
 from enginetour.supervise.processors import allowed
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from enginetour.plan import Plan
     from enginetour.serveraddress import Address
 
+MOST_AHEAD = 64  # games of which nothing is durable yet: those of half a second at most
 HEED_S = 0.2  # between two looks at whether to go on, as while engines are probed
 
 
@@ -70,27 +74,31 @@ class HeadStart:
         self._slots = slots
         self._listener: Listener | None = None
         self._early: list[tuple[int, str, object]] = []  # live events that nobody listened to yet
-        self._lock = threading.Lock()  # guards the listener and what it has not heard
+        self._lock = threading.RLock()  # guards the listener, what it has not heard, and the games
         self._probes: list[Future[Any]] = []
         self._decided = threading.Event()  # whether the first game begins
         self._due = 0  # probes still to end, counted in the place's thread
         self._plan: Plan | None = None
-        self._task: GameTask | None = None
-        self._game: Future[Any] | None = None
+        self._allotment = Allotment(slots)
+        self._open: list[Pairing] = []  # to be begun until the loop takes over
+        self._first: GameKey | None = None
+        self._games: dict[GameKey, tuple[GameTask, Future[Any]]] = {}  # begun, and not asked for yet
         self._place = LocalPlace(slots, self._hear, tag=f"{tag}/{os.urandom(4).hex()}")
         self.tag = self._place.tag
         self._place.warm()
 
-    def begin(self, plan: Plan, slots: int) -> None:
-        """Probe the engines of a plan, then begin its first game; nothing where something could turn out otherwise."""
+    def begin(self, plan: Plan, slots: int, most_games: int | None = None) -> None:
+        """Probe the engines of a plan, then begin its games; nothing where something could turn out otherwise."""
         play, order = plan.config.play, plan.config.tournament.order
         usual = order in (None, "file") and play.speed is None and play.start_parallel == START_PARALLEL
         offers = plan.format.offers(plan.format.start(plan.entrants)) if usual and len(plan.entrants) > 1 else ()
         alone = all(not side.spec.max_copies for side in plan.sides.values())
         if not offers or not alone or slots != self._slots:
             return
-        self._plan, self._task = plan, plan.task(plan.sides, offers[0], 0)
-        first = (self._task.white, self._task.black)
+        self._plan, self._first = plan, offers[0].key
+        self._open = list(offers[: min(MOST_AHEAD, most_games or MOST_AHEAD)])
+        task = plan.task(plan.sides, offers[0], 0)  # what it refuses is refused at once
+        first = (task.white, task.black)
         others = [side for name, side in plan.sides.items() if name not in offers[0].pair]
         if others:
             self._place.resize(max(slots, min(START_PARALLEL, os.cpu_count() or 1)))
@@ -119,26 +127,54 @@ class HeadStart:
         return {name: found[name] for name in self._plan.sides}
 
     def _probed(self, future: Future[Any]) -> None:
-        """One more has ended; with the last one, and all fit, the first game begins. In the place's thread."""
+        """One more has ended; with the last one, and all fit, the games begin. In the place's thread."""
         del future
         self._due -= 1
         if self._due:
             return
-        if not any(each.exception() for each in self._probes) and self._task is not None:
+        if not any(each.exception() for each in self._probes):
             seats, *others = (each.result() for each in self._probes)
             if not any(probe.problems for probe in (*seats, *others)):
                 self._place.resize(self._slots)
-                with suppress(RuntimeError):  # closed in this very moment
-                    self._game = self._place.submit(self._task, prefer=0)
+                self._go_on()
         self._decided.set()
 
+    def _go_on(self) -> None:
+        """Begin what there is room for. In the place's thread."""
+        with self._lock:
+            for pairing in self._allotment.ordered(self._open):
+                slot = self._allotment.slot_for(pairing)
+                if slot is None or self._plan is None:
+                    continue
+                try:
+                    task = self._plan.task(self._plan.sides, pairing, 0)
+                    future = self._place.submit(task, prefer=slot)
+                except (RuntimeError, TourError):  # closed in this very moment; or the loop will tell what is wrong
+                    self._open.clear()
+                    return
+                self._open.remove(pairing)
+                self._allotment.begin(slot, pairing)
+                self._games[pairing.key] = (task, future)
+                future.add_done_callback(partial(self._ended, pairing))
+
+    def _ended(self, pairing: Pairing, future: Future[Any]) -> None:
+        """The next one begins, unless something was wrong: what that means is for the loop. In the place's thread."""
+        with self._lock:
+            self._allotment.end(pairing, failed=False)
+            if future.exception() is not None or future.result().outcome is Outcome.VOID:
+                self._open.clear()
+            self._go_on()
+
     def is_first(self, task: GameTask) -> bool:
-        """The game that has begun is this one."""
-        return self._game is not None and task == self._task
+        """The game that was begun first is this one, and nobody has it yet."""
+        found = self._games.get(task.pairing.key)
+        return task.pairing.key == self._first and found is not None and found[0] == task
 
     def goes_on(self, task: GameTask, listener: Listener | None) -> bool:
         """Whether the loop takes it over, as its first task is the game that has begun; else all of it is dropped."""
-        fits = self.is_first(task)
+        with self._lock:
+            fits = self.is_first(task)
+            self._open.clear()  # from now on the loop says what begins
         if fits:
             self.listen(listener)
         else:
@@ -164,9 +200,10 @@ class HeadStart:
     # A place, once it was taken over.
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
-        """As a place, but the game that has begun is not begun again."""
-        game, self._game = self._game, None
-        return game if game is not None and task == self._task else self._place.submit(task, prefer)
+        """As a place, but a game that has begun is not begun again."""
+        with self._lock:
+            begun, game = self._games.pop(task.pairing.key, (None, None))
+        return game if game is not None and task == begun else self._place.submit(task, prefer)
 
     def resize(self, slots: int) -> None:
         """As a place."""

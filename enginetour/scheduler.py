@@ -245,11 +245,12 @@ class Scheduler:
         self.watcher.withdrawn(name, why)
 
     def _wait(self) -> None:
-        """Sleep until a game ends, somebody asks for something, or a second has passed."""
-        try:
-            self.inbox.get(timeout=1.0)()
-        except Empty:
-            return
+        """Sleep until a game ends, somebody asks for something, or a second has passed; not where one ended before."""
+        if not any(future.done() for future in self.flying):
+            try:
+                self.inbox.get(timeout=1.0)()
+            except Empty:
+                return
         self._act()
 
     def _act(self) -> None:

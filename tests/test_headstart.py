@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from enginetour.headstart import HeadStart, warmed
+from enginetour.model import Game, Outcome, Termination
 from enginetour.plan import prepare
 from enginetour.store.tournaments import Store
 from enginetour.tournament import opened
@@ -89,7 +91,7 @@ def test_only_the_very_game_is_taken_over_and_once(tmp_path: Path) -> None:
     task = plan.task(plan.sides, pairing, 0)
     heard: list[str] = []
     with HeadStart("test", 1) as ahead:
-        ahead.begin(plan, 1)
+        ahead.begin(plan, 1, most_games=1)
         assert list(ahead.found(lambda: None) or ()) == ["Ada", "Dot"]
         assert ahead.is_first(task)
         assert not ahead.is_first(plan.task(plan.sides, pairing, 1))
@@ -102,6 +104,46 @@ def test_only_the_very_game_is_taken_over_and_once(tmp_path: Path) -> None:
         again.result(60)
     assert heard[0] == "start"
     assert heard.count("start") == 2
+
+
+def test_games_go_on_until_the_loop_takes_over(tmp_path: Path) -> None:
+    """All that are on offer are played while the program is loaded, each once; then none begins by itself."""
+    path, _ = counting(tmp_path)
+    plan = prepare(path, None)
+    tasks = [plan.task(plan.sides, pairing, 0) for pairing in plan.format.offers(plan.format.start(plan.entrants))]
+    heard: list[str] = []
+    third = threading.Event()
+
+    def hear(slot: int, name: str, payload: object) -> None:
+        heard.append(name)
+        if heard.count("start") == 3:
+            third.set()
+
+    with HeadStart("test", 1) as ahead:
+        ahead.begin(plan, 1)
+        assert ahead.found(lambda: None)
+        ahead.listen(hear)
+        assert third.wait(60)
+        assert ahead.goes_on(tasks[0], hear)
+        begun = len(ahead._games)
+        games = [ahead.submit(task, prefer=0) for task in tasks]
+        assert [game.result(60).pairing for game in games] == [task.pairing for task in tasks]
+    assert begun >= 3
+    assert heard.count("start") == heard.count("end") == len(tasks) == 4
+
+
+def test_no_game_begins_after_one_that_was_void(tmp_path: Path) -> None:
+    """What that means is for the loop to say."""
+    path, _ = counting(tmp_path)
+    plan = prepare(path, None)
+    with HeadStart("test", 1) as ahead:
+        ahead._plan = plan
+        ahead._open = list(plan.format.offers(plan.format.start(plan.entrants)))
+        void: Future[Any] = Future()
+        void.set_result(Game(ahead._open[0], Outcome.VOID, Termination.CRASH))
+        ahead._ended(ahead._open[0], void)
+        assert not ahead._games
+        assert not ahead._open
 
 
 def test_an_unfit_engine_is_refused_and_leaves_nothing(tmp_path: Path) -> None:

@@ -59,8 +59,8 @@ def run(
         plan, signals = prepare(config, db), Heard()
         with signals.noting():
             if ahead is not None:
-                ahead.begin(plan, slots or plan.config.play.slots)
-            # From here on a part of the program is loaded that the first game does not need.
+                ahead.begin(plan, slots or plan.config.play.slots, max_games)
+            # From here on a part of the program is loaded that the first games do not need.
             from enginetour.cli.session import Run
             from enginetour.cli.stopat import stop_time
 

@@ -6,7 +6,7 @@ import shutil
 import textwrap
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -72,6 +72,16 @@ class Lines(Watcher):
                 return
         self._started(slot, names)
 
+    def _tell_begun(self, flying: Collection[tuple[str, str]]) -> None:
+        """Games whose slot has nothing else that is still to be told; what the machine failed never is."""
+        with self._lock:
+            begun, self._begun = self._begun, []
+        for slot, names in begun:
+            if self._open.get(slot) in flying:
+                self._begun.append((slot, names))
+            else:
+                self._started(slot, names)
+
     def _started(self, slot: int, names: tuple[str, str]) -> None:
         with self._lock:
             self._open[slot] = names
@@ -106,10 +116,7 @@ class Lines(Watcher):
     def progress(self, scheduler: Scheduler) -> None:
         """A progress line every ten games."""
         self.picture.take(scheduler)
-        with self._lock:
-            begun, self._begun = self._begun, []
-        for slot, names in begun:
-            self._started(slot, names)
+        self._tell_begun({(pairing.white, pairing.black) for pairing, _ in scheduler.flying.values()})
         if self.due <= 0:
             self.due = max(PROGRESS_GAMES, self.picture.done // 100)
             click.echo(headline(self.picture))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +14,22 @@ from enginetour.cli.screen import Both
 from enginetour.errors import MachineFailure
 from enginetour.formats.base import make_format, options_model
 from enginetour.happenings import Happenings
-from enginetour.model import Entrant, Game, Outcome
+from enginetour.model import Entrant, Game, Note, Outcome
 from enginetour.scheduler import End, Scheduler
 from enginetour.setbacks import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE
 from enginetour.task import GameTask
-from tests.test_scheduler import ENTRANTS, Heard, Inline, MemoryLog, Unwaiting, ended, heard, scheduler, task_for
+from tests.test_scheduler import (
+    ENTRANTS,
+    Airborne,
+    Heard,
+    Inline,
+    MemoryLog,
+    Unwaiting,
+    ended,
+    heard,
+    scheduler,
+    task_for,
+)
 from tests.test_setbacks import Clock
 
 
@@ -184,3 +196,28 @@ def test_a_suspension_is_told_once_and_its_engine_named_once() -> None:
     assert len(said) > 2
     assert set(said[1:]) == {"Dot still does not start: ended (exit 1)"}
     assert heard_of.count("suspended") == 1
+
+
+def test_a_game_that_ends_while_another_is_written_is_not_overslept() -> None:
+    """Its call was taken for one that had been heeded, and the loop slept until the next, a second at most."""
+
+    class Awake(Unwaiting):
+        def get(self, block: bool = True, timeout: float | None = None) -> Callable[[], None]:
+            assert not any(future.done() for future in loop.flying)
+            next(ends)
+            return super().get(block)
+
+    class Busy(MemoryLog):
+        def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
+            next(ends, None)
+            return super().record_game(game, notes)
+
+    def ending() -> Iterator[None]:
+        for number in range(6):
+            place.end(number)
+            yield
+
+    place, ends = Airborne(), ending()
+    format_ = make_format("roundrobin", options_model("roundrobin")())
+    loop = Scheduler(Busy(), format_, ENTRANTS, place, task_for, slots=2, inbox=Awake())
+    assert loop.run() is End.FINISHED
