@@ -4,7 +4,23 @@ from __future__ import annotations
 
 import re
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from enginetour.adapters.intake import KEPT, LINE_CAP, Intake
+
+
+@given(st.lists(st.binary(max_size=20)), st.integers(1, 7))
+def test_lines_do_not_depend_on_how_the_stream_was_cut(pieces: list[bytes], size: int) -> None:
+    """A stream gives the same lines in one read or byte by byte."""
+    stream = b"\n".join(pieces)
+    whole, cut = Intake(), Intake()
+    whole.feed(stream)
+    lines: list[bytes | None] = []
+    for at in range(0, len(stream), size):
+        cut.feed(stream[at : at + size])
+        lines += iter(cut.line, None)
+    assert [*lines, cut.end(), cut.line()] == [*iter(whole.line, None), whole.end(), whole.line()]
 
 
 def test_an_answer_is_found_at_a_line_start_only() -> None:

@@ -1,4 +1,4 @@
-"""Bytes on pipes: whole lines, bounded memory, and writes that never block."""
+"""Bytes on pipes: bounded memory, and writes that never block."""
 
 import os
 
@@ -6,69 +6,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginetour.supervise.pipes import (
-    LINE_CAP,
     TRAFFIC_CAP,
     WAITING_CAP,
     ByteRing,
-    LineBuffer,
     Outbox,
     Traffic,
     last_lines,
 )
 
 
-@given(st.lists(st.binary(max_size=20)), st.integers(1, 7))
-def test_lines_do_not_depend_on_how_the_stream_was_cut(pieces: list[bytes], size: int) -> None:
-    """A stream gives the same lines in one read or byte by byte."""
-    stream = b"\n".join(pieces)
-    whole = LineBuffer()
-    expected = [*whole.feed(stream), whole.rest()]
-    cut = LineBuffer()
-    lines = [line for at in range(0, len(stream), size) for line in cut.feed(stream[at : at + size])]
-    assert [*lines, cut.rest()] == expected
-
-
-def test_blanks_and_carriage_returns_are_nothing() -> None:
-    """CR LF, leading and trailing blanks and empty lines leave only the text."""
-    assert LineBuffer().feed(b"uciok\r\n\r\n \t\n  readyok \t\r\nhalf") == [b"uciok", b"readyok"]
-
-
-def test_an_unterminated_line_waits_for_its_end() -> None:
-    """Half a line is no line; the end of file may ask for it."""
-    buffer = LineBuffer()
-    assert buffer.feed(b"bestmove e2") == []
-    assert buffer.feed(b"e4") == []
-    assert buffer.rest() == b"bestmove e2e4"
-    assert buffer.rest() == b""
-
-
-def test_a_line_is_cut_at_64_kib_and_the_next_one_is_whole() -> None:
-    """Of an endless line the first 64 KiB are kept, its rest is dropped as it streams in, and the next line counts."""
-    buffer = LineBuffer()
-    for _ in range(200):
-        assert buffer.feed(b"x" * 50_000) == []
-        assert len(buffer._carry) <= LINE_CAP
-    lines = buffer.feed(b"end\nbestmove e2e4\n")
-    assert [len(lines[0]), lines[1]] == [LINE_CAP, b"bestmove e2e4"]
-    assert buffer.overlong == 1
-    assert buffer.feed(b"y" * (LINE_CAP + 1) + b"\nz\n" + b"w" * (LINE_CAP + 1) + b"\n") == [
-        b"y" * LINE_CAP,
-        b"z",
-        b"w" * LINE_CAP,
-    ]
-    assert buffer.overlong == 3
-
-
 @given(st.lists(st.binary(min_size=1, max_size=40)), st.integers(1, 60))
 def test_a_ring_holds_the_last_bytes(chunks: list[bytes], cap: int) -> None:
-    """A ring is the tail of its stream, and counts what it lost."""
+    """A ring is the tail of its stream."""
     ring = ByteRing(cap)
     for chunk in chunks:
         ring.append(chunk)
     stream = b"".join(chunks)
     assert bytes(ring) == stream[-cap:]
     assert len(ring) == len(bytes(ring))
-    assert ring.dropped == len(stream) - len(ring)
 
 
 def test_traffic_joins_pieces_and_escapes() -> None:

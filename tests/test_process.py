@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from enginetour.adapters.intake import Intake
 from enginetour.errors import StartFailed
 from enginetour.supervise import strays
-from enginetour.supervise.pipes import LineBuffer
 from enginetour.supervise.process import EngineProcess, end_all, kill_living, wait
 from enginetour.supervise.scratch import wipe
 from enginetour.supervise.starting import LAUNCHER
@@ -54,11 +54,12 @@ def until(condition: Callable[[], object]) -> None:
 
 def lines_of(engine: EngineProcess, wanted: int) -> list[str]:
     """The first lines it says."""
-    buffer, lines = LineBuffer(), list[bytes]()
+    intake, lines = Intake(), list[bytes]()
     deadline = time.monotonic_ns() + 10 * SECOND
     while len(lines) < wanted and not engine.eof:
         assert wait((engine,), None, deadline).readable, "it said nothing"
-        lines += buffer.feed(engine.read()[0])
+        intake.feed(engine.read()[0])
+        lines += filter(None, map(bytes.strip, iter(intake.line, None)))
     return [line.decode() for line in lines]
 
 
@@ -344,13 +345,13 @@ def test_waiting_input_is_pushed_when_there_is_room() -> None:
 def test_output_does_not_move_a_deadline_nor_fill_memory(mode: str) -> None:
     """An engine that prints for ever meets its absolute deadline, and costs constant memory."""
     engine = EngineProcess(odd(mode))
-    buffer = LineBuffer()
+    intake = Intake()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     deadline = time.monotonic_ns() + SECOND // 2
     total = waits = 0
     while wait((engine,), None, deadline).readable and time.monotonic_ns() < deadline:
         data, _ = engine.read()
-        buffer.feed(data)
+        intake.feed(data)
         total += len(data)
         waits += 1
     assert time.monotonic_ns() >= deadline

@@ -1,10 +1,9 @@
-"""Bytes on pipes with a bound on everything: lines, rings of what was said, and what a full pipe left over.
+"""Bytes on pipes with a bound on everything: rings of what was said, and what a full pipe left over.
 
 bound      what                                       source
-64 KiB     a line; the rest is thrown away            runner spec 2
 64 KiB     bytes waiting for a full pipe              runner spec 2
 64 KiB     stderr kept per engine                     runner spec 2
-256 KiB    raw output of a search; traffic kept       runner spec 2
+256 KiB    traffic kept                               runner spec 2
 """
 
 from __future__ import annotations
@@ -12,74 +11,20 @@ from __future__ import annotations
 import os
 from collections import deque
 
-LINE_CAP = 64 * 1024  # bytes, runner spec 2
 WAITING_CAP = 64 * 1024  # bytes, runner spec 2
 STDERR_CAP = 64 * 1024  # bytes, runner spec 2
-SEARCH_CAP = 256 * 1024  # bytes, runner spec 2
 TRAFFIC_CAP = 256 * 1024  # bytes, runner spec 2
 CHUNK_COST = 128  # bytes of memory a kept chunk costs beside its text: one byte at a time may not cost megabytes
 TOLD_CAP = 300  # characters of a line shown in an incident: 70 lines stay far below the 1 MB a fault may log
 
 
-class LineBuffer:
-    """Cuts a stream into lines: ended by LF, stripped of blanks and CR, empty ones skipped.
-
-    Of a line longer than `cap` the first `cap` bytes are kept, the rest is dropped as it streams in;
-    `overlong` counts such lines. Memory never exceeds `cap` plus one chunk.
-    """
-
-    __slots__ = ("_carry", "_full", "cap", "overlong")
-
-    def __init__(self, cap: int = LINE_CAP) -> None:
-        self.cap = cap
-        self.overlong = 0
-        self._carry = bytearray()
-        self._full = False  # the carried line reached the cap: drop up to the next LF
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """Whole lines that end in this chunk, oldest first."""
-        first, found, rest = chunk.partition(b"\n")
-        self._keep(first)
-        if not found:
-            return []
-        lines = [self._take()]
-        *whole, last = rest.split(b"\n")
-        for line in whole:
-            if len(line) > self.cap:
-                self.overlong += 1
-                line = line[: self.cap]
-            lines.append(line.strip())
-        self._keep(last)
-        return [line for line in lines if line]
-
-    def rest(self) -> bytes:
-        """The unterminated line, for the end of file; empty afterwards."""
-        return self._take()
-
-    def _keep(self, piece: bytes) -> None:
-        if self._full or not piece:
-            return
-        room = self.cap - len(self._carry)
-        self._carry += piece[:room]
-        if len(piece) > room:
-            self._full = True
-            self.overlong += 1
-
-    def _take(self) -> bytes:
-        line = bytes(self._carry).strip()
-        self._carry.clear()
-        self._full = False
-        return line
-
-
 class ByteRing:
     """The last `cap` bytes of a stream; the oldest go first."""
 
-    __slots__ = ("_chunks", "_size", "cap", "dropped")
+    __slots__ = ("_chunks", "_size", "cap")
 
     def __init__(self, cap: int) -> None:
         self.cap = cap
-        self.dropped = 0  # bytes thrown away
         self._chunks: deque[bytes] = deque()
         self._size = 0
 
@@ -97,15 +42,7 @@ class ByteRing:
                 self._chunks.popleft()
             else:
                 self._chunks[0] = oldest[excess:]
-            cut = min(excess, len(oldest))
-            self._size -= cut
-            self.dropped += cut
-
-    def clear(self) -> None:
-        """Forget everything, the count of dropped bytes too."""
-        self._chunks.clear()
-        self._size = 0
-        self.dropped = 0
+            self._size -= min(excess, len(oldest))
 
     def __bytes__(self) -> bytes:
         return b"".join(self._chunks)
