@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from itertools import count
 from typing import Any
+
+import pytest
 
 from enginetour.web.listener import MOST_DUE, Listener, framed
 from enginetour.web.room import BEAT_S, LINES, Room
@@ -144,6 +147,24 @@ def test_the_end_takes_the_boards_away() -> None:
         ((name, whole),) = events(await listener.due(1))
         assert (name, whole["running"], whole["games"]) == ("all", False, {})
         assert (whole["progress"]["state"], whole["progress"]["eta"]) == ("stopped", None)
+
+    in_a_loop(scene)
+
+
+def test_many_boards_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes long to tell is told less often: a thousand boards once in some seconds, and in single frames."""
+    clock = count(0.0, 1.5)
+    monkeypatch.setattr("enginetour.web.room.thread_time", lambda: next(clock))
+
+    async def scene(room: Room, listener: Listener) -> None:
+        await listener.due(1)
+        loop = asyncio.get_running_loop()
+        for slot in range(1000):
+            room.take({"event": "start", **start(slot)})
+        await asyncio.sleep(0)  # the loop's turn, in which the boards are told
+        assert [name for name, _ in events(await listener.due(1))] == ["board"] * 1000
+        room.take({"event": "move", **move(1)})
+        assert room._timer is not None and room._timer.when() - loop.time() > 3 * 1.5
 
     in_a_loop(scene)
 

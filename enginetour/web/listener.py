@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-MOST_DUE = 256  # things that may wait for one page: more than a tester has boards; then it is told all anew
+MOST_DUE = 1280  # things that may wait for one page, 1 KB each: the boards of a cluster; then it is told all anew
 
 
 def framed(event: str, value: Mapping[str, Any]) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
+from time import thread_time
 from typing import Any
 
 from enginetour.reports.sheet import safe
@@ -13,6 +14,7 @@ from enginetour.web.listener import Listener, framed
 
 LINES = 30  # of games and incidents kept and shown: what a page has room for
 BEAT_S = 0.1  # between two tellings of one tournament: ten a second are more than an eye follows
+REST = 4  # times what the last telling of the boards took: those of a cluster take a fifth of one processor, not all
 # Events of the journal that deserve a line of their own; the games have theirs.
 TOLD = ("suspended", "withdrawn", "paused", "resumed", "slots", "disk-low", "trouble")
 
@@ -32,7 +34,7 @@ class Room:
         self.stale = True  # there was a game or another change since the table was made
         self.whole = False  # its lines are the last of the log, none missing
         self._changed: set[int] = set()
-        self._told_at = 0.0
+        self._due_at = 0.0  # by the loop's clock: no board is told before
         self._timer: asyncio.TimerHandle | None = None
 
     # What comes from the running tournament.
@@ -158,14 +160,14 @@ class Room:
             self._changed.clear()
         elif self._timer is None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(max(0.0, self._told_at + BEAT_S - loop.time()), self._tell_boards)
+            self._timer = loop.call_at(max(self._due_at, loop.time()), self._tell_boards)
 
     def _tell_boards(self) -> None:
-        self._timer = None
-        self._told_at = asyncio.get_running_loop().time()
+        self._timer, begun = None, thread_time()
         for slot in sorted(self._changed & self.games.keys()):
             self.tell(f"board {slot}", "board", {"slot": slot, **self.games[slot].told()})
         self._changed.clear()
+        self._due_at = asyncio.get_running_loop().time() + max(BEAT_S, REST * (thread_time() - begun))
 
 
 def _number(line: Mapping[str, Any]) -> int:
