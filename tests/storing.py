@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from enginetour.formats.base import make_format, options_model
 from enginetour.model import (
     Entrant,
@@ -16,6 +18,8 @@ from enginetour.model import (
 )
 from enginetour.serveraddress import Address
 from enginetour.store.log import TournamentLog
+from enginetour.store.paircounts import added_up, by_pair, kept_counts
+from enginetour.store.ratednames import rated_names
 from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec
 
@@ -108,3 +112,10 @@ def sound_log(path: Address) -> tuple[Store, TournamentLog]:
 def open_log(path: Address) -> tuple[Store, TournamentLog]:
     store = Store.open(path)
     return store, store.create_tournament(draft())
+
+
+def counted_pairs(store: Store) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """White's wins, draws, losses by the names of lists, over the whole store."""
+    with store.database.reading() as connection:
+        kept = [by_pair(part) for part in kept_counts(connection).values()]
+        return added_up(chain.from_iterable(part.items() for part in kept), rated_names(connection))

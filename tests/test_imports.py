@@ -23,10 +23,10 @@ from enginetour.store.definition import ListDefinition
 from enginetour.store.imports import Imported, import_games, imports_of
 from enginetour.store.known import titles
 from enginetour.store.listed import listed
-from enginetour.store.lists import counted_pairs, ratings_of, refresh
+from enginetour.store.lists import ratings_of, refresh
 from enginetour.store.meetings import meetings
 from enginetour.store.tournaments import Store
-from tests.storing import draft, game, open_log
+from tests.storing import counted_pairs, draft, game, open_log
 
 TABLES = ("engines", "tournaments", "imports", "imported_games", "pair_counts")
 

@@ -12,11 +12,11 @@ from enginetour.errors import UsageRefused
 from enginetour.model import Entrant, GameVoided, Outcome
 from enginetour.ratings.elo import EloSettings
 from enginetour.serveraddress import Address
-from enginetour.store.lists import counted_pairs, history, order, prior_ratings, ratings_of, refresh
+from enginetour.store.lists import history, order, prior_ratings, ratings_of, refresh
 from enginetour.store.log import TournamentLog
 from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
 from enginetour.store.tournaments import Store
-from tests.storing import draft, game, spec
+from tests.storing import counted_pairs, draft, game, spec
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_versions(store: Store) -> None:
     newest = ratings_of(store, "elo")["Fruit [abcdef01-2]"][0]
     assert prior_ratings(store, ["Fruit", "Stranger"]) == {"Fruit": newest}
     assert {event.engine for event in history(store, "elo", "Fruit")} == fruits
-    assert counted_pairs(store, by_version=False) == {("Fruit", "Toga"): (3, 0, 0)}
+    assert log.pair_counts() == {("Fruit", "Toga"): (3, 0, 0)}
     assert counted_pairs(store)["Fruit [f1]", "Toga [f1]"] == (1, 0, 0)
 
 
@@ -144,19 +144,6 @@ def test_order(store: Store) -> None:
     assert order(store) == []
     refresh(store, "elo")
     assert order(store) == ["Fruit", "Toga"]
-
-
-def test_pairs_are_filtered(store: Store) -> None:
-    """Counts for a list are taken over the tournaments, editions and engines asked for."""
-    first = store.create_tournament(draft())
-    second = store.create_tournament(draft())
-    first.record_game(game())
-    first.record_game(game("Phalanx", "Toga", Outcome.DRAW))
-    second.record_game(game(outcome=Outcome.BLACK))
-    assert counted_pairs(store) == {("Fruit", "Toga"): (1, 0, 1), ("Phalanx", "Toga"): (0, 1, 0)}
-    assert counted_pairs(store, tournament="autumn", edition=2) == {("Fruit", "Toga"): (0, 0, 1)}
-    assert counted_pairs(store, engines={"Phalanx", "Toga"}) == {("Phalanx", "Toga"): (0, 1, 0)}
-    assert counted_pairs(store, tournament="winter") == {}
 
 
 def test_unknown_system(store: Store) -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from enginetour.model import GameVoided, Opening, Outcome
 from enginetour.ratings.listing import rating_list
-from enginetour.store.lists import counted_pairs
 from enginetour.store.pairscores import openings_of, openings_of_tournament
 from enginetour.store.tables import GAMES
-from tests.storing import draft, game, open_log
+from tests.storing import counted_pairs, draft, game, open_log
 
 WHITE, DRAW, BLACK = Outcome.WHITE, Outcome.DRAW, Outcome.BLACK
 

@@ -1,4 +1,4 @@
-"""Ratings of the whole store: incremental systems as append-only events, and the counts for likelihood lists.
+"""Ratings of the whole store: incremental systems as append-only events.
 
 The rated thing is an engine version. It is shown by its name alone while the name has one version with games,
 else as ``name [fingerprint]``, or ``name [imported]`` where a file told no more. Games count in the order in which
@@ -23,7 +23,6 @@ from enginetour.ratings import egf2021, elo, gor
 from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.incremental import RatingState
 from enginetour.ratings.lineage import Lineage
-from enginetour.store.paircounts import added_up, by_pair, kept_counts
 from enginetour.store.ratedgames import brought, for_events, versions
 from enginetour.store.ratednames import rated_names as rated_names
 from enginetour.store.ratingstream import EVENT, Career, stream
@@ -150,31 +149,6 @@ def history(store: Store, system: str, name: str) -> list[RatingEvent]:
         )
         for row in rows
     ]
-
-
-def counted_pairs(
-    store: Store,
-    *,
-    tournament: str | None = None,
-    edition: int | None = None,
-    engines: Collection[str] | None = None,
-    by_version: bool = True,
-) -> dict[tuple[str, str], tuple[int, int, int]]:
-    """White's wins, draws, losses for each (white, black), over the tournaments and engines asked for.
-
-    `engines` are plain names, both sides must be among them; without `by_version` an engine's versions are added up.
-    """
-    rows = select(TOURNAMENTS.c.id)
-    if tournament is not None:
-        rows = rows.where(TOURNAMENTS.c.name == tournament)
-    if edition is not None:
-        rows = rows.where(TOURNAMENTS.c.edition == edition)
-    with store.database.reading() as connection:
-        plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-        shown = rated_names(connection) if by_version else plain
-        kept = kept_counts(connection, connection.execute(rows).scalars().all())
-    names = {key: name for key, name in shown.items() if engines is None or plain[key] in engines}
-    return added_up(((pair, counts) for part in kept.values() for pair, counts in by_pair(part).items()), names)
 
 
 def _latest(connection: Connection, system: str) -> dict[int, Career]:
