@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from pkgutil import resolve_name
 from queue import SimpleQueue
 from typing import Any
 
@@ -18,6 +19,7 @@ from enginetour.cluster.place import DaskPlace
 from enginetour.cluster.worker import look
 from enginetour.errors import MachineFailure, UsageRefused
 from enginetour.model import Game, Pairing
+from enginetour.referee.link import VERSION
 from enginetour.task import GameTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import sound
@@ -57,6 +59,8 @@ class Script:
         self.games: SimpleQueue[tuple[str, str, Order, Promise]] = SimpleQueue()
         self.guards: dict[str, Promise] = {}
         self.lacks: dict[str, tuple[str, ...]] = {}
+        self.versions: dict[str, object] = {}
+        self.asked: list[tuple[object, ...]] = []
         self.is_open = True
 
     async def open(self) -> None:
@@ -71,7 +75,10 @@ class Script:
 
     def submit(self, task: Any, *words: Any, worker: str, slot: bool, key: str) -> Promise:
         promise = Promise()
-        if task is look:
+        if task is resolve_name:
+            self.asked.append(words)
+            promise.settle(self.versions.get(worker, VERSION))
+        elif task is look:
             self.guards[worker] = promise
             promise.settle(Found(worker, lacks=self.lacks.get(worker, ())))
         else:
@@ -224,6 +231,19 @@ def test_a_machine_may_join_during_the_night(stage: Stage) -> None:
     for number in range(9):
         stage.place.submit(task(number), number)
     assert {stage.next()[0] for _ in range(6)} == {"a:1", "b:1", "c:1"}
+
+
+def test_who_has_another_version_is_sent_nothing_of_ours(stage: Stage) -> None:
+    """It tells its version, or that it has none; both are one line, and its games are nobody's."""
+    stage.script.versions = {"c:1": "0.0.1 (ffffffff)", "d:1": ModuleNotFoundError("No module named 'enginetour'")}
+    stage.script.seen = {**stage.script.seen, "c:1": Seen("", "10.0.0.3", 1, 1), "d:1": Seen("d", "d", 1, 1)}
+    lines = {stage.hears("gets no games") for _ in range(2)}
+    assert lines == {
+        f"10.0.0.3 gets no games, it lacks enginetour {VERSION}: it has 0.0.1 (ffffffff); install the same there",
+        f"d gets no games, it lacks enginetour {VERSION}: No module named 'enginetour'",
+    }
+    assert not {"c:1", "d:1"} & stage.script.guards.keys()
+    assert [resolve_name(*words) for words in stage.script.asked] == [VERSION] * 4
 
 
 def test_stop_now_lets_go_of_every_game(stage: Stage) -> None:

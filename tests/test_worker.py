@@ -1,4 +1,4 @@
-"""A worker's side of a cluster, without Dask's processes: versions, games that come twice, games nobody wants."""
+"""A worker's side of a cluster, without Dask's processes: games that come twice, games nobody wants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from enginetour.cluster.orders import Demand, Order
 from enginetour.cluster.worker import Desk, look, seats_of
 from enginetour.model import Game, Pairing
 from enginetour.places import LocalPlace
-from enginetour.referee.link import VERSION
 from enginetour.supervise import strays
 from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.timecontrol import TimeControl
@@ -63,15 +62,9 @@ def order(white: EngineSpec | None = None) -> Order:
     return Order("run", TAG, 0, GameTask(Pairing("A", "B"), side, side))
 
 
-def test_another_version_is_told_and_nothing_of_it_read(here: Any) -> None:
-    """Both versions stand in the line; what another version means by its bytes is not guessed."""
-    found = look("0.0.1 (ffffffff)", b"no pickle", "run")
-    assert found.lacks == (f"enginetour 0.0.1 (ffffffff): {VERSION} here",)
-
-
 def test_a_worker_that_lacks_something_opens_no_desk(here: Any) -> None:
     """It tells what, and its processor; a game takes a slot and a thread."""
-    found = look(VERSION, pickle.dumps(Demand((), books=(("/no/book", ""),))), "run")
+    found = look(pickle.dumps(Demand((), books=(("/no/book", ""),))), "run")
     assert found.lacks == ("book: no file /no/book",)
     assert (found.speed, bool(found.processor), here.plugins) == (1.5, True, {})
     assert seats_of(here) == 1

@@ -61,7 +61,7 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{row['machine']}: gone, {_games(row)}" + (f" ({row['why']})" if row["why"] else "")
             continue
         speed = f", speed {row['speed']:g}" if row["speed"] else ""
-        told = {"aside": f"set aside: {row['why']}", "drained": "drained", "fit": f"{row['slots']} slots"}
+        told = {"aside": f"set aside: {row['why']}", "drained": "drained", "fit": _several(row["slots"], "slot")}
         state = told.get(row["state"], "gets no games" if row["state"] == "lacking" else "looks what it has")
         yield f"{row['machine']} ({row['processor'] or row['address']}{speed}): {state}, {_games(row)}"
         for words in row["lacks"]:
@@ -69,6 +69,9 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _games(row: Mapping[str, Any]) -> str:
-    played = int(row["played"])
     busy = f", {row['busy']} in the air" if row.get("busy") else ""
-    return f"{played} game{'s' * (played != 1)} played{busy}"
+    return f"{_several(row['played'], 'game')} played{busy}"
+
+
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"

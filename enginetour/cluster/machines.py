@@ -80,7 +80,7 @@ class Machines:
         worker = self.workers.get(address)
         if worker is not None:
             worker.found = found
-            worker.machine = worker.seen.name or found.host
+            worker.machine = worker.seen.name or found.host or worker.seen.host
             self.standing.setdefault(worker.machine, Standing())
 
     def state(self, address: str) -> Literal["looking", "lacking", "aside", "drained", "fit"]:

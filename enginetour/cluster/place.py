@@ -12,6 +12,7 @@ import pickle
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
+from pkgutil import resolve_name
 from typing import Any
 
 from enginetour.cluster.connection import Connection
@@ -161,11 +162,8 @@ class DaskPlace:
         return joined, {address: names[address] for address in gone}
 
     async def _look(self, address: str) -> None:
-        key = f"{self.run}-look-{next(self._serial)}"
         try:
-            future = self._link.submit(look, VERSION, self._demand, self.run, worker=address, slot=False, key=key)
-            self._guards[address] = future
-            found = await future
+            found = await self._found(address)
         except OSError:
             return
         except asyncio.CancelledError:
@@ -173,18 +171,31 @@ class DaskPlace:
         except CancelledError:  # the connection was lost; the next look round begins anew
             return
         except Exception as error:  # it has another enginetour, or none: its own words say which
-            found = Found(address, lacks=(f"enginetour {VERSION}: {first_line(error)}",))
+            found = Found("", lacks=(f"enginetour {VERSION}: {first_line(error)}",))
         if address not in self.machines.workers:
             return
         self.machines.look(address, found)
         name = self.machines.workers[address].machine
-        if found.lacks:
+        if found.lacks and self._looked.is_set():  # those of the first look are told as a table
             self._say(f"{name} gets no games, it lacks {'; '.join(found.lacks)}")
-        elif self._looked.is_set():
+        elif not found.lacks and self._looked.is_set():
             came = "is back" if name in self._gone else "has joined"
             self._say(f"{name} {came}: {several(self.machines.workers[address].seen.seats, 'slot')}")
         self._gone.discard(name)
         self._games.assign()
+
+    async def _found(self, address: str) -> Found:
+        """What a worker says of itself. One of another version is sent nothing of ours: who cannot read a task dies."""
+        version = await self._ask(address, resolve_name, "enginetour.referee.link:VERSION")
+        if version != VERSION:
+            return Found("", lacks=(f"enginetour {VERSION}: it has {version}; install the same there",))
+        found: Found = await self._ask(address, look, self._demand, self.run)
+        return found
+
+    async def _ask(self, address: str, question: Callable[..., Any], *words: object) -> Any:
+        key = f"{self.run}-look-{next(self._serial)}"
+        self._guards[address] = self._link.submit(question, *words, worker=address, slot=False, key=key)
+        return await self._guards[address]
 
     def _lose_all(self) -> None:
         """The scheduler of the cluster does not answer: all in the air is lost, nothing begins until it does."""

@@ -25,7 +25,6 @@ from enginetour.cluster.orders import Demand, Found, Order, Reply
 from enginetour.errors import MachineFailure, TourError
 from enginetour.model import Game
 from enginetour.places import LocalPlace
-from enginetour.referee.link import VERSION
 from enginetour.slotprocess import SlotProcess
 from enginetour.supervise import pace
 from enginetour.supervise.machine import processor
@@ -43,12 +42,9 @@ def _speed(rounds: int) -> float:
     return pace.speed(rounds)
 
 
-def look(version: str, demand: bytes, run: str) -> Found:
+def look(demand: bytes, run: str) -> Found:
     """What this worker has and lacks; a desk for the run is open where it lacks nothing. `run` names its events too."""
     worker = get_worker()
-    host = platform.node()
-    if version != VERSION:
-        return Found(host, lacks=(f"enginetour {version}: {VERSION} here",))
     wanted: Demand = pickle.loads(demand)  # noqa: S301 - from a manager of our own version; Dask runs its code anyway
     slots = seats_of(worker)
     start = Path.cwd()
@@ -57,7 +53,7 @@ def look(version: str, demand: bytes, run: str) -> Found:
     if not lacks:
         desk = Desk(worker, run, wanted, slots, start, speed if wanted.scaled else None)
         sync(worker.loop, worker.plugin_add, plugin=desk, name=run)
-    return Found(host, processor(), speed, lacks)
+    return Found(platform.node(), processor(), speed, lacks)
 
 
 def seats_of(worker: Worker) -> int:

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from pkgutil import resolve_name
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from enginetour.cluster.machines import Seen
 from enginetour.cluster.orders import Found, Order
 from enginetour.cluster.worker import look
 from enginetour.model import Game
+from enginetour.referee.link import VERSION
 from enginetour.task import GameTask
 
 Verdict = Callable[[GameTask], Game]
@@ -74,8 +76,8 @@ class Restless:
 
     def submit(self, task: Any, *words: Any, worker: str, slot: bool, key: str) -> Answer:
         answer = Answer()
-        if task is look:
-            answer.give(Found(worker))
+        if task is resolve_name or task is look:
+            answer.give(VERSION if task is resolve_name else Found(worker))
             return answer
         order: Order = words[0]
         self.air.append((order.task, answer))
