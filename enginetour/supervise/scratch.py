@@ -26,14 +26,10 @@ def make_scratch(tag: str = "") -> Path:
 
     Raises MachineFailure: without room for it no engine can start.
     """
-    root = _root()
-    scratch = _made(root, PREFIX)
+    scratch = _made(_root(), PREFIX)
     if tag:
-        try:
+        with contextlib.suppress(OSError):  # a disk without links, a tag too long for one: left over it would stay
             os.symlink(tag, scratch / TAGGED)  # noqa: PTH211 - a tag, no path
-        except OSError as error:
-            scratch.rmdir()
-            raise _no_room(root, error) from error
     return scratch
 
 
@@ -48,12 +44,8 @@ def _made(root: Path, prefix: str) -> Path:
     try:
         scratch.mkdir(mode=0o700)
     except OSError as error:
-        raise _no_room(root, error) from error
+        raise MachineFailure(f"cannot make a scratch folder in {root}: {error.strerror}") from error
     return scratch
-
-
-def _no_room(root: Path, error: OSError) -> MachineFailure:
-    return MachineFailure(f"cannot make a scratch folder in {root}: {error.strerror}")
 
 
 def leave_scratch() -> None:

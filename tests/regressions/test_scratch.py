@@ -44,6 +44,12 @@ def test_folders_of_another_user_are_let_alone(tmp_path: Path, monkeypatch: pyte
     assert folder.exists()
 
 
+def test_a_folder_that_cannot_tell_its_tag_is_one_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database in a very long path is played for."""
+    monkeypatch.setenv(SCRATCH_ROOT, str(tmp_path))
+    assert make_scratch("x" * 5_000).is_dir()
+
+
 def test_a_slot_leaves_its_folder_only_with_nothing_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left in it keeps its tag, for the next run to find."""
     monkeypatch.setenv(SCRATCH_ROOT, str(tmp_path))
