@@ -8,11 +8,11 @@ import json
 import re
 import signal
 import socket
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from http.cookiejar import CookieJar
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.error import HTTPError
 from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
 
@@ -20,18 +20,17 @@ import pytest
 from starlette.applications import Starlette
 
 from enginetour.cli import COMMANDS
-from enginetour.store.entries import Entry, entries
+from enginetour.store.entries import entries
 from enginetour.store.tournaments import Store
 from enginetour.web import app as application
 from enginetour.web import server
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library
 from enginetour.web.pages import Pages
-from enginetour.web.room import Room
-from enginetour.web.standing import Made
 from tests.asgi import Answer, answered, looped, scope_of
 from tests.serving import Stage, move, serving, start
 from tests.storing import draft, game
+from tests.test_web_hall import in_a_hall
 from tests.touring import tour
 
 T = TypeVar("T")
@@ -78,62 +77,6 @@ def test_there_is_nothing_else(stage: Stage, path: str) -> None:
     """No path of this machine, no number that is no game, no name that is none of ours."""
     stage.record(game())
     assert [answer.status for answer in asked(stage, path)] == [404]
-
-
-def in_a_hall(stage: Stage, scene: Callable[[Hall, Starlette], Coroutine[Any, Any, T]]) -> T:
-    """What a scene saw of a hall that is open."""
-
-    async def play() -> T:
-        library = Library(stage.database)
-        hall = Hall(library, print)
-        await hall.open()
-        try:
-            return await scene(hall, application.site(hall, library))
-        finally:
-            hall.close()
-            library.close()
-
-    return looped(play())
-
-
-@pytest.mark.parametrize("runs", [False, True])
-def test_a_page_opened_late_tells_of_the_same_games(stage: Stage, runs: bool) -> None:
-    """Nobody looked on for a night, or a command changed a stopped tournament: table, headline and games agree."""
-
-    async def scene(hall: Hall, app: Starlette) -> str:
-        await answered(app, scope_of("/t/autumn/live.html"))
-        room = hall.rooms["autumn"]
-        if runs:
-            room.begin(stage.status())
-        room.take({"event": "game", "number": stage.record(game()), "white": "Fruit", "black": "Toga"})
-        return (await answered(app, scope_of("/t/autumn/live.html"))).body.decode()
-
-    page = in_a_hall(stage, scene)
-    assert '<td class="n">1</td><td class="n">1</td>' in page
-    assert runs or "stopped · 1 of 12 games" in page
-
-
-def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What ended after the reading and before the first event was told by neither."""
-    read, began = Library.standing, iter([True])
-
-    async def standing(library: Library, entry: Entry, *, lines: bool) -> Made:
-        made = await read(library, entry, lines=lines)
-        for _ in began:
-            stage.record(game())
-            room.begin(stage.status())
-        return made
-
-    monkeypatch.setattr(Library, "standing", standing)
-    room = Room("autumn")
-
-    async def scene(hall: Hall, app: Starlette) -> list[int]:
-        hall.rooms["autumn"] = room
-        await hall.ready(hall.entries[0])
-        await hall.ready(hall.entries[0])
-        return [line["number"] for line in room.lines]
-
-    assert in_a_hall(stage, scene) == [1]
 
 
 def test_what_the_browser_has_is_not_sent_again(stage: Stage) -> None:

@@ -1,0 +1,85 @@
+"""The playing hall: rooms as the pages find them that are opened sooner or later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from starlette.applications import Starlette
+
+from enginetour.store.entries import Entry
+from enginetour.web import app as application
+from enginetour.web.hall import Hall
+from enginetour.web.library import Library
+from enginetour.web.room import Room
+from enginetour.web.standing import Made
+from tests.asgi import answered, looped, scope_of
+from tests.serving import Stage
+from tests.storing import game
+
+T = TypeVar("T")
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(tmp_path)
+    yield made
+    made.store.close()
+
+
+def in_a_hall(stage: Stage, scene: Callable[[Hall, Starlette], Coroutine[Any, Any, T]]) -> T:
+    """What a scene saw of a hall that is open."""
+
+    async def play() -> T:
+        library = Library(stage.database)
+        hall = Hall(library, print)
+        await hall.open()
+        try:
+            return await scene(hall, application.site(hall, library))
+        finally:
+            hall.close()
+            library.close()
+
+    return looped(play())
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_page_opened_late_tells_of_the_same_games(stage: Stage, runs: bool) -> None:
+    """Nobody looked on for a night, or a command changed a stopped tournament: table, headline and games agree."""
+
+    async def scene(hall: Hall, app: Starlette) -> str:
+        await answered(app, scope_of("/t/autumn/live.html"))
+        room = hall.rooms["autumn"]
+        if runs:
+            room.begin(stage.status())
+        room.take({"event": "game", "number": stage.record(game()), "white": "Fruit", "black": "Toga"})
+        return (await answered(app, scope_of("/t/autumn/live.html"))).body.decode()
+
+    page = in_a_hall(stage, scene)
+    assert '<td class="n">1</td><td class="n">1</td>' in page
+    assert runs or "stopped · 1 of 12 games" in page
+
+
+def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ended after the reading and before the first event was told by neither."""
+    read, began = Library.standing, iter([True])
+
+    async def standing(library: Library, entry: Entry, *, lines: bool) -> Made:
+        made = await read(library, entry, lines=lines)
+        for _ in began:
+            stage.record(game())
+            room.begin(stage.status())
+        return made
+
+    monkeypatch.setattr(Library, "standing", standing)
+    room = Room("autumn")
+
+    async def scene(hall: Hall, app: Starlette) -> list[int]:
+        hall.rooms["autumn"] = room
+        await hall.ready(hall.entries[0])
+        await hall.ready(hall.entries[0])
+        return [line["number"] for line in room.lines]
+
+    assert in_a_hall(stage, scene) == [1]
