@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.bench import free
 from tests.bench.beside import beside
 from tests.bench.clocks import clocks
+from tests.bench.crashing import crashing
 from tests.bench.dutch import dutch
 from tests.bench.folding import folding
 from tests.bench.gotha import gotha
@@ -32,7 +33,7 @@ from tests.bench.storing import storing
 
 LISTS = ("fold", "store", "rate", "step", "scan", "import", "peers")
 PAIRINGS = ("pair", "dutch", "gotha")
-RUNNERS = ("start", "match", "clock", "real", "pages")
+RUNNERS = ("start", "match", "clock", "real", "pages", "crash")
 PARTS = (*LISTS, *PAIRINGS, *RUNNERS)
 
 
@@ -56,11 +57,12 @@ def main() -> None:
     words.add_argument("--real", type=int, default=120, help="games at nodes=1, even (default %(default)s)")
     words.add_argument("--at-once", type=int, nargs="+", default=(1, 2, 8), help="games of the clocks (default 1 2 8)")
     words.add_argument("--forfeits", type=int, default=200, help="games at a short clock, even (default %(default)s)")
+    words.add_argument("--kills", type=int, default=30, help="of engines that think, even (default %(default)s)")
     words.add_argument("--folder", type=Path, help="where databases are measured (default: the temporary folder)")
     given = words.parse_args()
     if unknown := sorted(set(given.parts) - set(PARTS)):
         words.error(f"unknown part {unknown[0]}; there are {', '.join(PARTS)}")
-    for name, least in (("match", 6), ("real", 6), ("forfeits", 2)):
+    for name, least in (("match", 6), ("real", 6), ("forfeits", 2), ("kills", 2)):
         if (count := getattr(given, name)) % 2 or count < least:
             words.error(f"--{name} is an even number from {least}")
     with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
@@ -76,6 +78,7 @@ def main() -> None:
             given.real,
             tuple(given.at_once),
             given.forfeits,
+            given.kills,
             Path(folder),
         )
         program = free.build(settings.folder)
@@ -95,6 +98,7 @@ def main() -> None:
             "clock": lambda: clocks(settings, program),
             "real": lambda: real_games(settings, program),
             "pages": lambda: pages(settings, program),
+            "crash": lambda: crashing(settings, program),
         }
         for name in given.parts or PARTS:
             for said in parts[name]():

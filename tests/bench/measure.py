@@ -27,6 +27,7 @@ class Settings:
     real: int  # games of real engines a round
     at_once: tuple[int, ...]  # games beside each other while clocks are looked at
     forfeits: int  # games that look for time forfeits, once
+    kills: int  # engines killed while they think
     folder: Path
 
 
