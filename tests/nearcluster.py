@@ -1,14 +1,21 @@
-"""A Dask cluster in the test's own process: its scheduler and workers are threads, its games are in slot processes."""
+"""A Dask cluster in the test's own process: scheduler and workers are of one thread, games are in slot processes."""
 
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from distributed import Scheduler, SpecCluster, Worker
 
+from tests.touring import default_signals
+
+PATIENCE = 60  # s until a process of Dask is there, on a machine with much else to do
 OURS: Mapping[str, Any] = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
 
@@ -25,6 +32,27 @@ def near_cluster(*names: str, slots: int = 1) -> Iterator[SpecCluster]:
     one = SpecCluster(workers=workers, scheduler=scheduler, silence_logs=logging.CRITICAL)  # type: ignore[no-untyped-call]
     with one as cluster:
         yield cluster
+
+
+@contextmanager
+def started_worker(cluster: SpecCluster, folder: Path, name: str, *words: str) -> Iterator[None]:
+    """One more with a slot, a process of its own with such words on its command line, in that folder."""
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--name", name]
+    command += ["--nthreads", "1", "--resources", "slot=1"]
+    command += ["--no-nanny", "--host", "127.0.0.1", "--no-dashboard", "--local-directory", str(folder), *words]
+    there = len(cluster.scheduler_info["workers"])
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    with (
+        (folder / "worker.log").open("ab") as log,
+        subprocess.Popen(
+            command, cwd=folder, stdout=log, stderr=log, env=environment, preexec_fn=default_signals
+        ) as process,
+    ):
+        try:
+            cluster.wait_for_workers(there + 1, timeout=PATIENCE)
+            yield
+        finally:
+            process.kill()
 
 
 def place_of(cluster: SpecCluster) -> str:
