@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from enginetour.errors import StoreRefused, TourError, UsageRefused
 from enginetour.model import Outcome
 from enginetour.store import backup
 from enginetour.store.backup import back_up
+from enginetour.store.database import version_of
 from enginetour.store.tournaments import Store
 from tests.storing import game, open_log
 
@@ -114,3 +117,36 @@ def test_nothing_to_back_up(tmp_path: Path) -> None:
     with pytest.raises(StoreRefused, match="no database yet"):
         back_up(tmp_path / "other.db", tmp_path / "copy.db")
     assert [path.name for path in tmp_path.iterdir()] == ["t.db"]
+
+
+@pytest.mark.parametrize("moment", ["locking", "ending"])
+def test_two_backups_leave_each_other_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    """One that ends in the moment the other looks for its lock keeps its copy; one that begins then keeps its file."""
+    store, log = open_log(tmp_path / "t.db")
+    target, beside = tmp_path / "copy.db", tmp_path / ".copy.db.new"
+    with store:
+        log.record_game(game())
+    whole = back_up(tmp_path / "t.db", tmp_path / "whole.db").path.read_bytes()
+    flock = fcntl.flock
+
+    def overtaken(mark: Any, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        beside.write_bytes(whole)
+        beside.rename(target)
+        flock(mark, operation)
+
+    def followed(place: Path) -> int:
+        if place == target:
+            beside.write_text("the next one's")
+        return version_of(place)
+
+    if moment == "locking":
+        monkeypatch.setattr(fcntl, "flock", overtaken)
+        with pytest.raises(UsageRefused, match="--replace"):
+            back_up(tmp_path / "t.db", target)
+        assert target.read_bytes() == whole
+        assert not beside.exists()
+    else:
+        monkeypatch.setattr(backup, "version_of", followed)
+        back_up(tmp_path / "t.db", target)
+        assert beside.read_text() == "the next one's"

@@ -18,6 +18,7 @@ from enginetour.serveraddress import Address
 from enginetour.store import schema
 from enginetour.store.copying import copy_store
 from enginetour.store.database import version_of
+from enginetour.store.lock import is_there
 from enginetour.store.sqlite_errors import told, translated
 from enginetour.store.sqlite_file import connected, found_schema, reading_mode
 from enginetour.store.trouble import StoreBusy
@@ -96,25 +97,33 @@ def _refuse_used(target: Path) -> None:
 def _beside(target: Path) -> Iterator[Path]:
     """An empty file of our own to be renamed; its name is always the same, so a kill leaves one at most."""
     new = target.with_name(f".{target.name}.new")
+    mark = _marked(new, target)
     try:
-        mark = os.open(new, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        step = "check the rights of its folder"
-        raise StorageFailed(f"cannot be made ({error.strerror})", place=str(new), step=step) from error
-    try:
+        os.truncate(mark, 0)
+        yield new
+    finally:
+        if is_there(mark, new):  # else it is the copy, and the name may be the next one's
+            for suffix in ("", "-journal", "-wal", "-shm"):
+                new.with_name(new.name + suffix).unlink(missing_ok=True)
+        os.close(mark)
+
+
+def _marked(new: Path, target: Path) -> int:
+    """That file open and locked: whoever has it alone may write it."""
+    while True:
+        try:
+            mark = os.open(new, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            step = "check the rights of its folder"
+            raise StorageFailed(f"cannot be made ({error.strerror})", place=str(new), step=step) from error
         try:
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            os.close(mark)
             raise StoreRefused("another backup is being written", place=str(target), step="wait for its end") from None
-        os.truncate(mark, 0)
-        try:
-            yield new
-        finally:
-            new.unlink(missing_ok=True)
-            for suffix in ("-journal", "-wal", "-shm"):
-                new.with_name(new.name + suffix).unlink(missing_ok=True)
-    finally:
-        os.close(mark)
+        if is_there(mark, new):
+            return mark
+        os.close(mark)  # another backup was renamed in this moment: that is its copy
 
 
 def _copied(source: Path, new: Path) -> dict[str, int]:

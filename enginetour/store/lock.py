@@ -54,7 +54,7 @@ class TournamentLock:
             os.close(fd)
             step = "put the database on a local disk"
             raise StorageFailed(f"cannot be locked ({error.strerror})", place=str(self.path), step=step) from error
-        if not _is_there(fd, self.path):  # somebody removed it in this moment: a lock on no name keeps nobody out
+        if not is_there(fd, self.path):  # somebody removed it in this moment: a lock on no name keeps nobody out
             os.close(fd)
             self.acquire()
             return
@@ -89,7 +89,8 @@ class TournamentLock:
         self.release()
 
 
-def _is_there(fd: int, path: Path) -> bool:
+def is_there(fd: int, path: Path) -> bool:
+    """An open file still has that name."""
     try:
         return os.path.samestat(os.fstat(fd), path.lstat())
     except FileNotFoundError:
