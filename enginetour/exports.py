@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from enginetour.model import Game, Outcome
 from enginetour.reports import epd, pgn
+from enginetour.store.lock import is_there
 from enginetour.store.log import TournamentLog
 from enginetour.store.queries import Stored
 from enginetour.wholefile import is_special
@@ -63,7 +64,7 @@ def _beside(path: Path) -> Iterator[BinaryIO]:
     while True:
         with open(name, "ab", opener=_no_link) as sink:
             fcntl.flock(sink, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not name.exists() or not os.path.samestat(os.fstat(sink.fileno()), name.stat()):
+            if not is_there(sink.fileno(), name):
                 continue
             try:
                 sink.truncate(0)
