@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
@@ -23,31 +22,10 @@ from enginetour.referee.link import VERSION
 from enginetour.task import GameTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import sound
+from tests.promises import Promise
 from tests.storing import game
 
 LONG = 30  # s; nothing here takes that long
-
-
-class Promise:
-    """What Dask gives for a task: to be awaited, released, and in a state."""
-
-    def __init__(self) -> None:
-        self.status = "pending"
-        self.released = False
-        self._future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-    def __await__(self) -> Any:
-        return self._future.__await__()
-
-    def settle(self, value: object) -> None:
-        if not self._future.done():
-            if isinstance(value, BaseException):
-                self._future.set_exception(value)
-            else:
-                self._future.set_result(value)
-
-    def release(self) -> None:
-        self.released = True
 
 
 class Script:

@@ -18,34 +18,11 @@ from enginetour.cluster.worker import look
 from enginetour.model import Game
 from enginetour.referee.link import VERSION
 from enginetour.task import GameTask
+from tests.promises import Promise
 
 Verdict = Callable[[GameTask], Game]
 
 KILLED = KilledWorker("key", SimpleNamespace(address="tcp://h:1"), 3)  # type: ignore[arg-type]
-
-
-class Answer:
-    """What Dask gives for a task. A released one may be answered all the same: its worker did not know."""
-
-    status = "pending"
-
-    def __init__(self) -> None:
-        self.released = False
-        self._future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-    def __await__(self) -> Any:
-        return self._future.__await__()
-
-    def give(self, value: object) -> None:
-        if self._future.done():
-            return
-        if isinstance(value, BaseException):
-            self._future.set_exception(value)
-        else:
-            self._future.set_result(value)
-
-    def release(self) -> None:
-        self.released = True
 
 
 class Restless:
@@ -54,7 +31,7 @@ class Restless:
     def __init__(self, dice: random.Random, troubles: float, verdict: Verdict) -> None:
         self.dice, self.troubles, self.verdict = dice, troubles, verdict
         self.there: dict[str, Seen] = {}
-        self.air: list[tuple[GameTask, Answer]] = []
+        self.air: list[tuple[GameTask, Promise]] = []
         self.answered = 0  # games, however often
         self.is_open = True
         self._started = 0
@@ -74,10 +51,10 @@ class Restless:
             self._join()
         return dict(self.there) if self.is_open else None
 
-    def submit(self, task: Any, *words: Any, worker: str, slot: bool, key: str) -> Answer:
-        answer = Answer()
+    def submit(self, task: Any, *words: Any, worker: str, slot: bool, key: str) -> Promise:
+        answer = Promise()
         if task is resolve_name or task is look:
-            answer.give(VERSION if task is resolve_name else Found(worker))
+            answer.settle(VERSION if task is resolve_name else Found(worker))
             return answer
         order: Order = words[0]
         self.air.append((order.task, answer))
@@ -93,7 +70,9 @@ class Restless:
     def _answer(self) -> None:
         task, answer = self.air.pop(self.dice.randrange(len(self.air)))
         if self.dice.random() < self.troubles:
-            answer.give(self.dice.choice([OSError("closed"), CancelledError(), KILLED, ("failed", "x"), ("anew", "x")]))
+            answer.settle(
+                self.dice.choice([OSError("closed"), CancelledError(), KILLED, ("failed", "x"), ("anew", "x")])
+            )
             return
         self.answered += 1
-        answer.give(("result", self.verdict(task)))
+        answer.settle(("result", self.verdict(task)))
