@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from distributed import Scheduler, SpecCluster, Worker
+from distributed import Scheduler, Security, SpecCluster, Worker
 
 from tests.touring import default_signals
 
@@ -25,11 +25,13 @@ def worker_options(name: str, slots: int) -> dict[str, Any]:
 
 
 @contextmanager
-def near_cluster(*names: str, slots: int = 1) -> Iterator[SpecCluster]:
-    """Workers of these names, all started in the folder of this process."""
-    workers = {name: {"cls": Worker, "options": worker_options(name, slots)} for name in names}
-    scheduler = {"cls": Scheduler, "options": {**OURS, "port": 0}}
-    one = SpecCluster(workers=workers, scheduler=scheduler, silence_logs=logging.CRITICAL)  # type: ignore[no-untyped-call]
+def near_cluster(*names: str, slots: int = 1, security: Security | None = None) -> Iterator[SpecCluster]:
+    """Workers of these names, all started in the folder of this process; with `security` by TLS."""
+    more: dict[str, Any] = {} if security is None else {"security": security, "protocol": "tls://"}
+    workers = {name: {"cls": Worker, "options": worker_options(name, slots) | more} for name in names}
+    scheduler = {"cls": Scheduler, "options": {**OURS, "port": 0, **more}}
+    given = {"workers": workers, "scheduler": scheduler, "security": security, "silence_logs": logging.CRITICAL}
+    one = SpecCluster(**given)  # type: ignore[no-untyped-call]
     with one as cluster:
         yield cluster
 

@@ -25,6 +25,7 @@ def machines_of(
         yield None
         return
     try:
+        from enginetour.cluster.certificates import refuse_without
         from enginetour.cluster.connection import address_of
         from enginetour.cluster.place import DaskPlace
         from enginetour.cluster.wants import demand_of
@@ -35,6 +36,7 @@ def machines_of(
             "Dask is not installed", place="--place", step="pip install 'enginetour[dask]', here and on every machine"
         ) from None
     address, demand = address_of(place), demand_of(plan, force=force)
+    refuse_without(address)
     cluster = DaskPlace(address, slots, demand)
     try:
         rows: Sequence[Mapping[str, Any]] = cluster.look_round(heed)

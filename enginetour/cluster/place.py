@@ -15,6 +15,7 @@ from concurrent.futures import CancelledError, Future
 from pkgutil import resolve_name
 from typing import Any
 
+from enginetour.cluster.certificates import TLS
 from enginetour.cluster.connection import Connection
 from enginetour.cluster.games import Games, first_line, several
 from enginetour.cluster.loop import LoopThread
@@ -62,7 +63,8 @@ class DaskPlace:
         except OSError as error:
             self.close()
             what = f"no scheduler of Dask answers at {address} ({first_line(error)})"
-            raise UsageRefused(what, place="--place", step="start one there: dask scheduler") from None
+            tls = " --protocol tls, with certificates of the same authority" if address.startswith(TLS) else ""
+            raise UsageRefused(what, place="--place", step=f"start one there: dask scheduler{tls}") from None
         self._loop.post(lambda: self._loop.begin(self._keep_looking()))
 
     def look_round(self, heed: Callable[[], None]) -> list[dict[str, object]]:

@@ -1,0 +1,76 @@
+"""A cluster by TLS, with real certificates: it plays, and who has none of its authority's gets one clear line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask
+import pytest
+from distributed import Security
+
+from enginetour.cluster.certificates import refuse_without
+from enginetour.errors import UsageRefused
+from tests.certificates import authority
+from tests.nearcluster import near_cluster, place_of
+from tests.touring import config, read, tour
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return authority(tmp_path_factory.mktemp("tls") / "ours")
+
+
+@pytest.fixture(scope="module")
+def place(ours: Path) -> Iterator[str]:
+    """A scheduler and a worker that talk to those of our authority alone."""
+    files: dict[str, Any] = {"tls_ca_file": f"{ours}/ca.pem", "require_encryption": True}
+    for role in ("scheduler", "worker", "client"):
+        files |= {f"tls_{role}_cert": f"{ours}/host.pem", f"tls_{role}_key": f"{ours}/host.key"}
+    with near_cluster("a", security=Security(**files)) as cluster:  # type: ignore[no-untyped-call]
+        yield place_of(cluster)
+
+
+def told(folder: Path, **other: str) -> Any:
+    """As ``~/.config/dask/tls.yaml`` tells the manager."""
+    given = {"ca-file": f"{folder}/ca.pem", "client.cert": f"{folder}/host.pem", "client.key": f"{folder}/host.key"}
+    return dask.config.set({f"distributed.comm.tls.{key}": value for key, value in (given | other).items()})
+
+
+def test_games_are_played_by_tls(tmp_path: Path, ours: Path, place: str) -> None:
+    """With the certificates that Dask's configuration names."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    assert place.startswith("dask=tls://")
+    with told(ours):
+        tour(tmp_path, "run", str(path), "--place", place)
+    assert len(read(tmp_path, "games")) == 1
+
+
+def test_another_authority_is_refused(tmp_path: Path, place: str) -> None:
+    """On either side; nothing is written."""
+    (tmp_path / "results").mkdir()
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    with told(authority(tmp_path / "theirs")):
+        refused = tour(tmp_path, "run", str(path), "--place", place, expect=2)
+    assert "TLS certificate does not match" in refused.stderr
+    assert refused.stderr.strip().endswith("dask scheduler --protocol tls, with certificates of the same authority")
+    refused = tour(tmp_path, "run", str(path), "--place", place.replace("tls://", "tcp://"), expect=2)
+    assert "no scheduler of Dask answers at tcp://" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+def test_without_certificates(ours: Path, place: str) -> None:
+    """None named, a file that is not there, a key of another certificate; without TLS nothing is asked for."""
+    address = place.removeprefix("dask=")
+    with pytest.raises(UsageRefused, match=r"no ca-file and no client.cert and no client.key of this machine is named"):
+        refuse_without(address)
+    with (
+        told(ours, **{"client.key": "/no/key"}),
+        pytest.raises(UsageRefused, match=r"client\.key: there is no /no/key"),
+    ):
+        refuse_without(address)
+    with told(ours, **{"client.key": f"{ours}/ca.key"}), pytest.raises(UsageRefused, match="MISMATCH"):
+        refuse_without(address)
+    refuse_without("tcp://kallisto:8786")
