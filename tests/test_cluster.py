@@ -1,90 +1,114 @@
-"""Games on a real Dask cluster: workers, its scheduler and the manager are killed, and nothing is lost or doubled."""
+"""Games on a real Dask cluster: workers, its scheduler, manager and network fail: nothing is lost or doubled."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from enginetour.serveraddress import address_of
 from enginetour.store.tournaments import Store
-from tests.clusters import cluster
-from tests.test_process import until
-from tests.touring import BUBBLE, FOUR, audit, config, default_signals, left_running, typed
+from tests.clusters import Cluster, Manager, cluster, manager, unhurried, wait_for
+from tests.relays import Relay
+from tests.servers import Server
+from tests.touring import BUBBLE, FOUR, audit, audited, config, left_running, pgn_games, tour
 
 pytestmark = pytest.mark.timeout(300)  # processes of Dask take seconds to start, many on a busy machine
 
-SWISS = "rounds = 3\ngames_per_pairing = 10"
+REAL = ("stockfish", "toga2", "glaurung", "fairymax")
+TROUBLED = {
+    "bubble": "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 4",
+    "swiss": "rounds = 3\ngames_per_pairing = 4",
+}
 
 
 @contextmanager
-def manager(folder: Path, path: Path, place: str) -> Iterator[subprocess.Popen[str]]:
-    """`enginetour run --place` in a process of its own."""
-    words = ["run", str(path), "--place", place, "--slots", "3", "--plain", "--force"]
-    with subprocess.Popen(
-        [sys.executable, "-u", "-m", "enginetour", *words],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=default_signals,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+def relay() -> Iterator[Relay]:
+    """One that ends with the test."""
+    one = Relay()
+    try:
+        yield one
+    finally:
+        one.end()
 
 
-def heard(process: subprocess.Popen[str], words: str) -> str:
-    """Read on to the next line with these words."""
-    assert process.stdout is not None
-    told = []
-    for line in process.stdout:
-        told.append(line)
-        if words in line:
-            return line
-    raise AssertionError("".join(told))
+def kill_at_play(dask: Cluster, worker: str, manager: Manager) -> None:
+    """Kill a worker in the middle of a game, and wait until it is missed and its engines have gone."""
+    dask.wait_for_game(worker)
+    dask.kill(worker)
+    manager.hears(f"{worker} has left the cluster")
+    dask.wait_for_end(worker)
 
 
-@pytest.mark.parametrize(
-    ("system", "settings"),
-    [
-        ("bubble", "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 8"),
-        pytest.param("swiss", SWISS, marks=pytest.mark.night),
-    ],
-)
-def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, system: str, settings: str) -> None:
-    """A worker is killed twice, the scheduler once, the manager once: the log is whole and replays to its decisions."""
+@pytest.mark.engine(*REAL)
+@pytest.mark.parametrize("system", TROUBLED)
+def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server: Server, system: str) -> None:
+    """Real engines, a worker killed twice, the scheduler once, the manager once: the log is whole, and replays to its
+    decisions; no process is left anywhere.
+    """
     folder = tmp_path / "tour"
-    folder.mkdir()
-    (folder / "results").mkdir()
-    path = config(folder, FOUR, system, settings)
-    with cluster(tmp_path / "dask", "a", "b", "c", slots=1) as dask:
-        with manager(folder, path, dask.place) as process:
-            heard(process, "Finished game")
-            dask.kill("a")
-            heard(process, "a has left the cluster")
-            dask.kill("b")
-            heard(process, "b has left the cluster")
-            heard(process, "Finished game")
-            process.kill()
-        until(lambda: left_running(folder) == [])
-        with manager(folder, path, dask.place) as process:
-            heard(process, "Finished game")
-            dask.kill("scheduler")
-            heard(process, "does not answer: games wait")
-            dask.kill("c")
-            dask.start_scheduler()
+    (folder / "results").mkdir(parents=True)
+    field = unhurried(REAL, 2)
+    path = config(folder, (), system, TROUBLED[system], field)
+    url = server.schema()
+    with cluster(tmp_path / "dask", "a", "b", slots=1) as dask:
+        with manager(path, dask.place, "--db", url) as one:
+            one.hears("Finished game")
+            kill_at_play(dask, "a", one)
             dask.start_worker("a")
-            heard(process, "is back")
-            told, _ = process.communicate()
-            assert process.returncode == 0, told
-        until(lambda: left_running(folder) == [])
-    assert audit(folder) >= 12
+            one.hears("Finished game")
+            one.kill()
+        wait_for(lambda: left_running(folder) == [])
+        dask.wait_for_workers()
+        with manager(path, dask.place, "--db", url) as one:
+            one.hears("Finished game")
+            kill_at_play(dask, "a", one)
+            dask.kill("scheduler")
+            one.hears("does not answer: games wait")
+            dask.start_scheduler()
+            dask.again("b")
+            dask.start_worker("a")
+            one.hears("is back")
+            one.finishes()
+        wait_for(lambda: left_running(folder) == [])
     assert left_running(tmp_path) == []
-    with Store.open(folder / "results" / "enginetour.db", create=False) as store:
-        assert all(stored.game.hardware.count("speed") == 1 for stored in store.tournament("trial").full_games())
+    with Store.open(address_of(url), create=False) as store:
+        log = store.tournament("trial")
+        assert audited(log) == pgn_games(folder / "results" / "trial.pgn") >= 20
+        assert all(stored.game.hardware.count("speed") == 1 for stored in log.full_games())
+
+
+def test_a_machine_whose_network_is_cut_is_used_again(tmp_path: Path) -> None:
+    """Cut off for a while, it says the result of its game afterwards, and nobody heard of anything. Cut off for longer
+    than TCP bears, its game is played elsewhere and its engines end; when it is back, it plays what is left.
+    """
+    folder = tmp_path / "tour"
+    (folder / "results").mkdir(parents=True)
+    field = unhurried(FOUR[:2], 1)
+    path = config(folder, (), "roundrobin", "games_per_pairing = 2\ncycles = 10", field)
+    with relay() as far, cluster(tmp_path / "dask", "near", slots=1) as dask:
+        dask.start_worker("far", relay=far)
+        dask.wait_for_workers()
+        with manager(path, dask.place) as one:
+            dask.wait_for_game("far")
+            far.cut()
+            told = one.hears("Finished game") + one.hears("Finished game")
+            far.mend()
+            assert "left" not in told + one.hears("Finished game")
+            dask.wait_for_game("far")
+            far.cut()
+            far.time_out()
+            one.hears("far has left the cluster")
+            one.hears("Finished game")
+            dask.wait_for_end("far")
+            dask.kill("near")
+            dask.again("far")
+            far.mend()
+            one.hears("far is back: 1 slot")
+            assert "Finished game" in one.finishes()
+        wait_for(lambda: left_running(folder) == [])
+    assert left_running(tmp_path) == []
+    assert audit(folder) == 20
 
 
 def test_any_place_gives_the_same_log_and_who_lacks_an_engine_plays_nothing(tmp_path: Path) -> None:
@@ -94,20 +118,20 @@ def test_any_place_gives_the_same_log_and_who_lacks_an_engine_plays_nothing(tmp_
     folders = [tmp_path / name for name in ("here", "there", "nowhere")]
     for folder in folders:
         (folder / "results").mkdir(parents=True)
-    other = tmp_path / "other"
-    (other / "engines").mkdir(parents=True)
-    (other / "engines" / "wren1.toml").write_text('name = "Wren 1"\ncommand = ["/bin/cat"]\nprotocol = "uci"\n')
     here, there, nowhere = (config(folder, FOUR, "bubble", BUBBLE) for folder in folders)
-    typed(folders[0], "run", str(here), "--plain")
+    tour(folders[0], "run", str(here), "--plain")
     with cluster(tmp_path / "dask", "a", "b", slots=1) as dask:
-        dask.start_worker("odd", cwd=other)
+        engines = dask.folder_of("odd") / "engines"
+        engines.mkdir()
+        (engines / "wren1.toml").write_text('name = "Wren 1"\ncommand = ["/bin/cat"]\nprotocol = "uci"\n')
+        dask.start_worker("odd")
         dask.wait_for_workers()
         words = ["--place", dask.place, "--slots", "2", "--plain"]
-        done = typed(folders[1], "run", str(there), *words)
+        done = tour(folders[1], "run", str(there), *words)
         assert "odd lacks Wren 1: another build: /bin/cat makes it" in done.stdout + done.stderr
         dask.kill("a")
         dask.kill("b")
-        refused = typed(folders[2], "run", str(nowhere), *words, expect=3)
+        refused = tour(folders[2], "run", str(nowhere), *words, expect=3)
         assert "no machine of the cluster can play" in refused.stderr
     played = []
     for folder in folders[:2]:

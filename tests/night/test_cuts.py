@@ -1,0 +1,95 @@
+"""Machines of a cluster whose cable is pulled out for a minute, twice as long as Dask waits for a word."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clusters import Cluster, cluster, manager, unhurried, wait_for
+from tests.networks import Network, lacking, network
+from tests.night.lives import GONE_S
+from tests.touring import FOUR, audit, config, left_running
+
+pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
+
+CUT_S = 60.0
+BORNE_S = 30.0  # distributed.comm.timeouts.tcp as Dask has it
+
+
+@pytest.fixture
+def hosts() -> Iterator[Network]:
+    """Two: one with the scheduler of the cluster and a worker, one that will be cut off."""
+    if why := lacking():
+        pytest.skip(why)
+    with network("home", "away") as made:
+        yield made
+
+
+@pytest.fixture
+def dask(hosts: Network, tmp_path: Path) -> Iterator[Cluster]:
+    """The scheduler and a worker `near` at home."""
+    home, before = hosts.address("home"), hosts.enter("home")
+    with cluster(tmp_path / "dask", slots=1, host=home, before=before) as made:
+        made.join("near", made.address, "--host", home, before=before)
+        yield made
+
+
+def slow(folder: Path, cycles: int) -> Path:
+    """A tournament of two games a cycle; each takes seconds."""
+    (folder / "results").mkdir(parents=True)
+    settings = f"games_per_pairing = 2\ncycles = {cycles}"
+    return config(folder, (), "roundrobin", settings, unhurried(FOUR[:2], 20))
+
+
+def rest(since: float) -> None:
+    """Up to the end of the cut; whatever had to happen in it has happened."""
+    left = since + CUT_S - time.monotonic()
+    assert left > 0
+    time.sleep(left)
+
+
+def test_a_worker_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path: Path) -> None:
+    """Its game is played elsewhere, its engines end by themselves, and when it is back it plays all the rest."""
+    path, away = slow(tmp_path / "tour", cycles=12), hosts.address("away")
+    dask.join("away", dask.address, "--host", away, before=hosts.enter("away"))
+    dask.wait_for_workers()
+    with manager(path, dask.place, before=hosts.enter("home")) as one:
+        dask.wait_for_game("away")
+        hosts.pull("away")
+        cut = time.monotonic()
+        one.hears("away has left the cluster with 1 game in the air")
+        dask.wait_for_end("away")
+        assert time.monotonic() - cut < BORNE_S + 2 * GONE_S
+        dask.again("away")
+        rest(cut)
+        hosts.plug("away")
+        one.hears("away is back: 1 slot")
+        dask.kill("near")
+        assert "Finished game" in one.finishes()
+    dask.end()
+    assert left_running(tmp_path) == []
+    assert audit(path.parent) == 24
+
+
+def test_a_manager_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path: Path) -> None:
+    """Nobody is blamed: its games end on the cluster, and are played again when it is back."""
+    path = slow(tmp_path / "tour", cycles=3)
+    dask.wait_for_workers()
+    with manager(path, dask.place, before=hosts.enter("away")) as one:
+        one.hears("Finished game")
+        dask.wait_for_game("near")
+        hosts.pull("away")
+        cut = time.monotonic()
+        one.hears("does not answer: games wait until it does")
+        wait_for(lambda: len(left_running(dask.folder_of("near"))) == 1)
+        assert time.monotonic() - cut < BORNE_S + 2 * GONE_S
+        rest(cut)
+        hosts.plug("away")
+        one.hears("is back")
+        assert "set aside" not in one.finishes()
+    dask.end()
+    assert left_running(tmp_path) == []
+    assert audit(path.parent) == 6
