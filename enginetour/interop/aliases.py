@@ -27,6 +27,8 @@ def read_aliases(path: Path) -> dict[str, str]:
             continue
         if len(line) > LONGEST_LINE:
             raise InputRefused(f"a line longer than {LONGEST_LINE:,} signs", place=f"{path}:{number}")
+        if "\0" in line:
+            raise InputRefused("no list of names: it holds NUL", place=f"{path}:{number}")
         try:
             name, *others = (cell.strip() for cell in next(csv.reader([line], skipinitialspace=True, strict=True)))
         except csv.Error as error:

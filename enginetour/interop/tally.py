@@ -44,8 +44,8 @@ def nameless(raw: bytes) -> bool:
 
 
 def text(raw: bytes) -> str:
-    """A name as people wrote it: UTF-8, else Latin-1, without blanks around it."""
-    value = unescaped(raw)
+    """A name as people wrote it: UTF-8, else Latin-1, without blanks around it; `?` for NUL, which no server takes."""
+    value = unescaped(raw).replace(b"\0", b"?")
     try:
         return value.decode("utf-8").strip()
     except UnicodeDecodeError:

@@ -50,7 +50,7 @@ class EntrantSection(BaseModel):
     rating: Rating | None = None
     family: str = ""
     origin: str = ""
-    _name = field_validator("name")(printable)
+    _name = field_validator("name", "family", "origin")(printable)
 
     @field_validator("own_book", mode="before")
     @classmethod

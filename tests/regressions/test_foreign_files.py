@@ -15,12 +15,21 @@ from enginetour.errors import InputRefused
 from enginetour.interop import tde, trf
 from enginetour.interop.aliases import read_aliases
 from enginetour.interop.bubblecase import read_case
+from enginetour.interop.naming import Naming
 from enginetour.interop.pairer import settings
 from enginetour.interop.pgngames import read_games
 from enginetour.interop.pgnscan import scan
+from enginetour.interop.ratable import ratable
 from enginetour.interop.trffield import foreign
 from enginetour.openingcheck import Bad
 from enginetour.reports.sheet import Column, Sheet, render
+from enginetour.sections.entrants import EntrantSection
+from enginetour.serveraddress import Address
+from enginetour.store.definition import ListDefinition
+from enginetour.store.imports import import_games
+from enginetour.store.known import titles
+from enginetour.store.selected import selected
+from enginetour.store.tournaments import Store
 from enginetour.suitefile import MOST_PLIES, MOST_TAGS, read_suite
 from enginetour.tomlplace import read_toml
 from tests.mangled import TRF
@@ -225,3 +234,20 @@ def test_a_name_that_is_none(tmp_path: Path) -> None:
     for words in (("add", "wren3", "--name", "a\x1bb"), ("add", "wren3", "--name", ""), ("add", "")):
         done = tour(tmp_path, *words, expect=2)
         assert done.stderr.count("enginetour: ") == 1
+
+
+def test_nul_comes_into_no_store(place: Address, tmp_path: Path) -> None:
+    """A server takes none in a text; what a file made a database with could be copied to none either."""
+    path = tmp_path / "games.pgn"
+    tags = '[Event "x"]\n[White "Fr\0uit"]\n[Black "Toga"]\n[Result "1-0"]\n[TimeControl "4\0/9"]\n\n1. e4 1-0\n\n'
+    path.write_text(tags)
+    with Store.open(place) as store:
+        games = read_games([path], titles(store.database))
+        assert import_games(store.database, "x", games, ratable(games, Naming()), [str(path)]).games == 1
+        assert selected(store, ListDefinition()).names == ("Fr?uit", "Toga")
+    path.write_text('Fruit,"Fr\0uit"\n')
+    with pytest.raises(InputRefused, match="NUL"):
+        read_aliases(path)
+    for field in ("family", "origin"):
+        with pytest.raises(ValueError, match="printable"):
+            EntrantSection.model_validate({"engine": "wren1", field: "x\0y"})
