@@ -92,12 +92,13 @@ class Traffic:
 class Outbox:
     """What a non-blocking pipe would not take yet; it never blocks and never raises for a reader that is gone."""
 
-    __slots__ = ("_waiting", "broken", "cap", "fd")
+    __slots__ = ("_waiting", "broken", "cap", "fd", "turns")
 
     def __init__(self, fd: int, cap: int | None = WAITING_CAP) -> None:
         self.fd = fd
         self.cap = cap  # None: unbounded, for what must not be lost
         self.broken = False
+        self.turns = 0  # how often it began to wait for room, had it, or broke: what a poll asks of it changes then
         self._waiting = bytearray()
 
     def __len__(self) -> int:
@@ -112,7 +113,9 @@ class Outbox:
             self.push()
         else:
             taken = self._write(chunk)
-            self._waiting += chunk[taken:]
+            if taken < len(chunk):
+                self.turns += 1
+                self._waiting += chunk[taken:]
         if self.cap is not None and len(self._waiting) > self.cap:
             self.gone()
 
@@ -121,6 +124,7 @@ class Outbox:
         if self._waiting and not self.broken:
             taken = self._write(self._waiting)
             del self._waiting[:taken]
+            self.turns += not self._waiting
 
     def _write(self, chunk: bytes | bytearray) -> int:
         try:
@@ -133,6 +137,7 @@ class Outbox:
 
     def gone(self) -> None:
         """Nobody reads at the other end any more."""
+        self.turns += 1
         self.broken = True
         self._waiting.clear()
 

@@ -15,7 +15,7 @@ from enginetour.supervise import scratch as folders
 from enginetour.supervise.ending import end_all, kill_all, kill_living, living
 from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, last_lines, printable
 from enginetour.supervise.sandbox import SHELL_SIGNAL
-from enginetour.supervise.waiting import NEVER_NS, Wake, wait
+from enginetour.supervise.waiting import NEVER_NS, Polled, Wake, wait
 from enginetour.task import EngineSpec
 
 __all__ = ["EngineProcess", "Wake", "end_all", "kill_all", "kill_living", "status_words", "wait"]
@@ -62,9 +62,10 @@ class EngineProcess:
         self.orphans: tuple[str, ...] = ()
         self.deaf = False
         self._stderr_open = True
-        self._stderr_due = False
-        self._out = Outbox(self.stdin_fd)
-        self.polled: tuple[tuple[object, ...], select.poll, dict[int, EngineProcess]] | None = None  # by `wait`
+        self.stderr_due = False  # the last wait saw some: read after stdout, so that it delays no stamp (runner spec 2)
+        self.out = Outbox(self.stdin_fd)
+        self.turns = 0  # how often a descriptor of it ceased to say anything
+        self.polled: Polled | None = None  # by `wait`
         self._traffic = Traffic(self.started_ns)
         self._stderr = ByteRing(STDERR_CAP)
         self._status = ""
@@ -77,27 +78,27 @@ class EngineProcess:
     @property
     def wants_write(self) -> bool:
         """Bytes wait until the pipe has room."""
-        return len(self._out) > 0
+        return len(self.out) > 0
 
     @property
     def broken(self) -> bool:
         """It closed its input, or left 64 KiB unread."""
-        return self._out.broken
+        return self.out.broken
 
     def write(self, data: bytes) -> int:
         """One write; what the pipe does not take is kept. Returns CLOCK_MONOTONIC ns right after it."""
-        self._out.send(data)
+        self.out.send(data)
         stamp = time.monotonic_ns()
         self._traffic.append(">", stamp, data)
         return stamp
 
     def flush(self) -> None:
         """One write of what waits."""
-        self._out.push()
+        self.out.push()
 
     def close_input(self) -> None:
         """End of file at its stdin; nothing more can be written."""
-        self._out.gone()
+        self.out.gone()
         with suppress(OSError):
             self._process.stdin.close()  # type: ignore[union-attr]  # a pipe
 
@@ -109,19 +110,24 @@ class EngineProcess:
             data = os.read(self.stdout_fd, READ_SIZE)
             stamp = time.monotonic_ns()
         except BlockingIOError:
-            self.eof = self.exited  # a child that holds the pipe open says nothing for the engine
+            if self.exited:  # a child that holds the pipe open says nothing for the engine
+                self._at_end()
             return b"", time.monotonic_ns()
         except OSError:
             data, stamp = b"", time.monotonic_ns()
         if data:
             self._traffic.append("<", stamp, data)
         else:
-            self.eof = True
+            self._at_end()
         return data, stamp
+
+    def _at_end(self) -> None:
+        self.eof = True
+        self.turns += 1
 
     def drain_stderr(self) -> None:
         """At most 64 KiB of stderr into the ring."""
-        self._stderr_due = False
+        self.stderr_due = False
         if not self._stderr_open:
             return
         try:
@@ -134,6 +140,7 @@ class EngineProcess:
             self._stderr.append(data)
         else:
             self._stderr_open = False
+            self.turns += 1
 
     def traffic(self, last: int = 50) -> tuple[str, ...]:
         """The last lines sent and heard, escaped and cut: ``12.345678 < bestmove e2e4``."""
@@ -200,11 +207,6 @@ class EngineProcess:
             return strays.family(self.pid)
         return strays.family(self.init)[1:]
 
-    def openings(self) -> tuple[bool, ...]:
-        """What decides which descriptors can still say something, for whoever keeps a poll over them."""
-        out = self._out
-        return self.closed, self.eof, self._stderr_open, self.exited, out.broken, len(out) > 0
-
     def register(self, poll: select.poll, where: dict[int, EngineProcess]) -> None:
         """Put every descriptor that can still say something into a poll."""
         if self.closed:
@@ -228,20 +230,16 @@ class EngineProcess:
             return True
         if fd == self.pidfd:
             self.exited = True
+            self.turns += 1
             return True
         if fd == self.stderr_fd:
-            self._stderr_due = True
+            self.stderr_due = True
             return False
         if self.wants_write:
             self.flush()
         else:
-            self._out.gone()
+            self.out.gone()
         return self.broken
-
-    def catch_up(self) -> None:
-        """Drain stderr if the last wait saw some; after stdout, so that it delays no stamp (runner spec 2)."""
-        if self._stderr_due:
-            self.drain_stderr()
 
     def cpu_ms(self) -> int | None:
         """Processor time since its start, by the kernel's ticks of 10 ms; the launcher's, which does not grow, too."""
@@ -267,6 +265,7 @@ class EngineProcess:
             if len(self._stderr) == before:
                 break
         self.closed = self.eof = self.exited = True
+        self.turns += 1
         self.polled = None  # its numbers may be another's soon
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,6 +22,19 @@ class Wake(NamedTuple):
     control: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """A poll over all that can still say something, good as long as nothing of it changes (`turns`)."""
+
+    processes: tuple[EngineProcess, ...]
+    control_fd: int | None
+    turns: int
+    poll: select.poll
+    where: dict[int, EngineProcess]
+    ended: tuple[EngineProcess, ...]  # first their last words, then their end
+    watched: tuple[EngineProcess, ...]  # those with a memory limit
+
+
 def wait(processes: Sequence[EngineProcess], control_fd: int | None, deadline_ns: int) -> Wake:
     """Wait until an engine has output or ended, control speaks, or CLOCK_MONOTONIC reaches the deadline (ns).
 
@@ -28,43 +42,49 @@ def wait(processes: Sequence[EngineProcess], control_fd: int | None, deadline_ns
     any output, moves the deadline.
     """
     for process in processes:
-        process.catch_up()
+        if process.stderr_due:
+            process.drain_stderr()
     while True:
-        poll, where = _polled(processes, control_fd)
-        ended = [process for process in processes if process.exited and not process.eof]  # its last words, then its end
-        now = time.monotonic_ns()
-        left = pause = 0 if ended else deadline_ns - now
-        for process in processes:
-            pause = min(pause, process.watch_ns - now)
+        polled = _polled(processes, control_fd)
+        left = 0 if deadline_ns <= 0 or polled.ended else deadline_ns - time.monotonic_ns()
+        pause = left
+        for process in polled.watched:
+            pause = min(pause, process.watch_ns - time.monotonic_ns())
         # Whole ms, rounded up: no busy loop before the deadline.
-        ready = poll.poll(-(-pause // 1_000_000) if pause > 0 else 0)
+        ready = polled.poll.poll(-(-pause // 1_000_000) if pause > 0 else 0)
         control = False
-        readable: dict[EngineProcess, None] = dict.fromkeys(ended)
+        readable = polled.ended
         for fd, _ in ready:
             if fd == control_fd:
                 control = True
-            elif where[fd].woke(fd):
-                readable[where[fd]] = None
-        for process in processes:
-            if process.watch_ns < NEVER_NS:
-                process.watch()
+            elif (process := polled.where[fd]).woke(fd) and process not in readable:
+                readable = *readable, process
+        for process in polled.watched:
+            process.watch()
         if readable or control or left <= 0:
-            return Wake(tuple(readable), control)
+            return Wake(readable, control)
         for process in processes:
-            process.catch_up()
+            if process.stderr_due:
+                process.drain_stderr()
 
 
-def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> tuple[select.poll, dict[int, EngineProcess]]:
-    """A poll over all that can still say something, that of last time where nothing of it has changed."""
-    state = control_fd, *[(process, process.openings()) for process in processes]
-    if processes and processes[0].polled is not None and processes[0].polled[0] == state:
-        return processes[0].polled[1:]
+def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> Polled:
+    """What there is to poll, as it was last time where nothing of it has changed."""
+    turns = 0
+    for process in processes:
+        turns += process.turns + process.out.turns
+    kept = processes[0].polled if processes else None
+    if kept and kept.turns == turns and kept.control_fd == control_fd and kept.processes == tuple(processes):
+        return kept
     poll = select.poll()
     where: dict[int, EngineProcess] = {}
     for process in processes:
         process.register(poll, where)
     if control_fd is not None:
         poll.register(control_fd, select.POLLIN)
+    ended = tuple(process for process in processes if process.exited and not process.eof)
+    watched = tuple(process for process in processes if process.watch_ns < NEVER_NS)
+    polled = Polled(tuple(processes), control_fd, turns, poll, where, ended, watched)
     if processes:
-        processes[0].polled = state, poll, where
-    return poll, where
+        processes[0].polled = polled
+    return polled
