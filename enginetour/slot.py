@@ -11,7 +11,6 @@ import gc
 import os
 import select
 import signal
-import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +20,13 @@ from enginetour.supervise import strays
 from enginetour.supervise.ending import kill_living
 from enginetour.supervise.pipes import Outbox
 from enginetour.supervise.scratch import leave_scratch
-from enginetour.supervise.waiting import NEVER_NS
 from enginetour.task import GameTask, ProbeTask, ReenactTask, SeatTask
 
 if TYPE_CHECKING:
     from enginetour.compliance.verdicts import ComplianceTask
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
-MOVES_NS = 50_000_000  # between two tellings of moves: one alone costs 60 us in two processes, in a batch 10 (measured)
-MOST_MOVES = 64  # told at once: some 20 KiB, below what a pipe holds
+MOST_MOVES = 64  # told at once: some 20 KiB, below what a pipe holds; one alone costs 60 us in two processes, not 10
 GARBAGE = 20_000  # objects between two looks for garbage; a game of 600 moves makes few that need one
 LAST_BREATH = 2.0  # s from "now" to the end, whatever hangs; the place waits 3 s in all (reliability spec 3)
 
@@ -46,7 +43,6 @@ class PipeLink(Link):
         os.set_blocking(results, False)
         self._out = Outbox(results, cap=None)
         self._moves: list[object] = []  # live events held back
-        self._moves_from_ns = 0  # when the next ones may go
         self._alarm, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
         self._epoll = select.epoll()
@@ -76,24 +72,20 @@ class PipeLink(Link):
         return None
 
     def tell(self, name: str, payload: object) -> None:
-        """An event, if the pipe has room for it now; moves that follow each other closely go together."""
+        """An event, if the pipe has room for it now; moves wait until they are passed on together."""
         if name != "move":
             self.pass_on()
             self._send_if_room(("event", name, payload))
             return
         self._moves.append(payload)
-        if len(self._moves) >= MOST_MOVES or time.monotonic_ns() >= self._moves_from_ns:
+        if len(self._moves) >= MOST_MOVES:
             self.pass_on()
-        else:
-            self.due_ns = self._moves_from_ns
 
     def pass_on(self) -> None:
         """Tell the moves that were held back."""
         if self._moves:
             self._send_if_room(("moves", self._moves))
             self._moves = []
-            self._moves_from_ns = time.monotonic_ns() + MOVES_NS
-        self.due_ns = NEVER_NS
 
     def _send_if_room(self, message: object) -> None:
         self._out.push()

@@ -5,18 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from enginetour.model import Game, GameVoided, MoveMade, Outcome, Pairing, SideRecord, Termination
-from enginetour.referee.effort import Effort
+from enginetour.referee.effort import effort
 from enginetour.reports.averages import averages
 from enginetour.store.efforts import sides
 from tests.storing import NAMES, open_log
 
 
 def record(*moves: MoveMade) -> SideRecord:
-    effort = Effort()
-    for move in moves:
-        effort.add(move)
     total = sum(move.elapsed_ms for move in moves)
-    return SideRecord("x", len(moves), total, 80, effort=effort.told())
+    return SideRecord("x", len(moves), total, 80, effort=effort(moves))
 
 
 def test_averages_are_over_the_moves_that_told_the_figure() -> None:

@@ -19,15 +19,15 @@ _PROMOTIONS = frozenset("nbrq")
 
 
 # A move is never changed, so one object serves all games; a fifth of the time of making it anew (measured).
-_written = lru_cache(maxsize=4096)(chess.Move.from_uci)
+written = lru_cache(maxsize=4096)(chess.Move.from_uci)
 
 
 def read_move(
-    board: chess.Board, text: str, *, lenient_promotion: bool = False, free: bool = False
+    board: chess.Board, text: str, *, lenient_promotion: bool = False, usual: bool = False, check: bool | None = None
 ) -> tuple[chess.Move | None, bool]:
     """The legal move that `text` means, or None; and whether its form was odd (worth one warning).
 
-    `free`: FIDE's rules hold, and the side to move is known not to be in check.
+    `usual`: FIDE's rules hold; `check`: whether the side to move is in check, where that is known.
 
     Null moves, pawns as promotions and moves of the other side are never legal; kings as promotions and drops only
     where the board's variant has them.
@@ -35,11 +35,11 @@ def read_move(
     plain = len(text) == 4 or (len(text) == 5 and (text[4] in _PROMOTIONS or (text[4] == "k" and _crowns(board))))
     if plain and text not in _ROOK_TAKING:
         try:
-            move = _written(text)
+            move = written(text)
         except ValueError:
             pass
         else:
-            if (free and is_plainly_legal(board, move)) or board.is_legal(move):
+            if (usual and is_plainly_legal(board, move, check=check)) or board.is_legal(move):
                 return move, False
     meant = _odd(board, text, lenient_promotion) if len(text) <= LONGEST else None
     return meant, meant is not None and meant.uci() != text

@@ -19,7 +19,7 @@ class Position:
         self.board = self.start_board()
         # python-chess keeps rights clean from the first push on; keys of repetitions need them clean before.
         self.board.castling_rights = self.board.clean_castling_rights()
-        self._usual = VARIANTS[variant].is_usual
+        self.usual = VARIANTS[variant].is_usual  # FIDE's rules hold
         self.check: bool | None = None  # the side to move is in check, once somebody has found out
         self.moves: list[str] = []  # UCI, all plies from the start position
         self.anchor = 0  # plies up to and with the last irreversible move
@@ -52,7 +52,7 @@ class Position:
         board = self.board
         if board.chess960:
             self.castled = castling(board, move)
-        if self._usual:  # python-chess looks at the same things, in three times the time
+        if self.usual:  # python-chess looks at the same things, in three times the time
             rights = board.castling_rights
             irreversible = board.ep_square is not None and board.has_legal_en_passant()
             board.push(move)
@@ -79,12 +79,16 @@ class Position:
         start = self.line if self._words_begun else self.line + b" moves"
         return start + b" " + move.uci().encode("ascii")
 
+    def is_long(self, room: int) -> bool:
+        """Whether the line is within `room` of its longest, and `shorten` would do something about it."""
+        return len(self.line) > MAX_LINE - room and self.anchor != self._begun_at
+
     def shorten(self, room: int = 0) -> None:
         """Begin the line anew after the last irreversible move if it is within `room` of its longest.
 
         Nothing is lost for repetitions. Costs a replay of the game, so it is called in quiet time.
         """
-        if len(self.line) <= MAX_LINE - room or self.anchor == self._begun_at:
+        if not self.is_long(room):
             return
         since = len(self.moves) - self.anchor
         earlier = self.board.copy()

@@ -7,7 +7,7 @@ from enginetour.adapters.base import Ask, Script, Setup
 from enginetour.adapters.options import MOST_OPTIONS
 from enginetour.adapters.pondering import PonderingEngine
 from enginetour.adapters.said import Said, Thought, What, printable
-from enginetour.adapters.uci_lines import filled, go_words, last_thought, plain, read_option
+from enginetour.adapters.uci_lines import filled, go_words, last_thought, plain, read_option, words_of
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
 from enginetour.task import Declared, EngineSpec
 from enginetour.variants import STANDARD, VARIANTS
@@ -138,7 +138,7 @@ class UciEngine(PonderingEngine):
             if found is None:
                 return None
             self.search_text = found[0]
-            return self._concluded(plain(found[1]).split(), self.stamp_ns)
+            return self._concluded(words_of(found[1]), self.stamp_ns)
         if self.ready and not self.intake.has(_ANSWER, b"readyok"):
             self.intake.drop_lines()
             return None

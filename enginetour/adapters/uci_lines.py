@@ -22,19 +22,25 @@ _FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")  # words 
 _USUAL = re.compile(
     rb"info depth (?P<depth>\d{1,18})(?: seldepth (?P<seldepth>\d{1,18}))?(?: multipv 1)?"
     rb" score (?P<kind>cp|mate) (?P<score>-?\d{1,18})(?: nodes (?P<nodes>\d{1,18}))?(?: nps (?P<nps>\d{1,18}))?"
-    rb"(?: hashfull (?P<hashfull>\d{1,18}))?(?: tbhits (?P<tbhits>\d{1,18}))?(?: time \d+)?(?: pv(?P<pv>(?: [!-~]+)+))?"
+    rb"(?: hashfull (?P<hashfull>\d{1,18}))?(?: tbhits (?P<tbhits>\d{1,18}))?(?: time \d+)?(?: pv(?P<pv> [ -~]*[!-~]))?"
     rb"[ \r\n]*"
 )
 _figures = attrgetter(*_FIGURES)
+_WORDS = tuple((name, b" %b " % name.encode()) for name in _FIGURES)
 _BOUNDS = {"lowerbound": 1, "upperbound": -1}
 
 
 def plain(line: bytes) -> str:
     """A line as text without escape sequences, blanks at its ends and doubled blanks."""
+    return " ".join(words_of(line))
+
+
+def words_of(line: bytes) -> list[str]:
+    """The words of a line, without escape sequences."""
     text = line.decode("utf-8", "replace")
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
-    return " ".join(text.split())
+    return text.split()
 
 
 def read_option(line: str) -> Declared | None:
@@ -68,15 +74,14 @@ def last_thought(text: bytes) -> Thought:
 
 def filled(thought: Thought, text: bytes) -> Thought:
     """With what other lines of the search told last, where the scored one is silent: older engines write them apart."""
-    if None not in _figures(thought):
-        return thought
-    missing = [name for name in _FIGURES if getattr(thought, name) is None]
-    found = {name: figure for name in missing if (figure := _last_figure(text, name)) is not None}
+    found = {}
+    for (name, word), figure in zip(_WORDS, _figures(thought), strict=True):
+        if figure is None and word in text and (last := _last_figure(text, word)) is not None:
+            found[name] = last
     return replace(thought, **found) if found else thought  # type: ignore[arg-type]
 
 
-def _last_figure(text: bytes, name: str) -> int | None:
-    word = b" %b " % name.encode()
+def _last_figure(text: bytes, word: bytes) -> int | None:
     end = len(text)
     while (hit := text.rfind(word, 0, end)) >= 0:
         start = text.rfind(b"\n", 0, hit) + 1

@@ -66,20 +66,26 @@ class Wire(ABC):
         """It owes an answer."""
         return self.searches == self.answers + 1
 
+    @property
+    def silent(self) -> bool:
+        """`heard` has nothing to tell before something is read."""
+        return not (len(self.intake) or self._ended) and self.due_ns is None
+
     def pull(self) -> bool:
         """One read; `stamp_ns` is the time right after it. Whether anything came."""
         chunk, stamp = self.process.read()
-        if chunk or self.process.eof:
-            self._poke_ns = 0
         if chunk:
+            self._poke_ns = 0
             self.stamp_ns = stamp
             self.intake.feed(chunk)
             if self.intake.overlong:
                 self.note("long-line", f"wrote a line of more than {LINE_CAP // 1024} KiB; the rest of it was dropped")
-        elif self.process.eof and not self._ended:
-            self._ended = True
-            self.stamp_ns = stamp
-            self._last_line_cut = self.intake.end()
+        elif self.process.eof:
+            self._poke_ns = 0
+            if not self._ended:
+                self._ended = True
+                self.stamp_ns = stamp
+                self._last_line_cut = self.intake.end()
         return bool(chunk)
 
     def heard(self) -> Said | None:
@@ -110,7 +116,7 @@ class Wire(ABC):
         mattering: list[Said] = []
         for _ in range(DISCARD_READS):
             came = self.pull()
-            if not (came or len(self.intake) or self._ended) and self.due_ns is None:
+            if not came and self.silent:
                 break  # as nearly always, on the path of every ply
             while (said := self.heard()) is not None:
                 if said.what not in (What.LINE, What.STALE, What.PONG, What.FEATURE):

@@ -1,6 +1,8 @@
 """What can wait until an engine thinks: notation, scores, live events, warnings (runner spec section 4).
 
-The referee puts raw plies in and takes one step at a time, only while no pipe has anything to read.
+The referee puts raw plies in and takes one step at a time, only while no pipe has anything to read. Plies wait for each
+other: a search that is answered at once is not kept waiting by books, and many in a row cost a third of as many that
+are written one by one between two switches to another process (measured).
 """
 
 from __future__ import annotations
@@ -20,14 +22,18 @@ from enginetour.adapters.said import printable
 from enginetour.model import Incident, MoveMade, SideRecord
 from enginetour.referee.claims import Claims
 from enginetour.referee.clock import RunQueue
-from enginetour.referee.effort import Effort
+from enginetour.referee.effort import effort
 from enginetour.referee.link import Link
 from enginetour.referee.queueing import EngineQueue
 from enginetour.referee.seats import Seat, incident, question
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
+from enginetour.supervise.waiting import NEVER_NS
 from enginetour.supervise.workload import Workload
 from enginetour.variants import VARIANTS
 
+PATIENCE_NS = 1_000_000  # into a search at least: what answers sooner finds us waiting
+HELD_NS = 100_000_000  # the longest a ply waits for others, so that who looks on sees it soon
+HELD_PLIES = 32  # and the most that wait
 KEPT_LINES = 20  # of one search that match a pattern: a record is no log
 KEPT_LENGTH = 300  # bytes of such a line, and all the pattern is tried on: no engine can make a search for it long
 
@@ -51,13 +57,14 @@ class Books:
         self._position = position
         self._kept = re.compile(keep_lines) if keep_lines else None
         self._shadow = position.start_board()
+        self._shadow.castling_rights = self._shadow.clean_castling_rights()
         self._usual = VARIANTS[position.variant].is_usual
         self._link = link
         self._shelf = shelf
         self._raw: deque[tuple[RawPly, int | None]] = deque()  # with the relay gap before it, in ns
         self._looks: deque[Iterator[None]] = deque()  # PVs that are still to be looked at
         self._claims: dict[Seat, Claims] = {}
-        self._efforts: dict[Seat, Effort] = {}
+        self._thought_moves: dict[Seat, list[MoveMade]] = {}  # of each side, not of a book
         self._gap: int | None = None  # in ns, before the search under way
         self._seats: tuple[Seat, ...] = ()
         self._used: dict[Seat, int | None] = {}  # processor time in ms at the beginning of the game
@@ -69,7 +76,9 @@ class Books:
         self._queue = RunQueue()
         self.workload = Workload()
         self._waited = b""  # how long this process waited for a CPU up to the last step, in the kernel's words
-        self._asked: tuple[Seat, Seat] | None = None  # who thinks and who waits, until that was noted
+        self._asked: tuple[Seat, Seat] | None = None  # who thinks and who waits, where that is to be noted
+        self._since_ns = 0  # when the oldest of what is still to be done was first seen, 0 for nothing
+        self.due_ns = NEVER_NS  # CLOCK_MONOTONIC: from when on a step is worth its time
         self._watched: Seat | None = None  # whose memory is to be looked at
 
     def begin(self, *seats: Seat) -> None:
@@ -80,8 +89,8 @@ class Books:
             if seat.present is not None:
                 seat.queue = EngineQueue(seat.present.process.engine_pid)
         self._used = {seat: seat.cpu_ms() for seat in seats}
-        self._efforts = {seat: Effort() for seat in seats}
-        self._claims = {seat: Claims(reads_pv=seat.side.spec.protocol == "uci") for seat in seats}
+        self._thought_moves = {seat: [] for seat in seats}
+        self._claims = {seat: Claims(reads_pv=seat.side.spec.protocol == "uci", usual=self._usual) for seat in seats}
 
     @property
     def final_fen(self) -> str:
@@ -98,28 +107,33 @@ class Books:
         self._gaps.append(gap_ns)
         self._gap = gap_ns
 
-    def search_begun(self, seat: Seat, other: Seat) -> None:
-        """There is something to note about the search under way, and `other` may ponder meanwhile."""
-        self._asked = seat, other
+    def search_begun(self, seat: Seat, other: Seat, go_ns: int) -> None:
+        """A search is under way since CLOCK_MONOTONIC `go_ns`, and `other` may ponder meanwhile."""
+        self._waited = self._queue.look()
+        if seat.queue is not None:
+            seat.queue.mark()
+        if other.side.spec.ponder or seat.engine.new_notes or other.engine.new_notes or self._position.is_long(ROOM):
+            self._asked = seat, other
+            self.due_ns = go_ns
+        elif self._pending:
+            self._since_ns = self._since_ns or go_ns
+            held_ns = 0 if len(self._raw) >= HELD_PLIES else self._since_ns + HELD_NS
+            self.due_ns = max(go_ns + PATIENCE_NS, held_ns)
 
     @property
-    def pending(self) -> bool:
-        """Whether a step would do anything."""
+    def _pending(self) -> bool:
         return self._asked is not None or bool(self._raw) or bool(self._looks) or self._watched is not None
 
     def step(self) -> None:
-        """One ply of bookkeeping, if there is any; else what the link held back."""
+        """One ply of bookkeeping, or something else that takes no longer; then live events, all at once."""
         if self._asked is not None:
             seat, other = self._asked
             self._asked = None
             if other.side.spec.ponder:
                 other.engine.ponder(question(self._position, other, seat))
-            self._waited = self._queue.look()
-            if seat.queue is not None:
-                seat.queue.mark()
             self._position.shorten(ROOM)
             self._warnings()
-        if self._raw:
+        elif self._raw:
             self._write(*self._raw.popleft())
         elif self._looks:
             if next(self._looks[0], self) is self:
@@ -127,12 +141,14 @@ class Books:
         elif self._watched is not None:
             self._watched.look()
             self._watched = None
-        elif time.monotonic_ns() >= self._link.due_ns:
+        if not self._pending:
             self._link.pass_on()
+            self._since_ns, self.due_ns = 0, NEVER_NS
 
     def watch(self, seat: Seat) -> None:
         """Look at its engine's memory when there is time."""
         self._watched = seat
+        self.due_ns = 0
 
     def waited_now(self) -> int:
         """Nanoseconds this process has waited for a CPU since the last step of the search under way."""
@@ -141,7 +157,7 @@ class Books:
     def close(self) -> None:
         """Do all that is left; nobody thinks any more."""
         self._asked = None
-        while self.pending:
+        while self._pending:
             self.step()
         self._warnings()
         for seat, begun in self._used.items():
@@ -160,13 +176,12 @@ class Books:
     def _write(self, raw: RawPly, gap_ns: int | None) -> None:
         seat = raw.seat
         if seat is None or raw.book:
-            self.moves.append(MoveMade(raw.move.uci(), self._play(raw), 0, raw.clock_ms, book=True))
+            self.moves.append(MoveMade(self._uci, self._play(raw), 0, raw.clock_ms, book=True))
             if seat is None:
                 return
         else:
             self._thought(raw, seat, gap_ns)
         move = self.moves[-1]
-        clocks = [None if seat.clock.rest_ms is None else seat.clock.rest_ms for seat in self._seats]
         self._link.tell(
             "move",
             {
@@ -179,10 +194,15 @@ class Books:
                 "pv": move.pv,
                 "elapsed_ms": move.elapsed_ms,
                 "clock_ms": move.clock_ms,
-                "clocks": clocks,
+                "clocks": [seat.clock.rest_ms for seat in self._seats],
                 "at": time.time(),
             },
         )
+
+    @property
+    def _uci(self) -> str:
+        """Of the next move that is to be written."""
+        return self._position.moves[len(self.moves)]
 
     def _play(self, raw: RawPly) -> str:
         """On the shadow board; the move's notation."""
@@ -199,7 +219,7 @@ class Books:
         if look is not None:
             self._looks.append(look)
         move = MoveMade(
-            raw.move.uci(), self._play(raw), raw.elapsed_ms, raw.clock_ms,
+            self._uci, self._play(raw), raw.elapsed_ms, raw.clock_ms,
             thought.score, thought.depth, thought.nodes, thought.pv,
             seldepth=thought.seldepth,
             nps=thought.nps,
@@ -209,7 +229,7 @@ class Books:
             lines=() if self._kept is None else kept_lines(raw.search, self._kept),
         )  # fmt: skip
         self.moves.append(move)
-        self._efforts[seat].add(move)
+        self._thought_moves[seat].append(move)
 
     def _warnings(self) -> None:
         for seat in self._seats:
@@ -236,7 +256,7 @@ class Books:
             warnings=tuple(seat.warnings),
             cpu_ms=self._spent.get(seat),
             speed=seat.side.speed,
-            effort=self._efforts[seat].told() if seat in self._efforts else (),
+            effort=effort(self._thought_moves.get(seat, ())),
             claims=self._claims[seat].broken() if seat in self._claims else (),
             ponders=seat.present.ponders if seat.present is not None else None,
             ponder_hits=seat.present.ponder_hits if seat.present is not None else None,

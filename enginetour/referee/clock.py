@@ -9,7 +9,6 @@ import os
 import signal
 import time
 from contextlib import suppress
-from io import FileIO
 from typing import Any
 
 from enginetour.task import Side
@@ -18,6 +17,7 @@ from enginetour.timecontrol import TimeControl
 MS = 1_000_000  # nanoseconds in a millisecond
 SLEPT_NS = 1_000 * MS  # suspended for longer in a game: it is void (reliability 3)
 OVERSLEPT_NS = 1_000 * MS  # a wait that ends so much too late: the game is void (reliability 3)
+_BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)  # Linux has it
 GRACE_NS = 100 * MS  # the wait goes on after the flag, only to learn the true overrun (runner spec 3)
 
 
@@ -38,15 +38,12 @@ class Clock:
         self.moves_to_go = 0  # 0: the stage lasts to the end
         self._flag_of: int | None = None  # the rest for which the flag was reckoned
         self._flag_ns = 0
+        self.increment_ms = 0  # of the stage under way
         if self.tc.stages:
             stage = self.tc.stage(0)
+            self.increment_ms = stage.increment_ms
             self.rest_ms = stage.base_ms + stage.increment_ms
             self.moves_to_go = stage.moves
-
-    @property
-    def increment_ms(self) -> int:
-        """Increment of the stage under way, 0 without a clock."""
-        return self.tc.stage(self._stage).increment_ms if self.tc.stages else 0
 
     @property
     def limit_ms(self) -> int:
@@ -94,7 +91,7 @@ class Clock:
         if self.moves_to_go == 1:
             self._stage += 1
             stage = self.tc.stage(self._stage)
-            self.moves_to_go = stage.moves
+            self.moves_to_go, self.increment_ms = stage.moves, stage.increment_ms
             left += stage.base_ms
         elif self.moves_to_go:
             self.moves_to_go -= 1
@@ -109,15 +106,13 @@ class RunQueue:
     """How long this process waited for a CPU, from the kernel: a part of the referee's own error budget."""
 
     def __init__(self) -> None:
-        self._file: FileIO | None = None
-        try:
-            self._file = open("/proc/self/schedstat", "rb", buffering=0)  # noqa: SIM115, PTH123
-        except OSError:
-            return
+        self._file: int | None = None
+        with suppress(OSError):
+            self._file = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
     def look(self) -> bytes:
         """What the kernel says now, to be read by `waited_ns` if ever (proc(5), schedstat); b"" where it does not."""
-        return b"" if self._file is None else os.pread(self._file.fileno(), 128, 0)
+        return b"" if self._file is None else os.pread(self._file, 128, 0)
 
     @staticmethod
     def waited_ns(said: bytes) -> int:
@@ -128,7 +123,8 @@ class RunQueue:
     def close(self) -> None:
         """Give the descriptor back."""
         if self._file is not None:
-            self._file.close()
+            os.close(self._file)
+            self._file = None
 
 
 class Halts:
@@ -167,6 +163,4 @@ class Halts:
 
 def slept_ns() -> int:
     """Nanoseconds this machine has been suspended since boot; a growth in a move voids the game."""
-    if not hasattr(time, "CLOCK_BOOTTIME"):
-        return 0
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()
+    return 0 if _BOOTTIME is None else time.clock_gettime_ns(_BOOTTIME) - time.monotonic_ns()

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
 
 from enginetour.model import MoveMade
 
 FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")
-_figures = attrgetter(*FIGURES)
 
 
-class Effort:
-    """Sums over the moves of one side, each with the number of moves that told the figure."""
+def effort(moves: Sequence[MoveMade]) -> tuple[tuple[str, int, int], ...]:
+    """(figure, moves that told it, their sum) over one side's own moves; what none told is left out.
 
-    def __init__(self) -> None:
-        self._sums: dict[str, tuple[int, int]] = {}
-
-    def add(self, move: MoveMade) -> None:
-        """One of its own moves, not of a book."""
-        sums = self._sums
-        figures = _figures(move)
-        for name, figure in zip(FIGURES, figures, strict=True):
-            if figure is not None:
-                moves, total = sums.get(name, (0, 0))
-                sums[name] = moves + 1, total + figure
-        if move.nodes is not None:
-            moves, total = sums.get("nodes_ms", (0, 0))
-            sums["nodes_ms"] = moves + 1, total + move.elapsed_ms
-
-    def told(self) -> tuple[tuple[str, int, int], ...]:
-        """(figure, moves that told it, sum); `nodes_ms` is the time of the moves that told their nodes."""
-        return tuple((name, moves, total) for name, (moves, total) in self._sums.items())
+    `nodes_ms` is the time of the moves that told their nodes.
+    """
+    told = {name: [figure for figure in map(attrgetter(name), moves) if figure is not None] for name in FIGURES}
+    told["nodes_ms"] = [move.elapsed_ms for move in moves if move.nodes is not None]
+    return tuple((name, len(figures), sum(figures)) for name, figures in told.items() if figures)

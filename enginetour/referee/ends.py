@@ -11,7 +11,7 @@ from collections.abc import Callable
 import chess
 
 from enginetour.adapters.position import Position
-from enginetour.adapters.quick import can_move
+from enginetour.adapters.quick import can_move, in_check
 from enginetour.adjudication import Adjudicator, End
 from enginetour.model import Outcome, Termination
 from enginetour.tablebases import opened
@@ -82,7 +82,7 @@ class Ends:
         if not self._is_usual and (end := self._variant_end()) is not None:
             return end
         if self._is_usual:
-            self._position.check = check = board.is_check()
+            self._position.check = check = in_check(board)
             if not can_move(board, check=check):
                 return self._no_move()
         elif not any(board.generate_legal_moves()):

@@ -111,7 +111,7 @@ class Contest:
         self._gap_ns = before_ns - self._answered_ns if relayed else 0
         if relayed:
             self._books.relayed(self._gap_ns)
-        self._books.search_begun(seat, other)
+        self._books.search_begun(seat, other, self._go_ns)
         seat.searched = True
         return said if isinstance(said := self._await(seat, other), Verdict) else self._answered(seat, said)
 
@@ -133,23 +133,24 @@ class Contest:
 
     def _await(self, seat: Seat, other: Seat) -> Said | Verdict:
         """The answer, or what ended the game instead. Books are kept while nothing has come."""
-        engine, books = seat.engine, self._books
-        processes = (engine.process, other.engine.process)
-        deadline = self._go_ns + seat.clock.wait_ns()
+        engine, books, control = seat.engine, self._books, self._link.control_fd
+        processes = process, other_process = engine.process, other.engine.process
+        deadline = (now := self._go_ns) + seat.clock.wait_ns()
         self._late_ns = 0
         verdict = self._overhear(other)  # what came with its answer and was not yet heard
         while verdict is None:
-            due = deadline if engine.due_ns is None else min(deadline, engine.due_ns)
-            working = books.pending
-            wake = wait(processes, self._link.control_fd, 0 if working else min(due, self._link.due_ns))
+            due = deadline if (owed := engine.due_ns) is None else min(deadline, owed)
+            working = books.due_ns <= now
+            wake = wait(processes, control, 0 if working else min(due, books.due_ns))
             now = time.monotonic_ns()
             if now >= seat.look_ns:
                 books.watch(seat)
             if not working and now > due + LATE_WAKE_NS:
                 self._late_ns += now - due + GRACE_NS
                 self._halts.overslept(now - due)
-            if engine.process in wake.readable or now >= due:
-                if engine.process in wake.readable:
+            spoke = process in wake.readable
+            if spoke or now >= due:
+                if spoke:
                     engine.pull()
                 while (said := engine.heard()) is not None:
                     if said.what is What.ANSWER:
@@ -159,16 +160,16 @@ class Contest:
                         return verdict
                 if engine.dead:
                     return self._crash(seat, other)
-            if engine.process.broken:
+            if process.out.broken:
                 return self._last_words(seat, other)
-            if other.engine.process in wake.readable:
+            if other_process in wake.readable:
                 other.engine.pull()
                 verdict = self._overhear(other)
             if wake.control:
                 heed(self._link)
             if verdict is None and time.monotonic_ns() >= deadline:
                 return engine.overdue() or self._silent(seat)
-            if engine.process not in wake.readable:  # the other one may talk without end
+            if working and not spoke:  # the other one may talk without end
                 books.step()
         return verdict
 
@@ -182,7 +183,7 @@ class Contest:
 
     def _overhear(self, other: Seat) -> Verdict | None:
         """What the side that is not to move says."""
-        while (said := other.engine.heard()) is not None:
+        while not other.engine.silent and (said := other.engine.heard()) is not None:
             verdict = self._talk(other, said, thinking=False)
             if verdict is not None:
                 return verdict
@@ -231,16 +232,15 @@ class Contest:
     def _read(self, seat: Seat, said: Said) -> chess.Move | None:
         lenient = seat.side.spec.quirks.lenient_promotion
         at = self._position
-        move, odd = read_move(at.board, said.text, lenient_promotion=lenient, free=at.check is False)
+        move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
         if move is not None and odd and not seat.engine.usual(said.text):
             seat.engine.note("odd-move", f"wrote {printable(said.text)!r} for {move.uci()}")
         return move
 
     def _question(self, seat: Seat) -> Said | Verdict | None:
         """A second answer after an illegal one, or None; a death meanwhile comes back as the first answer's fault."""
-        engine = seat.engine
-        script = engine.question(self._go_ns + seat.clock.flag_ns())
-        second = converse({engine: script}, self._link)[engine]
+        script = seat.engine.question(self._go_ns + seat.clock.flag_ns())
+        second = converse({seat.engine: script}, self._link)[seat.engine]
         return second if isinstance(second, Said) else None
 
     def _illegal(self, seat: Seat, said: Said) -> Verdict:

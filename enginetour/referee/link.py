@@ -15,7 +15,6 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
 from enginetour import __version__, model, task, timecontrol
-from enginetour.supervise.waiting import NEVER_NS
 
 HEAD = struct.Struct(">I")
 
@@ -47,17 +46,16 @@ class Link:
     """A game's way to its place. This one leads nowhere, for a game played in the caller's own process."""
 
     control_fd: int | None = None  # in every wait of the game; readable: ask `stopping`
-    due_ns = NEVER_NS  # CLOCK_MONOTONIC: from then on live events that were held back should be passed on
 
     def stopping(self) -> Stopping:
         """Whether to stop; reads what the control pipe holds, never waits."""
         return ""
 
     def tell(self, name: str, payload: object) -> None:
-        """A live event; it may get lost, and never waits."""
+        """A live event; it may get lost, and never waits. A move is held back until `pass_on` or any other event."""
 
     def pass_on(self) -> None:
-        """Send live events that were held back."""
+        """Send the moves that were held back."""
 
 
 def frame(message: object) -> bytes:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from enginetour.adapters import uci_lines
 from enginetour.adapters.moves import read_move
 from enginetour.adapters.position import Position
-from enginetour.adapters.quick import can_move, is_plainly_legal, play_san
+from enginetour.adapters.quick import can_move, in_check, is_plainly_legal, play_san
 from enginetour.variants import shuffled_fen
 
 # Positions in which little can move, or much has to be told apart.
@@ -40,22 +40,28 @@ def test_a_game_is_told_as_python_chess_tells_it(fen: str | None, seed: int, shu
     for _ in range(40):
         legal = list(board.generate_legal_moves())
         assert can_move(board) == can_move(board, check=board.is_check()) == bool(legal)
-        if not board.is_check():
-            tried = *board.generate_pseudo_legal_moves(), *dice.choices(EVERY, k=9)
-            assert {move for move in tried if is_plainly_legal(board, move)} <= set(legal)
+        tried = *board.generate_pseudo_legal_moves(), *dice.choices(EVERY, k=9)
+        assert in_check(board) == board.is_check()
+        for check in (None, board.is_check()):
+            assert {move for move in tried if is_plainly_legal(board, move, check=check)} <= set(legal)
         if not legal:
             return
         move = dice.choice(legal)
         assert read_move(board, move.uci()) == (move, False)
-        assert read_move(board, move.uci(), free=not board.is_check()) == (move, False)
-        before, san, irreversible = board.copy(), board.san(move), board.is_irreversible(move)
+        assert read_move(board, move.uci(), usual=True, check=board.is_check()) == (move, False)
+        shadow, san, irreversible = board.copy(), board.san(move), board.is_irreversible(move)
         here = Position(board.fen(), "chess960" if shuffled else "standard")
         assert here.push(move) == irreversible
-        assert play_san(board, move) == san
-        before.push(move)
-        assert (board.fen(), board.move_stack) == (before.fen(), before.move_stack)
+        shadow.castling_rights = shadow.clean_castling_rights()
+        assert play_san(shadow, move) == san
+        board.push(move)
+        assert all(getattr(shadow, name) == getattr(board, name) for name in STATE)
 
 
+STATE = (
+    *("pawns", "knights", "bishops", "rooks", "queens", "kings", "occupied", "occupied_co", "promoted"),
+    *("turn", "castling_rights", "ep_square", "halfmove_clock", "fullmove_number"),
+)  # all that a position is, to python-chess
 EVERY = [
     chess.Move(start, end, promotion)
     for start in chess.SQUARES

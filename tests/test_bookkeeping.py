@@ -1,0 +1,99 @@
+"""When the books of a game are written: never while a quick answer is waited for, never long after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import chess
+import pytest
+
+from enginetour.adapters.position import Position
+from enginetour.referee.bookkeeping import HELD_NS, HELD_PLIES, PATIENCE_NS, Books, RawPly
+from enginetour.referee.seats import Seat
+from enginetour.referee.shelf import EngineShelf
+from enginetour.supervise.waiting import NEVER_NS
+from enginetour.task import Rules, Side
+from enginetour.timecontrol import TimeControl
+from tests.playing import Eavesdropper, sound
+
+SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")
+SECOND_NS = 1_000_000_000
+
+
+class Table:
+    """Books in which plies can be entered without a game."""
+
+    def __init__(self) -> None:
+        self.link, self.position = Eavesdropper(), Position()
+        self.books = Books(self.position, self.link, EngineShelf())
+
+    def play(self, plies: int) -> None:
+        for _ in range(plies):
+            move = chess.Move.from_uci(SHUFFLE[len(self.position.moves) % len(SHUFFLE)])
+            self.books.enter(RawPly(move, None))
+            self.position.push(move)
+
+    def ask(self, go_ns: int) -> int:
+        """A search begins; when the books want their first step in it."""
+        side = Side(sound(), TimeControl.parse("60"))
+        white, black = (Seat(side, Rules(), white=white) for white in (True, False))
+        for seat in (white, black):
+            seat.sit(Silent())  # type: ignore[arg-type]  # all that the books ask of an engine
+        self.books.search_begun(white, black, go_ns)
+        return self.books.due_ns
+
+    def work(self) -> int:
+        """Steps up to the last."""
+        steps = 0
+        while self.books.due_ns < NEVER_NS:
+            self.books.step()
+            steps += 1
+        return steps
+
+
+class Silent:
+    """An engine that gives no reason for a note."""
+
+    def __init__(self) -> None:
+        self.new_notes: list[object] = []
+        self.process = SimpleNamespace(engine_pid=0)
+
+
+@pytest.fixture
+def table() -> Iterator[Table]:
+    found = Table()
+    yield found
+    found.books.release()
+
+
+def test_there_is_nothing_to_do_before_a_ply(table: Table) -> None:
+    """An engine that thinks on its first move is waited for without a break."""
+    assert table.ask(SECOND_NS) == NEVER_NS
+
+
+def test_a_ply_waits_for_others(table: Table) -> None:
+    """From the search in which it was first seen, whatever is played meanwhile."""
+    table.play(1)
+    assert table.ask(SECOND_NS) == SECOND_NS + HELD_NS
+    table.play(1)
+    assert table.ask(SECOND_NS + 5) == SECOND_NS + HELD_NS
+
+
+def test_a_search_that_is_answered_at_once_is_kept_waiting_by_no_books(table: Table) -> None:
+    """However long a ply has waited, and however many have."""
+    table.play(1)
+    table.ask(SECOND_NS)
+    assert table.ask(9 * SECOND_NS) == 9 * SECOND_NS + PATIENCE_NS
+    table.play(HELD_PLIES)
+    assert table.ask(9 * SECOND_NS + 1) == 9 * SECOND_NS + 1 + PATIENCE_NS
+
+
+def test_a_row_of_plies_is_written_one_by_one(table: Table) -> None:
+    """A step is a ply; afterwards the next one waits anew."""
+    table.play(HELD_PLIES)
+    assert table.ask(SECOND_NS) == SECOND_NS + PATIENCE_NS
+    assert table.work() == HELD_PLIES
+    assert [move.uci for move in table.books.moves] == list(SHUFFLE) * (HELD_PLIES // len(SHUFFLE))
+    table.play(1)
+    assert table.ask(5 * SECOND_NS) == 5 * SECOND_NS + HELD_NS
