@@ -1,28 +1,32 @@
-"""Certificates for tests, made by openssl: an authority and one machine that it vouches for."""
+"""Certificates for tests, made as `services/tls.yaml` tells it: an authority and one machine that it vouches for."""
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import dask
 import pytest
 
-CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-DAYS = ("-days", "2")
+TOLD = Path(__file__).parents[1] / "services" / "tls.yaml"
+COMMAND = "#   openssl "
 
 
 def authority(folder: Path) -> Path:
-    """Makes ``ca.pem`` with its key and ``host.pem`` with its key in that folder, which is returned."""
+    """Makes ``ca.pem``, ``host.pem`` and their keys in that folder, which is returned."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not on this machine")
     folder.mkdir()
-    _openssl(folder, "req", "-x509", *CURVE, "-keyout", "ca.key", "-out", "ca.pem", *DAYS, "-subj", "/CN=night")
-    _openssl(folder, "req", *CURVE, "-keyout", "host.key", "-out", "host.csr", "-subj", "/CN=kallisto")
-    signed = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "host.pem")
-    _openssl(folder, "x509", "-req", "-in", "host.csr", *signed, *DAYS)
+    for line in TOLD.read_text().splitlines():
+        if line.startswith(COMMAND):
+            subprocess.run(shlex.split(line.removeprefix("# ")), cwd=folder, check=True, capture_output=True)
     return folder
 
 
-def _openssl(folder: Path, *words: str) -> None:
-    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+def settings(folder: Path) -> Any:
+    """What Dask reads of that file where it lies beside its certificates, in this folder."""
+    (folder / TOLD.name).write_text(TOLD.read_text().replace("/home/me/.config/dask", str(folder)))
+    return dask.config.collect([str(folder)], {})

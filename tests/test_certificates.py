@@ -12,7 +12,7 @@ from distributed import Security
 
 from enginetour.cluster.certificates import refuse_without
 from enginetour.errors import UsageRefused
-from tests.certificates import authority
+from tests.certificates import authority, settings
 from tests.nearcluster import near_cluster, place_of
 from tests.touring import config, read, tour
 
@@ -25,17 +25,18 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def place(ours: Path) -> Iterator[str]:
     """A scheduler and a worker that talk to those of our authority alone."""
-    files: dict[str, Any] = {"tls_ca_file": f"{ours}/ca.pem", "require_encryption": True}
-    for role in ("scheduler", "worker", "client"):
-        files |= {f"tls_{role}_cert": f"{ours}/host.pem", f"tls_{role}_key": f"{ours}/host.key"}
-    with near_cluster("a", security=Security(**files)) as cluster:  # type: ignore[no-untyped-call]
+    with told(ours):
+        security = Security()  # type: ignore[no-untyped-call]
+    with near_cluster("a", security=security) as cluster:
         yield place_of(cluster)
 
 
 def told(folder: Path, **other: str) -> Any:
-    """As ``~/.config/dask/tls.yaml`` tells the manager."""
-    given = {"ca-file": f"{folder}/ca.pem", "client.cert": f"{folder}/host.pem", "client.key": f"{folder}/host.key"}
-    return dask.config.set({f"distributed.comm.tls.{key}": value for key, value in (given | other).items()})
+    """As ``~/.config/dask/tls.yaml`` tells every machine."""
+    own = {f"distributed.comm.tls.{key}": value for key, value in other.items()}
+    return dask.config.set(
+        {"distributed": dask.config.merge(dask.config.config, settings(folder))["distributed"]} | own
+    )
 
 
 def test_games_are_played_by_tls(tmp_path: Path, ours: Path, place: str) -> None:
