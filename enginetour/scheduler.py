@@ -24,6 +24,7 @@ from enginetour.setbacks import Setbacks, room_for
 from enginetour.standstill import Standstill, would_go_on
 from enginetour.surroundings import Log, Place
 from enginetour.task import GameTask
+from enginetour.unwritten import Ended, Unwritten
 
 
 class End(Enum):
@@ -88,6 +89,7 @@ class Scheduler:
         self.stopping: str = ""  # "" | finish | now
         self.refusal: TourError | None = None  # why no game can begin any more, where nobody asked for a stop
         self.paused = False  # as somebody asked: no game begins until somebody asks for it
+        self._unwritten = Unwritten(self.log)
         self._allotment = Allotment(self.slots)
         self.setbacks = Setbacks(self.clock, self.watcher.trouble)
         self._held_until: float | None = None
@@ -107,6 +109,7 @@ class Scheduler:
             for future in [future for future in self.flying if future.done()]:
                 self._settle(future, *self.flying.pop(future))
                 self._act()  # a stop holds for what the next one makes room for
+            self._record()
             if self._held_until is not None and self.flying and self.clock() >= self._held_until:
                 self.stop(now=True)
 
@@ -126,10 +129,11 @@ class Scheduler:
         self.slots = self._allotment.slots = slots
         self.place.resize(slots)
 
-    def step(self, event: Event) -> tuple[Any, tuple[Note, ...]]:
+    def step(self, event: Event, before: Any = None) -> tuple[Any, tuple[Note, ...]]:
         """The state after `event` and its new decisions, without taking it; the caller logs first."""
-        after = self.format.step(self.state, event)
-        known = len(self.format.notes(self.state))
+        before = self.state if before is None else before
+        after = self.format.step(before, event)
+        known = len(self.format.notes(before))
         return after, self.format.notes(after)[known:]
 
     def take(self, after: Any) -> None:
@@ -143,27 +147,26 @@ class Scheduler:
         return self.format.likely(self.state) * self.spent / self.played / max(1, min(self.slots, 1 + len(self.flying)))
 
     def _submit(self, after: Any = None) -> None:
-        """Begin what may begin; `after`: the state with a game that has ended and is not in the log yet.
+        """Begin what may begin; `after`: the state with games that have ended and are not in the log yet.
 
         Then only what would begin after its commit just the same, up to the first game that was not on offer, or sure
         to be, before it ended: nothing rests on a result that is not durable (reliability spec 3).
         """
         if self.stopping or self.paused or self.setbacks.is_pausing():
             return
-        early = after is not None
+        early = len(self._unwritten)
         room = self.slots - len(self.flying)
         if self.most_games is not None:
             room = min(room, self.most_games - self.played - early - len(self.flying))
         if room <= 0:
             return
-        busy = {pairing.key for pairing, _ in self.flying.values()}
-        running = Counter(name for pairing, _ in self.flying.values() for name in (pairing.white, pairing.black))
+        flying = self.flying.values() if any(self.copies.values()) else ()
+        running = Counter(name for pairing, _ in flying for name in pairing.pair)
         for pairing in self._wanted(after if early else self.state):
             if room <= 0:
                 return
-            names = (pairing.white, pairing.black)
-            full = any(running[name] >= (self.copies.get(name) or self.slots) for name in names)
-            if pairing.key in busy or full or not self.setbacks.is_playable(pairing):
+            full = any(running[name] >= (self.copies.get(name) or self.slots) for name in pairing.pair)
+            if full or not self.setbacks.is_playable(pairing):
                 continue
             slot = self._allotment.slot_for(pairing)
             if slot is None:
@@ -182,7 +185,7 @@ class Scheduler:
             self._allotment.begin(slot, pairing)
             future.add_done_callback(lambda _: self.inbox.put(_nothing))
             self.flying[future] = (pairing, self.clock())
-            running.update(names)
+            running.update(pairing.pair)
             room -= 1
 
     def _wanted(self, state: Any) -> list[Pairing]:
@@ -260,6 +263,8 @@ class Scheduler:
                 act = self.inbox.get_nowait()
             except Empty:
                 return
+            if act is not _nothing:
+                self._record()  # what is asked for sees, and changes, what is in the log
             act()
 
     def _settle(self, future: Future[Any], pairing: Pairing, since: float) -> None:
@@ -273,20 +278,24 @@ class Scheduler:
                 self.setbacks.host_failed(pairing, f"{pairing.white} - {pairing.black} is played again: {failure}")
             return
         self._allotment.end(pairing, failed=False)
-        after, notes = self.step(GameFinished(pairing, game.outcome))
-        if game.outcome is not Outcome.VOID:  # a void one is heeded first: it may set engines aside
-            self.watcher.turn(self)
-            self._submit(after)  # the commit takes its time beside the next game; if it fails both are lost
-        number = self.log.record_game(game, notes)  # durable before anything is made of it
-        if number is None:
+        after, notes = self.step(GameFinished(pairing, game.outcome), self._unwritten.state)
+        self._unwritten.add(Ended(game, notes, after, since))
+        if game.outcome is Outcome.VOID or self._unwritten.is_full:
+            self._record()  # a void one is heeded first: it may set engines aside
             return
-        self.state = after
-        self.setbacks.heed(game)
-        if game.outcome is not Outcome.VOID:
-            self.standstill.end()
-            self.played += 1
-            self.spent += self.clock() - since
-        self.watcher.game(number, game, notes)
+        self.watcher.turn(self)
+        self._submit(after)  # the commit takes its time beside the next game; if it fails both are lost
+
+    def _record(self) -> None:
+        """Games that have ended become durable, all that came together in one commit; then they are told, in order."""
+        for number, one in self._unwritten.written():
+            self.state = one.after
+            self.setbacks.heed(one.game)
+            if one.game.outcome is not Outcome.VOID:
+                self.standstill.end()
+                self.played += 1
+                self.spent += self.clock() - one.since
+            self.watcher.game(number, one.game, one.notes)
 
 
 def _nothing() -> None:

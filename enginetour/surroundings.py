@@ -16,8 +16,8 @@ class Log(Protocol):
     def events(self) -> Iterable[Event]:
         """Every event so far, in order."""
 
-    def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
-        """Write a game with the notes it caused; its number, or None when it was there already."""
+    def record_games(self, games: Sequence[tuple[Game, Sequence[Note]]]) -> list[int | None]:
+        """Write games, each with the notes it caused, all or nothing; numbers, None of what was there already."""
 
     def record_event(self, event: Event, notes: Sequence[Note], *, why: str) -> int:
         """Write an event that is no game, with the notes it caused; its position."""

@@ -226,3 +226,17 @@ def test_a_server_that_does_not_come_back(server: Server, held: tuple[Address, T
         server.start()
     log.database.heed = lambda: None
     assert log.record_game(game()) == 1
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_lost_answer_about_several_games(place: Address, monkeypatch: pytest.MonkeyPatch, arrives: bool) -> None:
+    """All of them are in the log once, whether their commit came through or not, and the next ones go on."""
+    store, log = open_log(place)
+    store.database.patience = 30.0
+    with store, lock_of(place, "autumn") as lock:
+        log.under(lock)
+        three = [game(), game("Phalanx", "HoiChess"), game("Fruit", "HoiChess")]
+        with answer_lost(monkeypatch, arrives=arrives):
+            assert log.record_games([(one, ()) for one in three]) == [1, 2, 3]
+        assert log.record_games([(game("Toga", "Phalanx"), ()), (game("Toga", "HoiChess"), ())]) == [4, 5]
+        assert numbers(log) == [1, 2, 3, 4, 5]

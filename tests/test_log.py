@@ -73,6 +73,34 @@ def test_recorded_once(log: TournamentLog) -> None:
     assert (log.pair_counts(), list(log.events()), log.notes()) == before
 
 
+def test_games_in_one_transaction(tmp_path: Path) -> None:
+    """The log of games that came together is that of the same games one by one, what comes twice left out."""
+    other = game("Phalanx", "HoiChess", Outcome.DRAW)
+    void = game("Fruit", "Phalanx", Outcome.VOID)
+    again = replace(void, outcome=Outcome.BLACK, replay=1)
+    games = [(game(), [Note("round", "one")]), (other, []), (game(), []), (void, [Note("a", "b"), Note("c", "d")])]
+    games += [(again, []), (full_game(), [Note("round", "two")])]
+    stored = []
+    for name, together in (("one", False), ("all", True)):
+        with Store.open(tmp_path / f"{name}.db") as store:
+            log = store.create_tournament(draft())
+            parts = [games] if together else [[one] for one in games]
+            numbers = [number for part in parts for number in log.record_games(part)]
+            assert numbers == [1, 2, None, 3, 4, 5]
+            assert log.record_game(game("Toga", "Phalanx")) == 6
+            found = [replace(one.game, started=0.0) for one in log.full_games()]
+            stored.append((found, list(log.events()), log.notes(), log.pair_counts(), log.replays(void.pairing.key)))
+    assert stored[0] == stored[1]
+
+
+def test_one_of_several_fails(log: TournamentLog) -> None:
+    """Then none of them is there, and the next ones go on as if nothing had been."""
+    with pytest.raises(KeyError):
+        log.record_games([(game(), []), (game("Fruit", "Stranger"), [])])
+    assert (list(log.events()), log.games(), log.last_position, log.pair_counts()) == ([], [], 0, {})
+    assert log.record_games([(game(), []), (game("Phalanx", "Toga"), [])]) == [1, 2]
+
+
 def test_unknown_side(log: TournamentLog) -> None:
     """A game of somebody who is no entrant leaves nothing behind."""
     with pytest.raises(KeyError):

@@ -32,6 +32,9 @@ class MemoryLog:
     def events(self) -> Iterable[Event]:
         return [GameFinished(game.pairing, game.outcome) for game in self.games.values()]
 
+    def record_games(self, games: Sequence[tuple[Game, Sequence[Note]]]) -> list[int | None]:
+        return [self.record_game(game, notes) for game, notes in games]
+
     def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
         place = (game.pairing.key, game.replay)
         if place in self.games:
@@ -214,6 +217,7 @@ def test_a_result_that_comes_twice_is_counted_once() -> None:
     future: Future[Any] = Future()
     future.set_result(ended(task_for(pairing, 0)))
     loop._settle(future, pairing, 0.0)
+    loop._record()
     assert loop.state is before
     assert loop.played == 0
 
@@ -252,6 +256,7 @@ def settle(loop: Scheduler) -> None:
     """What the loop does when games have ended."""
     for future in [future for future in loop.flying if future.done()]:
         loop._settle(future, *loop.flying.pop(future))
+    loop._record()
     loop._submit()
 
 
@@ -493,3 +498,74 @@ def test_a_stop_holds_for_the_game_beside_a_commit() -> None:
     loop.watcher = AtThree()
     assert loop.run() is End.STOPPED
     assert len(place.tasks) == loop.played == 3
+
+
+class Batches(MemoryLog):
+    """Keeps how many games came in each commit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def record_games(self, games: Sequence[tuple[Game, Sequence[Note]]]) -> list[int | None]:
+        self.sizes.append(len(games))
+        return super().record_games(games)
+
+
+def eight(log: MemoryLog, **more: Any) -> tuple[Scheduler, Airborne]:
+    """A bubble of eight whose first games are in the air."""
+    place, field = Airborne(), tuple(Entrant(f"E{number}") for number in range(8))
+    options = {"size": 4, "min_matches": 3, "unpark_threshold": 2}
+    format_ = make_format("bubble", options_model("bubble").model_validate(options))
+    loop = Scheduler(log, format_, field, place, task_for, slots=6, inbox=Unwaiting(), watcher=Heard(), **more)
+    loop._submit()
+    return loop, place
+
+
+def test_games_that_come_together_are_written_together() -> None:
+    """One commit for all that have ended, announced after it in their order; log and decisions as one by one."""
+    logs = []
+    for together in (True, False):
+        log = Batches()
+        loop, place = eight(log)
+        while loop.flying:
+            for number, future in enumerate(place.futures):
+                if not future.done():
+                    place.end(number)
+                    if not together:
+                        settle(loop)
+            settle(loop)
+        assert heard(loop).numbers == list(range(1, len(log.games) + 1))
+        logs.append(log)
+    assert logs[0].sizes[0] == 6
+    assert set(logs[1].sizes) == {1}
+    assert logs[0].games == logs[1].games
+    assert logs[0].notes == logs[1].notes
+
+
+def test_what_is_asked_for_meets_a_written_log() -> None:
+    """A request that comes among results is carried out when those before it are durable and told."""
+    log, seen = Batches(), list[tuple[int, int]]()
+    loop, place = eight(log)
+    for number in range(3):
+        place.end(number)
+    loop.inbox.put(lambda: seen.append((len(log.games), len(heard(loop).numbers))))
+    first, *others = [future for future in loop.flying if future.done()]
+    loop._settle(first, *loop.flying.pop(first))
+    loop._act()
+    for future in others:
+        loop._settle(future, *loop.flying.pop(future))
+    loop._record()
+    assert seen == [(1, 1)]
+    assert log.sizes == [1, 2]
+
+
+def test_a_void_game_is_written_before_anything_follows() -> None:
+    """It may set an engine aside, so it is heeded before the next result is looked at."""
+    log = Batches()
+    loop, place = eight(log)
+    place.end(0)
+    place.futures[1].set_result(ended(place.tasks[1], Outcome.VOID, culprit="E1", category="engine-abort"))
+    place.end(2)
+    settle(loop)
+    assert log.sizes == [2, 1]

@@ -26,7 +26,7 @@ _MOMENT = select(EVENTS.c.at).where(EVENTS.c.tournament == bindparam("t"), EVENT
 
 @dataclass(frozen=True, slots=True)
 class _Tried(Generic[T]):
-    """An event that was to be committed; its moment, to the last bit, tells it from anybody else's."""
+    """The last event that was to be committed; its moment, to the last bit, tells it from anybody else's."""
 
     position: int
     at: float
@@ -43,7 +43,7 @@ class Hold:
         self._title = title
         self._lock: Lock | None = None
         self._seen: int | None = None  # how far the log had come when the lock was taken
-        self._event: tuple[int, float] | None = None  # of the transaction under way: position and moment
+        self._event: tuple[int, float] | None = None  # the last of the transaction under way: position and moment
 
     def under(self, lock: Lock) -> None:
         """From now on nothing is written unless this lock is still held, or was got again before anybody wrote."""
@@ -56,7 +56,7 @@ class Hold:
         self._event = position, at
 
     def written(self, write: Callable[[Connection, int], T], *, patience: float = 0.0) -> T:
-        """What `write` gives in one transaction, told the position of its event. StoreRefused if somebody else wrote.
+        """What `write` gives in one transaction, told where its first event goes. StoreRefused if somebody else wrote.
 
         While the server is away, or the lock is, it is tried again for as long as the database has patience.
         """
@@ -78,7 +78,7 @@ class Hold:
                     raise
                 self._go_on(away)
             else:
-                self.newest = position if tried is not None else position - 1
+                self.newest = tried.position if tried is not None else position - 1
                 return result
 
     def _next(self, connection: Connection) -> int:

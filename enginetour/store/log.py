@@ -54,6 +54,7 @@ _VERSIONS = (
     .order_by(ENTRANTS.c.since)
 )
 _GAME, _MOVES, _EVENT, _NOTES, _INCIDENTS = (insert(table) for table in (GAMES, MOVES, EVENTS, NOTES, INCIDENTS))
+_Row = tuple[Game, Sequence[Note], dict[str, Any], bytes]  # columns and moves made before the transaction
 _COUNTS = upsert(PAIR_COUNTS, ("tournament", "white", "black"), ("wins", "draws", "losses"), adds=True)
 
 
@@ -83,47 +84,68 @@ class TournamentLog(TournamentReader):
         None, and nothing changed, if this game with this replay number is there already: a cluster may play a
         game twice. KeyError for a side that is no entrant.
         """
-        columns = records.game_columns(game)
-        blob = records.moves_blob(game.moves)
-        key = {f"k_{name}": columns[name] for name in ("a", "b", "meeting", "leg", "replay")}
-        pairing = game.pairing
+        return self.record_games([(game, notes)])[0]
 
-        def write(connection: Connection, position: int) -> tuple[int, dict[str, Any]] | None:
-            here = {"t": self.id}
-            known, number = connection.execute(_KNOWN_AND_NEXT, {"k_tournament": self.id, **key, **here}).one()
-            if known:
-                return None
-            versions = self._versions(connection, pairing)
-            white, black = versions[pairing.white].engine, versions[pairing.black].engine
-            own = {"tournament": self.id, "number": number, "white_engine": white, "black_engine": black}
-            made = made_id(connection.execute(_GAME, {**columns, **own}))
-            connection.execute(_MOVES, {"game": made, "moves": blob})
-            self._write_event(connection, position, "finished", game=made)
-            write_notes(connection, self.id, position, notes)
-            incidents = [
-                {"game": made, "ordinal": n, **records.incident_columns(incident)}
-                for n, incident in enumerate(game.incidents, 1)
-            ]
-            if incidents:
-                connection.execute(_INCIDENTS, incidents)
-            if game.outcome is not Outcome.VOID and not pairing.handicap:
-                self._count(connection, white, black, game.outcome, 1)
-            for row, side in ((versions[pairing.white], game.white), (versions[pairing.black], game.black)):
-                if side.own_name and not row.own_name:
-                    own_name = records.clean(side.own_name)[:100]  # reliability spec 2.6
-                    connection.execute(update(ENGINES).where(ENGINES.c.id == row.engine).values(own_name=own_name))
-                    self._remembered.versions = {}
-            return int(number), versions
+    def record_games(self, games: Sequence[tuple[Game, Sequence[Note]]]) -> list[int | None]:
+        """The same for several in one transaction: the log is as though each had come alone."""
+        rows = [(game, notes, records.game_columns(game), records.moves_blob(game.moves)) for game, notes in games]
+        learnt: set[int] = set()
+
+        def write(connection: Connection, position: int) -> list[tuple[int, dict[str, Any]] | None]:
+            learnt.clear()
+            found: list[tuple[int, dict[str, Any]] | None] = []
+            for row in rows:
+                found.append(self._write_game(connection, position, row, learnt))
+                position += found[-1] is not None
+            return found
 
         written = self._hold.written(write, patience=PATIENCE_S)
-        if written is None:
+        if learnt:
+            self._remembered.versions = {}
+        for (game, _), one in zip(games, written, strict=True):
+            if one is not None:
+                self._remember(game, one[1])
+        return [None if one is None else one[0] for one in written]
+
+    def _write_game(
+        self, connection: Connection, position: int, row: _Row, learnt: set[int]
+    ) -> tuple[int, dict[str, Any]] | None:
+        """Its number and the versions that played, None if it is there already; `learnt` are those told by own name."""
+        game, notes, columns, blob = row
+        pairing = game.pairing
+        key = {f"k_{name}": columns[name] for name in ("a", "b", "meeting", "leg", "replay")}
+        known, number = connection.execute(_KNOWN_AND_NEXT, {"k_tournament": self.id, **key, "t": self.id}).one()
+        if known:
             return None
-        number, versions = written
+        versions = self._versions(connection, pairing)
+        white, black = versions[pairing.white].engine, versions[pairing.black].engine
+        own = {"tournament": self.id, "number": number, "white_engine": white, "black_engine": black}
+        made = made_id(connection.execute(_GAME, {**columns, **own}))
+        connection.execute(_MOVES, {"game": made, "moves": blob})
+        self._write_event(connection, position, "finished", game=made)
+        write_notes(connection, self.id, position, notes)
+        incidents = [
+            {"game": made, "ordinal": n, **records.incident_columns(incident)}
+            for n, incident in enumerate(game.incidents, 1)
+        ]
+        if incidents:
+            connection.execute(_INCIDENTS, incidents)
+        if game.outcome is not Outcome.VOID and not pairing.handicap:
+            self._count(connection, white, black, game.outcome, 1)
+        for one, side in ((versions[pairing.white], game.white), (versions[pairing.black], game.black)):
+            if side.own_name and not one.own_name and one.engine not in learnt:
+                own_name = records.clean(side.own_name)[:100]  # reliability spec 2.6
+                connection.execute(update(ENGINES).where(ENGINES.c.id == one.engine).values(own_name=own_name))
+                learnt.add(one.engine)
+        return int(number), versions
+
+    def _remember(self, game: Game, versions: dict[str, Any]) -> None:
+        """A game that is durable."""
+        pairing = game.pairing
         self._remembered.finished(pairing.key, game.outcome, game.category)
         if game.outcome is not Outcome.VOID and not pairing.handicap:
             plain = versions[pairing.white].plain, versions[pairing.black].plain
             self._remembered.counted(plain, game.outcome)
-        return number
 
     def _versions(self, connection: Connection, pairing: Pairing) -> dict[str, Any]:
         """The rows of the engine versions that play now, by the names of entrants."""

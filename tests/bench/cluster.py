@@ -40,7 +40,7 @@ from tests.bench.cluster_machines import Machinery
 from tests.bench.cluster_place import Simulated
 
 PARTS: dict[str, tuple[type, str]] = {
-    "record": (TournamentLog, "record_game"),
+    "record": (TournamentLog, "record_games"),
     "step": (Scheduler, "step"),
     "make task": (tournament.Session, "task"),
     "hand over": (place.DaskPlace, "submit"),
@@ -95,7 +95,7 @@ class Meter:
                 self.spent[part] += took - self._within.pop()
                 if self._within:
                     self._within[-1] += took
-                self.games += part == "record"
+                self.games += len(words[1]) if part == "record" else 0
                 if part == "progress":
                     self._look()
 
