@@ -113,6 +113,18 @@ def test_a_game_begun_before_the_last_one_is_told_is_told_after_it(capsys: pytes
     assert told == ["Started game 1 of 3", "Finished game 1", "Started game 2 of 6"]
 
 
+def test_quick_games_bring_no_progress_every_moment(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line after ten games, and the next one when a second has passed too."""
+    now = [100.0]
+    lines = Lines(Progress("match", "x", remaining=(60, 60)), clock=lambda: now[0])
+    for number, later in enumerate([0.0] * 35 + [1.0], 1):
+        now[0] += later
+        lines.game(number, game(), ())
+        lines.progress(scheduler(ended))
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("match · x")]
+    assert len(told) == 2
+
+
 def test_a_false_claim_is_told_once_for_each_engine_and_kind() -> None:
     """The second game says nothing new of A, but of B."""
     false = SideRecord(claims=(("no-score", 2, "move 1: played e2e4 without any scored line"),))

@@ -34,7 +34,8 @@ class Broadcast(Watcher):
 
     def event(self, slot: int, name: str, payload: Any) -> None:
         """A live event of a slot; called from the thread of the slots."""
-        self.publish({"event": name, "slot": slot, **payload})
+        if self.server is not None and self.server.listeners:
+            self.server.publish({"event": name, "slot": slot, **payload})
 
     def publish(self, event: Mapping[str, Any]) -> None:
         """One event to all."""

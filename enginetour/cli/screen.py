@@ -6,7 +6,7 @@ import shutil
 import textwrap
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 REDRAW_S = 0.5
 # A progress line after so many games, or a hundredth of those so far: a log of thousands stays readable.
 PROGRESS_GAMES = 10
+PROGRESS_S = 1.0  # nor sooner: the figures of a match take 6 ms (measured), as long as a game of quick engines
 
 
 def _about(engine: str, cause: str) -> str:
@@ -51,9 +52,11 @@ class Claimed:
 class Lines(Watcher):
     """A line as a game starts and ends, the decisions of the format, and now and then how far it is."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
         self.picture = progress
         self.due = PROGRESS_GAMES
+        self._clock = clock
+        self._quiet_until = 0.0
         self._claimed = Claimed()
         self._lock = threading.Lock()  # games start in another thread
         self._open: dict[int, tuple[str, str]] = {}  # slot -> who plays there
@@ -114,10 +117,11 @@ class Lines(Watcher):
         click.echo(safe(text), err=True)
 
     def progress(self, scheduler: Scheduler) -> None:
-        """A progress line every ten games."""
+        """A progress line every ten games, and not every moment."""
         self.picture.take(scheduler)
         self._tell_begun({(pairing.white, pairing.black) for pairing, _ in scheduler.flying.values()})
-        if self.due <= 0:
+        if self.due <= 0 and self._clock() >= self._quiet_until:
+            self._quiet_until = self._clock() + PROGRESS_S
             self.due = max(PROGRESS_GAMES, self.picture.done // 100)
             click.echo(headline(self.picture))
             self.strength()

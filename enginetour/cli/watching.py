@@ -165,7 +165,8 @@ class Watching(Both):
         """A live event of a slot."""
         self.picture.event(slot, name, payload)
         self.broadcast.event(slot, name, payload)
-        self.screen.event(slot, name, payload)
+        if name != "move":  # no screen tells of single moves, and there are thousands
+            self.screen.event(slot, name, payload)
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Count, rate, tell the others."""
