@@ -42,6 +42,8 @@ def machines_of(
         rows: Sequence[Mapping[str, Any]] = cluster.look_round(heed)
         for line in lines(rows):
             tell(line)
+        for words in cluster.shared(demand):
+            tell(f"warning: {words}")
         if demand.scaled:
             tell("times are divided by the speed of the machine that a game is played on")
         seats = sum(int(row["slots"]) for row in rows if row["state"] == "fit")

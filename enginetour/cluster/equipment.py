@@ -14,6 +14,7 @@ from pathlib import Path
 
 from enginetour import identity
 from enginetour.cluster.orders import Demand, Origin
+from enginetour.cluster.sharing import crowding
 from enginetour.errors import TourError
 from enginetour.pathoptions import is_path
 from enginetour.registry import Registry, load, to_spec
@@ -23,8 +24,6 @@ from enginetour.tablebases import found_in
 from enginetour.task import EngineSpec
 from enginetour.wholefile import file_digest
 from enginetour.workspace import workspace_of
-
-MEMORY_SHARE = 0.9  # of the machine's, for hash tables; the rest is for everything else (our decision)
 
 
 class NotHere(Exception):
@@ -94,7 +93,7 @@ def _lacking(demand: Demand, slots: int, start: Path, speed: float) -> Iterator[
             yield f"book: no file {path}"
         elif digest and file_digest(Path(path)) != digest:
             yield f"book: {path} is another one"
-    yield from _crowding(demand, slots)
+    yield from crowding(demand, slots, allowed().count, memory_mb())
     for clock in demand.clocks:
         try:
             clock.scaled(1 / speed, nodes=False)
@@ -113,10 +112,6 @@ def _tables(demand: Demand) -> Iterator[str]:
             yield f"tablebases: {count} of {demand.tables} files in {', '.join(demand.folders)}"
 
 
-def _crowding(demand: Demand, slots: int) -> Iterator[str]:
-    processors, want = allowed().count, demand.processors * slots
-    if want > processors and not demand.crowded:
-        yield f"processors: {slots} slots want {want}, {processors} here (fewer slots, or --force)"
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
-    if demand.hash_mb * slots > MEMORY_SHARE * memory:
-        yield f"memory: {slots} slots want {demand.hash_mb * slots} MB for hash tables, {memory} MB here"
+def memory_mb() -> int:
+    """Of this machine."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20

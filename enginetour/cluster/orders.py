@@ -47,6 +47,8 @@ class Found:
     processor: str = ""
     speed: float = 0.0
     lacks: tuple[str, ...] = ()
+    processors: int = 0  # that the worker may use
+    memory_mb: int = 0
 
 
 @dataclass(frozen=True, slots=True)

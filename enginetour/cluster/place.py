@@ -21,6 +21,7 @@ from enginetour.cluster.games import Games, first_line, several
 from enginetour.cluster.loop import LoopThread
 from enginetour.cluster.machines import Machines
 from enginetour.cluster.orders import Demand, Found
+from enginetour.cluster.sharing import shared
 from enginetour.cluster.work import Work
 from enginetour.cluster.worker import look
 from enginetour.errors import UsageRefused
@@ -110,6 +111,11 @@ class DaskPlace:
         """Every machine as it stands, JSON-ready."""
         rows: list[dict[str, object]] = self._loop.ask(self.machines.rows)
         return rows
+
+    def shared(self, demand: Demand) -> list[str]:
+        """Machines on which several workers want more than there is, a line each."""
+        lines: list[str] = self._loop.ask(lambda: list(shared(self.machines.workers.values(), demand)))
+        return lines
 
     def drain(self, name: str) -> bool:
         """No new games for a machine; False where none has that name."""

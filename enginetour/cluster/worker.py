@@ -20,7 +20,7 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.utils import sync
 
-from enginetour.cluster.equipment import NotHere, here, lacking
+from enginetour.cluster.equipment import NotHere, here, lacking, memory_mb
 from enginetour.cluster.orders import Demand, Found, Order, Reply
 from enginetour.errors import MachineFailure, TourError
 from enginetour.model import Game
@@ -28,6 +28,7 @@ from enginetour.places import LocalPlace
 from enginetour.slotprocess import SlotProcess
 from enginetour.supervise import pace
 from enginetour.supervise.machine import processor
+from enginetour.supervise.processors import allowed
 from enginetour.task import EngineSpec, GameTask
 
 SLOT = "slot"  # the resource a game takes: dask worker --resources slot=4
@@ -53,7 +54,7 @@ def look(demand: bytes, run: str) -> Found:
     if not lacks:
         desk = Desk(worker, run, wanted, slots, start, speed if wanted.scaled else None)
         sync(worker.loop, worker.plugin_add, plugin=desk, name=run)
-    return Found(platform.node(), processor(), speed, lacks)
+    return Found(platform.node(), processor(), speed, lacks, allowed().count, memory_mb())
 
 
 def seats_of(worker: Worker) -> int:
