@@ -1,7 +1,7 @@
 """The machines of a simulated cluster: a process that plays no chess, but takes as long and says as much as games do.
 
 `python -m tests.bench.cluster_machines FD` speaks frames over a socket with `cluster_place`. From there: `Machinery`,
-then ("look", key), ("play", key, address, Order), ("drop", key), ("end",). From here: ("workers", addresses and seats),
+then ("play", key, address, Order), ("drop", key), ("end",). From here: ("workers", addresses and seats),
 ("reply", key, value), ("events", live events of a machine), and last ("spans", begins, ends) of all games in the air,
 in seconds of CLOCK_MONOTONIC.
 """
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from enginetour.cluster.orders import Found, Order
+from enginetour.cluster.orders import Order
 from enginetour.cluster.worker import FLUSH_S
 from enginetour.model import Game, MoveMade, Outcome, SideRecord, Termination
 from enginetour.referee.link import Frames, frame
@@ -102,9 +102,7 @@ class Machines:
 
     def _hear(self, kind: str, key: str, *words: Any) -> None:
         now = time.monotonic()
-        if kind == "look":
-            self._say(("reply", key, Found("simulated", "a simulated processor", 1.0)))
-        elif kind == "drop":
+        if kind == "drop":
             self._forget(key, now)
         elif words[0] in self._there:
             self._begin(key, words[0], words[1], now)
