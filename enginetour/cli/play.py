@@ -50,9 +50,14 @@ def run(
     from contextlib import nullcontext
 
     from enginetour.cli.heard import Heard, leaving
+    from enginetour.cli.loading import loading
     from enginetour.headstart import warmed
 
-    with leaving(), (warmed(config, db, slots) if place is None else None) or nullcontext() as ahead:
+    with (
+        leaving(),
+        loading() as loaded,
+        (warmed(config, db, slots) if place is None else None) or nullcontext() as ahead,
+    ):
         from enginetour.cli.begun import Begun
         from enginetour.plan import prepare
 
@@ -64,6 +69,7 @@ def run(
             from enginetour.cli.session import Run
             from enginetour.cli.stopat import stop_time
 
+            loaded()
             until = stop_time(stop_at) if stop_at is not None else None
             live = is_live_terminal() and not plain
             begun = Begun(plan, signals, ahead, place)
