@@ -46,7 +46,7 @@ def checked(written: Written, plies: int | None = None, variant: str = STANDARD)
     status = board.status()
     if status != chess.STATUS_VALID:
         return Bad(line, f"impossible position ({_words(status)}): {shown(fen or '')}")
-    start = board.fen()
+    start = board.fen() if fen else start_fen(variant)
     moves: list[str] = []
     for where, san in written.sans[:plies]:
         try:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def board_of(name: str, fen: str | None = None) -> chess.Board:
     return board() if fen is None else board(fen)
 
 
+@cache
 def start_fen(name: str) -> str:
     """The position from which a game begins that has no opening."""
     return board_of(name).fen()
