@@ -48,14 +48,17 @@ class Book:
         keys = [self._entries[place].key for place in places]
         return keys == sorted(keys)
 
-    def move(self, board: chess.Board, choice: Choice, seed: str) -> chess.Move | None:
-        """A legal move of the position by weight, or the heaviest (of equals the first); None: the book ends."""
+    def move(self, board: chess.Board, choice: Choice, seed: str, plies: int = 0) -> chess.Move | None:
+        """A legal move of the position by weight, or the heaviest (of equals the first); None: the book ends.
+
+        So many `plies` have been played: the draw of each is another.
+        """
         found = list(self._entries.find_all(board))
         if not found:
             return None
         if choice == "best":
             return max(found, key=lambda entry: entry.weight).move
-        rest = draw(f"{seed}:{len(board.move_stack)}", sum(entry.weight for entry in found))
+        rest = draw(f"{seed}:{plies}", sum(entry.weight for entry in found))
         for entry in found:
             rest -= entry.weight
             if rest < 0:
@@ -68,7 +71,7 @@ class Book:
         start = board.fen() if board.chess960 else None
         moves: list[str] = []
         while len(moves) < (MOST_PLIES if plies is None else plies):
-            move = self.move(board, choice, seed)
+            move = self.move(board, choice, seed, len(moves))
             if move is None:
                 break
             board.push(move)

@@ -31,11 +31,13 @@ def test_repetitions_as_python_chess_counts_them(seed: int) -> None:
     for start in starts:
         position = Position(start)
         ends = Ends(position, Rules(fifty=75))
+        board = position.start_board()
         for _ in range(200):
-            board = position.board
             moves = list(board.legal_moves)
             back = [move for move in moves if board.move_stack[-2:-1] == [chess.Move(move.to_square, move.from_square)]]
-            end = ends.push(dice.choice(back or moves))
+            move = dice.choice(back or moves)
+            end = ends.push(move)
+            board.push(move)
             assert (end is not None and end[1] is Termination.REPETITION) == (
                 board.is_repetition(3) and not board.is_insufficient_material()
             )

@@ -60,3 +60,19 @@ def test_the_last_move_in_san() -> None:
     before = position.board.fen(), position.line
     assert position.last_san == "Nf3"
     assert (position.board.fen(), position.line) == before
+    late = Position()
+    for text in ("g1f3", "b8c6", "f3g1", "c6b4"):
+        late.push(chess.Move.from_uci(text))
+    assert late.last_san == "Nb4"
+    late.push(chess.Move.from_uci("g1f3"))
+    assert late.last_san == "Nf3"
+
+
+def test_a_board_of_some_plies_ago() -> None:
+    """Played anew from the start, castling and all, in any variant."""
+    position = Position(variant="crazyhouse")
+    boards = [position.board.fen()]
+    for text in ("e2e4", "d7d5", "e4d5", "d8d5", "g1f3", "d5f3", "g2f3", "P@e2", "f1e2", "e7e5", "e1g1"):
+        position.push(chess.Move.from_uci(text))
+        boards.append(position.board.fen())
+    assert [position.back(plies).fen() for plies in range(len(boards))] == boards[::-1]

@@ -71,7 +71,7 @@ def test_games_end_where_the_rules_end_them(name: str, seed: int) -> None:
         made.append(MoveMade(move.uci(), record.san(move)))
         record.push(move)
         end = ends.push(move)
-        judged = position.board.outcome()
+        judged = record.outcome()
         assert (end is None) == (judged is None)
         if end is not None and judged is not None:
             assert end[0].value == judged.result()

@@ -10,6 +10,7 @@ from enginetour.adapters import options
 from enginetour.adapters.base import MS, POKE_NS, Ask, Hearing, Script, Setup
 from enginetour.adapters.cecp_listening import CecpListener
 from enginetour.adapters.cecp_setup import UNLIMITED_MS, edit_lines, feature_wishes, table_paths, time_lines
+from enginetour.adapters.moves import written
 from enginetour.adapters.position import Position, castling
 from enginetour.adapters.said import Said, What, printable
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
@@ -172,9 +173,10 @@ class CecpEngine(CecpListener):
         if count == 1:
             text, letters = position.moves[-1], "" if self.spec.quirks.rook_castling else position.castled
             return [(text, position.last_san if self.features.on("san") else letters or text)]
-        board, forms = position.board.copy(), []
-        for move in reversed([board.pop() for _ in range(count)]):
-            forms.append((move.uci(), self._form(board, move)))
+        board, forms = position.back(count), []
+        for text in position.moves[len(position.moves) - count :]:
+            move = written(text)
+            forms.append((text, self._form(board, move)))
             board.push(move)
         return forms
 

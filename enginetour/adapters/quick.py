@@ -68,13 +68,14 @@ def can_move(board: chess.Board, *, check: bool | None = None) -> bool:
 
 
 def play(board: chess.Board, move: chess.Move) -> None:
-    """Play a legal move on a board with clean castling rights, which does not keep it in its stack."""
+    """Play a legal move on a board with clean castling rights. There is no way back on it: its stack stays empty."""
     start, end = move.from_square, move.to_square
     here, there = chess.BB_SQUARES[start], chess.BB_SQUARES[end]
     turn, sides = board.turn, board.occupied_co
     castles = board.kings & here and (sides[turn] & there or abs(end - start) == 2)  # king takes rook, or two squares
     if castles or move.promotion or end == board.ep_square:
         board.push(move)
+        board.clear_stack()
         return
     both = here | there
     if board.promoted:  # which pieces were pawns

@@ -62,7 +62,7 @@ class OwnBooks:
                 self._books[book.path] = Book(Path(book.path))
             except InputRefused as refused:
                 raise MachineFailure(f"own book {book.path}: {refused.what}") from None
-        return self._books[book.path].move(self._position.board, book.choice, book.seed)
+        return self._books[book.path].move(self._position.board, book.choice, book.seed, len(self._position.moves))
 
     def close(self) -> None:
         """Give the files back."""
