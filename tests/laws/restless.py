@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from pkgutil import resolve_name
@@ -32,7 +33,7 @@ class Restless:
         self.dice, self.troubles, self.verdict = dice, troubles, verdict
         self.there: dict[str, Seen] = {}
         self.air: list[tuple[GameTask, Promise]] = []
-        self.answered = 0  # games, however often
+        self.homes: dict[tuple[str, str, int], set[str]] = defaultdict(set)  # machines of an encounter's games
         self.is_open = True
         self._started = 0
         self._join()
@@ -57,6 +58,8 @@ class Restless:
             answer.settle(VERSION if task is resolve_name else Found(worker))
             return answer
         order: Order = words[0]
+        pairing = order.task.pairing
+        self.homes[*pairing.pair, pairing.meeting].add(self.there[worker].name)
         self.air.append((order.task, answer))
         asyncio.get_running_loop().call_later(self.dice.choice([0, 0, 0.001]), self._answer)
         return answer
@@ -74,5 +77,4 @@ class Restless:
                 self.dice.choice([OSError("closed"), CancelledError(), KILLED, ("failed", "x"), ("anew", "x")])
             )
             return
-        self.answered += 1
         answer.settle(("result", self.verdict(task)))

@@ -130,7 +130,10 @@ def out_of_order(system: str, seed: int, slots: int, troubles: float) -> object:
 
 
 def on_a_cluster(system: str, seed: int, slots: int, troubles: float) -> object:
-    """The whole place but for Dask itself: its thread, its queue, its books of machines."""
+    """The whole place but for Dask itself: its thread, its queue, its books of machines.
+
+    Asserts too that all games of an encounter are on one machine, where nothing fails.
+    """
     format_, entrants, _ = tournament(system, seed)
     there = Restless(random.Random(seed), troubles, verdict_of(seed))
     with (
@@ -148,6 +151,7 @@ def on_a_cluster(system: str, seed: int, slots: int, troubles: float) -> object:
         place.open("tag", None, tell)
         loop = loop_of(format_, entrants, place, slots)
         assert loop.run() is End.FINISHED
+    assert troubles or all(len(machines) == 1 for machines in there.homes.values())
     return truth(loop)
 
 
