@@ -75,7 +75,6 @@ class Scheduler:
     clock: Callable[[], float] = time.monotonic
     free_bytes: Callable[[], float] = lambda: math.inf  # on the disk of the log
     standstill: Standstill = field(default_factory=Standstill)
-
     folded: Any = None  # the state after the log, from whoever has folded it already: a second a 30 000 games
 
     def __post_init__(self) -> None:
@@ -101,10 +100,8 @@ class Scheduler:
             self.watcher.turn(self)
             self._submit()
             self.watcher.progress(self)  # the next games begin before much is made of the last ones
-            if not self.flying:
-                end = self._verdict()
-                if end is not None:
-                    return end
+            if not self.flying and (end := self._verdict()) is not None:
+                return end
             self._wait()
             for future in [future for future in self.flying if future.done()]:
                 self._settle(future, *self.flying.pop(future))
@@ -275,6 +272,7 @@ class Scheduler:
             if isinstance(failure, TourError):
                 self._refuse(failure)
             elif not self.stopping:
+                self._record()  # a game that ended before it stands between two failures
                 self.setbacks.host_failed(pairing, f"{pairing.white} - {pairing.black} is played again: {failure}")
             return
         self._allotment.end(pairing, failed=False)

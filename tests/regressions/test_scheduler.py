@@ -25,9 +25,11 @@ from tests.test_scheduler import (
     Inline,
     MemoryLog,
     Unwaiting,
+    airborne,
     ended,
     heard,
     scheduler,
+    settle,
     task_for,
 )
 from tests.test_setbacks import Clock
@@ -221,3 +223,12 @@ def test_a_game_that_ends_while_another_is_written_is_not_overslept() -> None:
     format_ = make_format("roundrobin", options_model("roundrobin")())
     loop = Scheduler(Busy(), format_, ENTRANTS, place, task_for, slots=2, inbox=Awake())
     assert loop.run() is End.FINISHED
+
+
+def test_a_game_that_ended_before_a_failure_of_the_machine_is_heeded_before_it() -> None:
+    """They were told together, the game after the failure: it made that one be forgotten."""
+    loop, place = airborne()
+    place.end(0)
+    place.futures[1].set_exception(MachineFailure("slot died"))
+    settle(loop)
+    assert loop.setbacks._host_failures == 1
