@@ -9,6 +9,7 @@ import socket
 import stat
 import struct
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,17 @@ def socket_path(database: Address | str, slug: str) -> Path:
     Beside a database on a server there is no place: such a path is relative, and only its digest counts.
     """
     if isinstance(database, ServerAddress):
-        return Path(database.identity) / slug
+        return Path(_tag(database)) / slug
     database = Path(os.path.realpath(database))
     return database.with_name(f"{database.name}.{slug}.sock")
+
+
+@cache
+def _tag(database: ServerAddress) -> str:
+    """What its server calls it, whoever asks by which address: asked once, as a page looks for many tournaments."""
+    from enginetour.store.grounds import ground_of
+
+    return ground_of(database).tag()
 
 
 def candidates(path: Path) -> list[Path]:

@@ -50,6 +50,11 @@ _SETTINGS = {
 _DURABLE = """SELECT set_config('synchronous_commit', 'on', false)
 WHERE current_setting('synchronous_commit') IN ('off', 'local')"""
 
+# A server's number is kept in its data folder ("Control Data Functions"); hardly anybody forbids to ask for it.
+_SERVER = "SELECT system_identifier FROM pg_control_system()"
+_WHICH = """SELECT has_function_privilege('pg_control_system()', 'EXECUTE'), oid, current_schema()
+FROM pg_database WHERE datname = current_database()"""
+
 
 def connected(address: ServerAddress, *, known: bool, name: str = NAME, readonly: bool = False) -> Any:
     """A bare connection of psycopg in autocommit; TourError in one line where there is none."""
@@ -200,11 +205,11 @@ class PostgresDatabase:
         return AdvisoryLock(self.address, slug, connected, turn=WRITERS)
 
     def tag(self) -> str:
-        """The server's number of the database tells it from others that had its address."""
+        """By the server's own numbers: a database has many addresses, and an address had other databases."""
         with self._alone() as raw:
-            row = raw.execute("SELECT oid FROM pg_database WHERE datname = current_database()").fetchone()
-        digest = hashlib.sha256(self.address.identity.encode()).hexdigest()[:16]
-        return f"{digest}:{row[0]}"
+            told = raw.execute(_WHICH).fetchone()
+            server = raw.execute(_SERVER).fetchone() if told[0] else self.address.identity
+        return hashlib.sha256(repr((server, told)).encode()).hexdigest()[:16]
 
     def free_bytes(self) -> float:
         """A server does not tell."""
