@@ -24,6 +24,7 @@ class Allotment:
         self._slots = slots
         self._playing: dict[int, Pairing] = {}
         self._engaged: dict[Encounter, int] = {}  # slot of each encounter that is played
+        self._engaged_either_way: set[Encounter] = set()  # the same with the names in both orders
         self._last: dict[int, Pairing] = {}
         self._free = set(range(slots))
         self._waiting: dict[str, set[int]] = {}  # entrant -> free slots where its engine waits
@@ -49,9 +50,9 @@ class Allotment:
         """
         if self._slots == 1:
             return list(offers)
-        at_it = _both_ways(self._engaged)
-        left = [one for one in offers if (one.white, one.black, one.meeting) not in at_it]
-        begun = _both_ways(_encounter(self._last[slot]) for slot in self._free & self._last.keys())
+        engaged = self._engaged_either_way
+        left = [one for one in offers if (one.white, one.black, one.meeting) not in engaged]
+        begun = {name for slot in self._free & self._last.keys() for name in _either_way(self._last[slot])}
         first = [one for one in left if (one.white, one.black, one.meeting) in begun]
         if not first:
             return left
@@ -76,6 +77,7 @@ class Allotment:
         """It plays there from now on."""
         self._playing[slot] = pairing
         self._engaged[_encounter(pairing)] = slot
+        self._engaged_either_way.update(_either_way(pairing))
         self._free.discard(slot)
         for name in self._last[slot].pair if slot in self._last else ():
             self._waiting.get(name, set()).discard(slot)
@@ -86,6 +88,7 @@ class Allotment:
         if slot is None or self._playing[slot].key != pairing.key:
             return
         del self._playing[slot], self._engaged[_encounter(pairing)]
+        self._engaged_either_way.difference_update(_either_way(pairing))
         self._last.pop(slot, None)
         if not failed:
             self._last[slot] = pairing
@@ -98,10 +101,9 @@ class Allotment:
             self._waiting.setdefault(name, set()).add(slot)
 
 
-def _both_ways(encounters: Iterable[Encounter]) -> set[Encounter]:
-    """With the names in either order, to be found by White, Black and meeting."""
-    found = set(encounters)
-    return found | {(b, a, meeting) for a, b, meeting in found}
+def _either_way(pairing: Pairing) -> tuple[Encounter, Encounter]:
+    """Its encounter as the games of both colours name it: sorting names of thousands of offers takes its time."""
+    return (pairing.white, pairing.black, pairing.meeting), (pairing.black, pairing.white, pairing.meeting)
 
 
 def _encounter(pairing: Pairing) -> Encounter:
