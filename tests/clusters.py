@@ -124,10 +124,13 @@ class Cluster:
 
     def again(self, name: str) -> None:
         """Wait until it has ended by itself, and start it again, as a service is."""
-        process = self._processes.pop(name)
-        process.join(PATIENCE)
-        assert process.exitcode is not None, f"{name} does not end"
-        self._start(name, self._programs[name])
+        wait_for(lambda: self._processes[name].exitcode is not None)
+        self.revive(name)
+
+    def revive(self, name: str) -> None:
+        """Start it again where it has ended, killed or by itself."""
+        if name not in self._processes or self._processes[name].exitcode is not None:
+            self._start(name, self._programs[name])
 
     def wait_for_workers(self) -> None:
         """Until as many have joined as were started."""
