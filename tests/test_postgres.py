@@ -13,6 +13,7 @@ from enginetour.errors import StorageFailed, StoreRefused, TourError, UsageRefus
 from enginetour.serveraddress import Address, address_of
 from enginetour.store import schema
 from enginetour.store.database import Database, is_made, version_of
+from enginetour.store.grounds import ground_of
 from enginetour.store.tables import METADATA, SCHEMA_VERSION
 from enginetour.store.tournaments import Store
 from tests.servers import Server
@@ -139,13 +140,16 @@ def test_a_user_without_rights(server: Server) -> None:
     """Tables that this user may not make, or not write, are told before anything starts."""
     name = server.user("dora", "sesame")
     strange = address_of(server.schema().replace("tester@", f"{name}:sesame@"))
-    with pytest.raises(StoreRefused, match="no schema that this user may look into"):
-        Store.open(strange)
+    for look in (Store.open, lambda address: ground_of(address).refuse_unwritable()):
+        with pytest.raises(StoreRefused, match="no schema that this user may look into"):
+            look(strange)
     url = server.schema()
     server.ask_there(url, f"GRANT USAGE ON SCHEMA {server.schema_of(url)} TO {name}")
     hers = address_of(url.replace("tester@", f"{name}:sesame@"))
     with pytest.raises(StorageFailed, match=r"lacks a right|make no tables"):
         Store.open(hers)
+    with pytest.raises(StorageFailed, match=f"its owner can GRANT CREATE ON SCHEMA {server.schema_of(url)}"):
+        ground_of(hers).refuse_unwritable()
     opened(address_of(url))
     with pytest.raises(StorageFailed, match="may not read and write its table"):
         Store.open(hers)

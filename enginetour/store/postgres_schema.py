@@ -91,16 +91,17 @@ def warnings(raw: Any, address: ServerAddress) -> tuple[str, ...]:
 
 def refuse_unwritable(raw: Any, address: ServerAddress) -> None:
     """StorageFailed for a server that only answers, and for rights that this user does not have."""
+    refuse_unfit(raw, address)
     place = str(address)
-    standby, may_create = raw.execute(
-        "SELECT pg_is_in_recovery(), has_schema_privilege(current_schema(), 'CREATE')"
+    standby, may_create, folder = raw.execute(
+        "SELECT pg_is_in_recovery(), has_schema_privilege(current_schema(), 'CREATE'), current_schema()"
     ).fetchone()
     if standby:
         raise StorageFailed("can only be read, it is a standby", place=place, step="name the primary server with --db")
     if is_blank(raw):
         if not may_create:
             what = "this user may make no tables in it"
-            raise StorageFailed(what, place=place, step="its owner can GRANT CREATE ON SCHEMA public")
+            raise StorageFailed(what, place=place, step=f"its owner can GRANT CREATE ON SCHEMA {folder}")
         return
     row = raw.execute(_RIGHTS, (list(METADATA.tables),)).fetchone()
     if row is not None:
