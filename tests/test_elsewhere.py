@@ -1,7 +1,9 @@
 """`run --place`: what is refused before the first game, in one line each."""
 
+import re
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,17 @@ def test_wrong_address(tmp_path: Path, path: Path) -> None:
     assert refused.stderr.strip().endswith("start one there: dask scheduler")
     assert refused.stderr.count("\n") == 1
     assert list((tmp_path / "results").iterdir()) == []
+
+
+def test_who_answers_is_no_scheduler(tmp_path: Path, path: Path) -> None:
+    """It hangs up on us: one line in words for people."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        threading.Thread(target=lambda: other.accept()[0].close(), daemon=True).start()
+        place = CLUSTER.format(port=other.getsockname()[1])
+        refused = tour(tmp_path, "run", str(path), "--place", place, expect=2)
+    address = re.escape(place.removeprefix("dask="))
+    assert re.search(f"no scheduler of Dask answers at {address} \\([^<>]+\\); start one there", refused.stderr)
+    assert refused.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,8 @@ class DaskPlace:
             self._loop.wait_for(self._link.open())
         except OSError as error:
             self.close()
-            what = f"no scheduler of Dask answers at {address} ({first_line(error)})"
+            why = first_line(error).rpartition(">: ")[2]  # Dask tells its end of the connection first: in <TCP ...>:
+            what = f"no scheduler of Dask answers at {address} ({why})"
             tls = " --protocol tls, with certificates of the same authority" if address.startswith(TLS) else ""
             raise UsageRefused(what, place="--place", step=f"start one there: dask scheduler{tls}") from None
         self._loop.post(lambda: self._loop.begin(self._keep_looking()))
