@@ -85,6 +85,14 @@ def test_two_idle_entrants_leave_room_in_the_window() -> None:
     assert window(10**6) == LONGEST_WINDOW
 
 
+def test_a_thousand_slots_have_something_to_do() -> None:
+    """A round robin of a hundred offers an encounter of two games for each of them, also in its only cycle."""
+    names = [f"E{n}" for n in range(100)]
+    pairs = [(a, b) for a in names for b in names if a < b]
+    games = [game for n, pair in enumerate(pairs) for game in match_games(*pair, games=2, encounter=n, number=1)]
+    assert len({game.pair for game in Docket().renewed(games, window(200)).open()}) > 1000
+
+
 def test_more_games_fill_the_window() -> None:
     """Games that come later show up as far as there is room."""
     more = tuple(replace(game, meeting=2) for game in GAMES)
