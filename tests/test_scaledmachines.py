@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import platform
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from distributed import get_worker
 
 from enginetour.cluster import worker
+from enginetour.review.hosts import hosts_of
+from enginetour.store.conditions import conditions
 from enginetour.store.tournaments import Store
 from enginetour.supervise import pace
 from tests.nearcluster import near_cluster, place_of
@@ -17,15 +21,27 @@ SPEEDS = {"quick": 2.0, "slow": 0.5, "slower": 0.1}
 CLOCKS = {"2": "30+0.5,depth=1", "0.5": "120+2,depth=1"}
 
 
+def current() -> object:
+    """The worker in one of whose threads this is called; None elsewhere."""
+    try:
+        return get_worker()
+    except ValueError:
+        return None
+
+
 @pytest.fixture(autouse=True)
 def _speeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the workers are called; the manager's own machine is never measured."""
     monkeypatch.setattr(worker, "_speed", lambda _: SPEEDS[str(get_worker().name)])
+    monkeypatch.setattr(platform, "node", lambda: getattr(current(), "name", "manager"))
     monkeypatch.setattr(pace, "speed", lambda _=0: pytest.fail("nobody plays here"))
 
 
 def test_each_game_has_the_clocks_of_its_machine(tmp_path: Path) -> None:
-    """They are written in its record beside the speed; the tournament itself has no machine."""
+    """They are written in its record beside host and speed; the tournament itself has no machine.
+
+    The fairness page counts the games of each, and a list can be of one machine alone.
+    """
     tc = '60+1,depth=1"\nspeed = "measure"\n#'
     path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "games_per_pairing = 2", tc=tc)
     with near_cluster("quick", "slow") as cluster:
@@ -39,12 +55,19 @@ def test_each_game_has_the_clocks_of_its_machine(tmp_path: Path) -> None:
         log = store.tournament("trial")
         assert "machine" not in log.config
         games = [stored.game for stored in log.full_games()]
+        hosts = hosts_of(tuple(conditions(log)))
     speeds = {game.pairing.key: game.hardware.partition(", speed ")[2].rstrip(")") for game in games}
     assert len(games) == 6
     assert set(speeds.values()) == {"2", "0.5"}
     for game in games:
         assert {game.white_tc, game.black_tc} == {CLOCKS[speeds[game.pairing.key]]}
         assert game.white.speed == game.black.speed == float(speeds[game.pairing.key])
+    counts = Counter("quick" if speed == "2" else "slow" for speed in speeds.values())
+    assert {name.rpartition("(")[2].rstrip(")"): count for name, count in hosts.games} == counts
+    assert hosts.words.endswith("too few to compare their results")
+    for name, count in counts.items():
+        rows = read(tmp_path, "ratings", "--all", "--hardware", f"*({name},*")["list"]
+        assert sum(row["games"] for row in rows) == 2 * count
 
 
 def test_a_machine_too_slow_for_a_clock_lacks_speed(tmp_path: Path) -> None:
