@@ -174,7 +174,7 @@ def _configured(given: argparse.Namespace, folder: Path) -> tuple[Path, dict[str
     sizes = {
         "gauntlet": f"cycles = {math.ceil(games / 2 / (count - 1))}",
         "roundrobin": f"cycles = {math.ceil(games / (count * (count - 1)))}",
-        "bubble": f"size = {min(count, 64)}\nmin_matches = 80\nunpark_threshold = 30",
+        "bubble": f"size = {min(count, 64)}\nmin_matches = {count}\nunpark_threshold = {min(count, 64) // 2}",
         "swiss": f"rounds = {min(count - 1, math.ceil(games / count))}",
     }
     entrants = "\n".join(

@@ -57,3 +57,13 @@ def test_open_pages_are_measured(tmp_path: Path) -> None:
     """Charge and relay gap with nobody looking on, with one page and with twenty."""
     lines = said(tmp_path, "pages --rounds 1")
     assert sum(" us (" in line or " ms (" in line for line in lines) == 9
+
+
+@pytest.mark.night
+def test_a_simulated_cluster_is_measured(tmp_path: Path) -> None:
+    """Games, events, busy slots, CPU by part and memory of a cluster whose machines die, in every system."""
+    for system in ("gauntlet", "roundrobin", "bubble", "swiss"):
+        words = f"cluster --system {system} --entrants 24 --slots 8 --machines 2 --mean 0.3 --games 160 --life 5"
+        lines = said(tmp_path, words)
+        for figure in ("recorded", "live events", "slots busy", "manager's CPU", "  choose, loop", "memory"):
+            assert any(line.startswith(figure) for line in lines), (system, lines)
