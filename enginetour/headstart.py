@@ -21,6 +21,7 @@ from enginetour.allotment import Allotment
 from enginetour.errors import MachineFailure, TourError
 from enginetour.model import GameKey, Outcome, Pairing
 from enginetour.places import START_PARALLEL, Listener, LocalPlace
+from enginetour.rebuilt import Files
 from enginetour.store.slugs import slug_of
 from enginetour.supervise.processors import allowed
 from enginetour.task import GameTask, Probe, ProbeTask, SeatTask
@@ -58,7 +59,7 @@ def warmed(config: Path, db: Address | None, slots: int | None) -> HeadStart | N
         fits = isinstance(name, str) and type(count) is int and 0 < count <= allowed().count
         if not fits or play.get("affinity") or not isinstance(database, Path) or database.exists():
             return None
-        return HeadStart(birth_tag(database, workspace, name), count)
+        return HeadStart(birth_tag(database, workspace, name), count, name)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None  # whoever reads it in earnest has words for it
 
@@ -69,7 +70,7 @@ class HeadStart:
     `begun`: the engines of a plan are being probed, and its first game begins when all are fit.
     """
 
-    def __init__(self, tag: str, slots: int) -> None:
+    def __init__(self, tag: str, slots: int, name: str) -> None:
         self.begun = False
         self._slots = slots
         self._listener: Listener | None = None
@@ -82,6 +83,7 @@ class HeadStart:
         self._allotment = Allotment(slots)
         self._open: list[Pairing] = []  # to be begun until the loop takes over
         self._first: GameKey | None = None
+        self.files = Files(name)
         self._games: dict[GameKey, tuple[GameTask, Future[Any]]] = {}  # begun, and not asked for yet
         self._place = LocalPlace(slots, self._hear, tag=f"{tag}/{os.urandom(4).hex()}")
         self.tag = self._place.tag
@@ -146,15 +148,23 @@ class HeadStart:
                 slot = self._allotment.slot_for(pairing)
                 if slot is None or self._plan is None:
                     continue
+                specs = [self._plan.sides[name].spec for name in pairing.pair]
+                is_first = pairing.key == self._first
                 try:
                     task = self._plan.task(self._plan.sides, pairing, 0)
+                    if not is_first:
+                        self.files.refuse_changed(*specs)
                     future = self._place.submit(task, prefer=slot)
+                    self._open.remove(pairing)
+                    self._allotment.begin(slot, pairing)
+                    self._games[pairing.key] = (task, future)
+                    if is_first:
+                        self.files.refuse_changed(*specs)  # beside the game: it takes a tenth of a second and more
                 except (RuntimeError, TourError):  # closed in this very moment; or the loop will tell what is wrong
+                    if is_first:
+                        self._games.clear()  # played by who knows which engine
                     self._open.clear()
                     return
-                self._open.remove(pairing)
-                self._allotment.begin(slot, pairing)
-                self._games[pairing.key] = (task, future)
                 future.add_done_callback(partial(self._ended, pairing))
 
     def _ended(self, pairing: Pairing, future: Future[Any]) -> None:
@@ -165,15 +175,16 @@ class HeadStart:
                 self._open.clear()
             self._go_on()
 
-    def is_first(self, task: GameTask) -> bool:
-        """The game that was begun first is this one, and nobody has it yet."""
-        found = self._games.get(task.pairing.key)
-        return task.pairing.key == self._first and found is not None and found[0] == task
+    def has_begun(self, task: GameTask) -> bool:
+        """This very game, and nobody has it yet; its engines were those that their fingerprints tell of."""
+        with self._lock:
+            found = self._games.get(task.pairing.key)
+        return found is not None and found[0] == task
 
     def goes_on(self, task: GameTask, listener: Listener | None) -> bool:
         """Whether the loop takes it over, as its first task is the game that has begun; else all of it is dropped."""
         with self._lock:
-            fits = self.is_first(task)
+            fits = task.pairing.key == self._first and self.has_begun(task)
             self._open.clear()  # from now on the loop says what begins
         if fits:
             self.listen(listener)
@@ -202,8 +213,8 @@ class HeadStart:
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
         """As a place, but a game that has begun is not begun again."""
         with self._lock:
-            begun, game = self._games.pop(task.pairing.key, (None, None))
-        return game if game is not None and task == begun else self._place.submit(task, prefer)
+            _, game = self._games.pop(task.pairing.key) if self.has_begun(task) else (None, None)
+        return self._place.submit(task, prefer) if game is None else game
 
     def resize(self, slots: int) -> None:
         """As a place."""

@@ -65,8 +65,14 @@ class Session:
 
     def task(self, pairing: Pairing, again: int) -> GameTask:
         """The game of a pairing; InputRefused when an engine is not what it was at its last game."""
-        self._files.refuse_changed(*(self.sides[name].spec for name in pairing.pair))
-        return replace(self.plan.task(self.sides, pairing, again), aborts=self.log.aborts(pairing.key))
+        task = replace(self.plan.task(self.sides, pairing, again), aborts=self.log.aborts(pairing.key))
+        if self.ahead is None or not self.ahead.has_begun(task):
+            self._files.refuse_changed(*(self.sides[name].spec for name in pairing.pair))
+        return task
+
+    def take_over(self, ahead: HeadStart) -> None:
+        """Go on with what has begun, and with what is known of its engines' files."""
+        self.ahead, self._files = ahead, ahead.files
 
 
 @contextmanager
@@ -135,7 +141,8 @@ def opened(
                 yield resumed(store)
                 return
         session = _create(plan, store, lock, tell)
-        session.ahead = ahead if early is not None else None
+        if ahead is not None and early is not None:
+            session.take_over(ahead)
         yield session
 
 

@@ -73,11 +73,11 @@ def test_what_may_turn_out_otherwise_is_not_begun(tmp_path: Path, setting: str) 
     """Where clocks depend on a speed or starts on a limit the plan waits for the loop; so it does with other slots."""
     path, starts = counting(tmp_path)
     path.write_text(path.read_text().replace("[play]", f"[play]\n{setting}"))
-    with HeadStart("test", 1) as ahead:
+    with HeadStart("test", 1, "trial") as ahead:
         ahead.begin(prepare(path, None), 1)
         assert not ahead.begun
     path.write_text(path.read_text().replace(setting, ""))
-    with HeadStart("test", 1) as ahead:
+    with HeadStart("test", 1, "trial") as ahead:
         ahead.begin(prepare(path, None), 2)
         assert not ahead.begun
     assert not starts.exists()
@@ -90,14 +90,14 @@ def test_only_the_very_game_is_taken_over_and_once(tmp_path: Path) -> None:
     pairing = plan.format.offers(plan.format.start(plan.entrants))[0]
     task = plan.task(plan.sides, pairing, 0)
     heard: list[str] = []
-    with HeadStart("test", 1) as ahead:
+    with HeadStart("test", 1, "trial") as ahead:
         ahead.begin(plan, 1, most_games=1)
         assert list(ahead.found(lambda: None) or ()) == ["Ada", "Dot"]
-        assert ahead.is_first(task)
-        assert not ahead.is_first(plan.task(plan.sides, pairing, 1))
+        assert ahead.has_begun(task)
+        assert not ahead.has_begun(plan.task(plan.sides, pairing, 1))
         first: Future[Any] = ahead.submit(task, prefer=0)
         first.result(60)
-        assert not ahead.is_first(task)
+        assert not ahead.has_begun(task)
         ahead.listen(lambda slot, name, payload: heard.append(name))
         again = ahead.submit(task, prefer=0)
         assert again is not first
@@ -119,7 +119,7 @@ def test_games_go_on_until_the_loop_takes_over(tmp_path: Path) -> None:
         if heard.count("start") == 3:
             third.set()
 
-    with HeadStart("test", 1) as ahead:
+    with HeadStart("test", 1, "trial") as ahead:
         ahead.begin(plan, 1)
         assert ahead.found(lambda: None)
         ahead.listen(hear)
@@ -132,11 +132,25 @@ def test_games_go_on_until_the_loop_takes_over(tmp_path: Path) -> None:
     assert heard.count("start") == heard.count("end") == len(tasks) == 4
 
 
+def test_no_game_begins_with_an_engine_that_was_replaced(tmp_path: Path) -> None:
+    """Not after it was; and if the first game may have been played by another engine none has begun."""
+    path, _ = counting(tmp_path)
+    plan = prepare(path, None)
+    tasks = [plan.task(plan.sides, pairing, 0) for pairing in plan.format.offers(plan.format.start(plan.entrants))]
+    program = tmp_path / "counting.py"
+    program.write_text(program.read_text() + "# another")
+    with HeadStart("test", 1, "trial") as ahead:
+        ahead.begin(plan, 1)
+        assert ahead.found(lambda: None)
+        assert not any(map(ahead.has_begun, tasks))
+        assert not ahead.goes_on(tasks[0], None)
+
+
 def test_no_game_begins_after_one_that_was_void(tmp_path: Path) -> None:
     """What that means is for the loop to say."""
     path, _ = counting(tmp_path)
     plan = prepare(path, None)
-    with HeadStart("test", 1) as ahead:
+    with HeadStart("test", 1, "trial") as ahead:
         ahead._plan = plan
         ahead._open = list(plan.format.offers(plan.format.start(plan.entrants)))
         void: Future[Any] = Future()
@@ -171,7 +185,7 @@ def test_a_database_that_appears_meanwhile_ends_it(tmp_path: Path) -> None:
     path, _ = counting(tmp_path)
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     plan, told = prepare(path, None), list[str]()
-    with HeadStart("test", 1) as ahead:
+    with HeadStart("test", 1, "trial") as ahead:
         ahead.begin(plan, 1)
         with opened(plan, new=False, accept_change=False, tell=told.append, ahead=ahead) as session:
             assert session.resumed
