@@ -21,7 +21,7 @@ STARTS = (
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
     "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
     "8/8/8/8/k2Pp2Q/8/8/3K4 b - d3 0 1",
-    "7k/8/8/Q2Q2Q1/8/8/8/QK1Q2Q1 w - - 0 1",
+    "8/7k/8/Q2Q2Q1/8/8/8/QK1Q2Q1 w - - 0 1",
     "k7/P7/K7/8/8/8/8/8 b - - 0 1",
     "5k2/5P2/5K2/8/8/8/8/8 b - - 0 1",
     "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",
@@ -37,6 +37,7 @@ def test_a_game_is_told_as_python_chess_tells_it(fen: str | None, seed: int, shu
         board = chess.Board(shuffled_fen(dice.randrange(960), dice.randrange(960)), chess960=True)
     else:
         board = chess.Board(fen or chess.STARTING_FEN)
+    assert board.is_valid()
     for _ in range(40):
         legal = list(board.generate_legal_moves())
         assert can_move(board) == can_move(board, check=board.is_check()) == bool(legal)
