@@ -154,6 +154,12 @@ class EngineProcess:
             self.drain_stderr()
         return last_lines(bytes(self._stderr), last)
 
+    @property
+    def is_dead(self) -> bool:
+        """The engine itself has ended, though what tells how may still be on its way."""
+        seen = None if self.exited else strays.look(self.engine_pid)
+        return seen is None or seen.state in "ZX"
+
     def exit_status(self) -> str:
         """``exit 1``, ``signal 11 (SIGSEGV)``, or "" while it is alive."""
         if not self._status and not self.closed:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -10,6 +12,7 @@ from enginetour.adapters.base import Engine, Script
 from enginetour.adapters.intake import LINE_CAP
 from enginetour.adapters.position import Position
 from enginetour.model import Opening, Outcome, Termination
+from enginetour.referee import converse
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.shelf import EngineShelf
 from enginetour.task import EngineSpec
@@ -105,3 +108,19 @@ def test_rights_are_told_by_files_only_where_a_letter_is_not_enough() -> None:
     assert outer.line == b"position fen 4k3/8/8/8/8/8/8/R4K1R w KQ - 0 1"
     inner = Position("4k3/8/8/8/8/8/8/R4KRR w GA - 0 1", "chess960")
     assert inner.line == b"position fen 4k3/8/8/8/8/8/8/R4KRR w GQ - 0 1"
+
+
+@pytest.mark.parametrize(("dead", "words"), [(True, "exit 3"), (False, "closed its output and lives")])
+def test_a_dead_engine_is_waited_for(monkeypatch: pytest.MonkeyPatch, dead: bool, words: str) -> None:
+    """On a busy machine the namespace of one that had crashed told how only later: it was said to live."""
+    process = SimpleNamespace(exited=False, is_dead=dead, broken=False, eof=True)
+    process.exit_status = lambda: "exit 3" if process.exited else ""
+    now = [0]
+
+    def wait(_: object, control: None, until_ns: int) -> None:
+        process.exited = now[0] > 0  # later than the usual moment
+        now[0] = until_ns
+
+    monkeypatch.setattr(converse, "wait", wait)
+    monkeypatch.setattr(converse, "time", SimpleNamespace(monotonic_ns=lambda: now[0]))
+    assert converse.ended(cast("Engine", SimpleNamespace(process=process))) == words
