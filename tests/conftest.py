@@ -6,12 +6,16 @@ import os
 import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
 from enginetour.serveraddress import Address, address_of
 from tests import servers
+
+if TYPE_CHECKING:
+    from tests.serving import Stage
 
 hypothesis.settings.register_profile("busy", deadline=None)  # a busy machine is no failure
 hypothesis.settings.load_profile("busy")
@@ -46,6 +50,16 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("ENGINETOUR_DB", "ENGINETOUR_PASS_ENV", "ENGINETOUR_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     yield
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """A tournament whose run the live page hears say what a test makes it say."""
+    from tests.serving import Stage  # half a second, for few tests
+
+    made = Stage(tmp_path)
+    yield made
+    made.store.close()
 
 
 @pytest.fixture(scope="session")

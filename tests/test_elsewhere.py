@@ -4,11 +4,13 @@ import re
 import socket
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from enginetour.cli.elsewhere import lines
+from enginetour.cluster import connection
 from tests.touring import config, tour
 
 WRENS = ("wren1", "wren2")
@@ -55,13 +57,32 @@ def test_wrong_address(tmp_path: Path, path: Path) -> None:
 
 
 def test_who_answers_is_no_scheduler(tmp_path: Path, path: Path) -> None:
-    """It hangs up on us: one line in words for people."""
+    """It hangs up on us, however often we call: one line in words for people."""
     with socket.create_server(("127.0.0.1", 0)) as other:
-        threading.Thread(target=lambda: other.accept()[0].close(), daemon=True).start()
-        place = CLUSTER.format(port=other.getsockname()[1])
-        refused = tour(tmp_path, "run", str(path), "--place", place, expect=2)
+        threading.Thread(target=hang_up, args=(other,), daemon=True).start()
+        refuses_who_is_no_scheduler(tmp_path, path, other)
+        other.shutdown(socket.SHUT_RDWR)
+
+
+def test_who_answers_says_nothing(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the call and is mute: nobody waits for it for ever."""
+    monkeypatch.setattr(connection, "CONNECT_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        refuses_who_is_no_scheduler(tmp_path, path, other, "no answer within 0.3 s")
+
+
+def hang_up(other: socket.socket) -> None:
+    """On everybody who calls, until the server is shut down."""
+    with suppress(OSError):
+        while True:
+            other.accept()[0].close()
+
+
+def refuses_who_is_no_scheduler(folder: Path, path: Path, other: socket.socket, why: str = r"[^<>]+") -> None:
+    place = CLUSTER.format(port=other.getsockname()[1])
+    refused = tour(folder, "run", str(path), "--place", place, expect=2)
     address = re.escape(place.removeprefix("dask="))
-    assert re.search(f"no scheduler of Dask answers at {address} \\([^<>]+\\); start one there", refused.stderr)
+    assert re.search(f"no scheduler of Dask answers at {address} \\({why}\\); start one there", refused.stderr)
     assert refused.stderr.count("\n") == 1
 
 

@@ -162,7 +162,7 @@ def test_a_signal_while_a_large_suite_is_read(workspace: Path) -> None:
     os.mkfifo(workspace / "suite.epd")  # as slow as a suite can be
     run = Forked(workspace, ["run", str(path)], workspace / "errors")
     with (workspace / "suite.epd").open("w"):  # it has come to its suite
-        run.send(TERM)
-        code, _, _ = run.ended()
+        run.send(TERM)  # perhaps in the very step before it waits: Python acts on it once the wait is over
+    code, _, _ = run.ended()
     assert code == 143
     assert list((workspace / "results").iterdir()) == []

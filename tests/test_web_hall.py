@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
-from pathlib import Path
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 import pytest
@@ -20,13 +19,6 @@ from tests.serving import Stage
 from tests.storing import game
 
 T = TypeVar("T")
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path)
-    yield made
-    made.store.close()
 
 
 def in_a_hall(stage: Stage, scene: Callable[[Hall, Starlette], Coroutine[Any, Any, T]]) -> T:

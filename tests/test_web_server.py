@@ -8,10 +8,9 @@ import json
 import re
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from http.cookiejar import CookieJar
-from pathlib import Path
 from typing import TypeVar
 from urllib.error import HTTPError
 from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
@@ -34,13 +33,6 @@ from tests.test_web_hall import in_a_hall
 from tests.touring import tour
 
 T = TypeVar("T")
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path)
-    yield made
-    made.store.close()
 
 
 def asked(stage: Stage, *paths: str) -> list[Answer]:

@@ -5,6 +5,7 @@ Everything runs in one asyncio loop, that of the place. Dask keeps tasks and res
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import pickle
 from collections.abc import Callable
@@ -50,10 +51,11 @@ class Connection:
         """Connect; OSError where nobody answers like a scheduler of Dask."""
         client = Client(self.address, asynchronous=True, timeout=CONNECT_S, set_as_default=False, name="enginetour")
         try:
-            await client
+            async with asyncio.timeout(CONNECT_S):  # Dask itself waits for ever for whoever takes the call and is mute
+                await client
         except Exception as error:  # whatever speaks another language there
             await client.close()
-            raise OSError(str(error)) from error
+            raise OSError(str(error) or f"no answer within {CONNECT_S:g} s") from error
         client.subscribe_topic(self._run, self._hear)
         self._client = client
 

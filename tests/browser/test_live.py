@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from enginetour.web.game import LiveGame
@@ -14,13 +11,6 @@ from tests.browser.accessible import is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, joined, shot, until
 from tests.serving import Stage, move, served, serving, start
 from tests.storing import draft, game
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path)
-    yield made
-    made.store.close()
 
 
 def test_an_open_page_does_not_grow(stage: Stage, opened: Opened) -> None:
