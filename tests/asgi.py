@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
+from starlette.applications import Starlette
+
+from enginetour.web import app as application
 from enginetour.web.guard import App, Message, Scope
+from enginetour.web.hall import Hall
+from enginetour.web.library import Library
 
 T = TypeVar("T")
 
@@ -17,6 +23,24 @@ def looped(scene: Coroutine[Any, Any, T]) -> T:
     """What comes of a coroutine, in a thread of its own: this one has a loop already where a browser was driven."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, scene).result()
+
+
+def in_a_hall(
+    database: Path, scene: Callable[[Hall, Starlette], Coroutine[Any, Any, T]], tell: Callable[[str], None] = print
+) -> T:
+    """What a scene saw of the application, with its hall open; `tell` hears what the hall could not do."""
+
+    async def play() -> T:
+        library = Library(database)
+        hall = Hall(library, tell)
+        await hall.open()
+        try:
+            return await scene(hall, application.site(hall, library))
+        finally:
+            hall.close()
+            library.close()
+
+    return looped(play())
 
 
 @dataclass(frozen=True)

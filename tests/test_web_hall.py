@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
-
 import pytest
 from starlette.applications import Starlette
 
 from enginetour.store.entries import Entry
-from enginetour.web import app as application
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library
 from enginetour.web.room import Room
 from enginetour.web.standing import Made
-from tests.asgi import answered, looped, scope_of
+from tests.asgi import answered, in_a_hall, scope_of
 from tests.serving import Stage
 from tests.storing import game
-
-T = TypeVar("T")
-
-
-def in_a_hall(stage: Stage, scene: Callable[[Hall, Starlette], Coroutine[Any, Any, T]]) -> T:
-    """What a scene saw of a hall that is open."""
-
-    async def play() -> T:
-        library = Library(stage.database)
-        hall = Hall(library, print)
-        await hall.open()
-        try:
-            return await scene(hall, application.site(hall, library))
-        finally:
-            hall.close()
-            library.close()
-
-    return looped(play())
 
 
 @pytest.mark.parametrize("runs", [False, True])
@@ -49,7 +27,7 @@ def test_a_page_opened_late_tells_of_the_same_games(stage: Stage, runs: bool) ->
         room.take({"event": "game", "number": stage.record(game()), "white": "Fruit", "black": "Toga"})
         return (await answered(app, scope_of("/t/autumn/live.html"))).body.decode()
 
-    page = in_a_hall(stage, scene)
+    page = in_a_hall(stage.database, scene)
     assert '<td class="n">1</td><td class="n">1</td>' in page
     assert runs or "stopped · 1 of 12 games" in page
 
@@ -74,4 +52,4 @@ def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, mo
         await hall.ready(hall.entries[0])
         return [line["number"] for line in room.lines]
 
-    assert in_a_hall(stage, scene) == [1]
+    assert in_a_hall(stage.database, scene) == [1]

@@ -11,7 +11,6 @@ import socket
 from collections.abc import Callable
 from contextlib import ExitStack
 from http.cookiejar import CookieJar
-from typing import TypeVar
 from urllib.error import HTTPError
 from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
 
@@ -26,13 +25,10 @@ from enginetour.web import server
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library
 from enginetour.web.pages import Pages
-from tests.asgi import Answer, answered, looped, scope_of
+from tests.asgi import Answer, T, answered, in_a_hall, looped, scope_of
 from tests.serving import Stage, move, serving, start
 from tests.storing import draft, game
-from tests.test_web_hall import in_a_hall
 from tests.touring import tour
-
-T = TypeVar("T")
 
 
 def asked(stage: Stage, *paths: str) -> list[Answer]:
@@ -41,7 +37,7 @@ def asked(stage: Stage, *paths: str) -> list[Answer]:
     async def scene(_: Hall, app: Starlette) -> list[Answer]:
         return [await answered(app, scope_of(path)) for path in paths]
 
-    return in_a_hall(stage, scene)
+    return in_a_hall(stage.database, scene)
 
 
 def test_addresses(stage: Stage) -> None:
@@ -74,22 +70,16 @@ def test_there_is_nothing_else(stage: Stage, path: str) -> None:
 def test_what_the_browser_has_is_not_sent_again(stage: Stage) -> None:
     """The same page has the same tag, and a question with that tag an empty answer."""
 
-    async def ask() -> list[int]:
-        library = Library(stage.database)
-        hall = Hall(library, print)
-        app = application.site(hall, library)
-        await hall.open()
+    async def scene(hall: Hall, app: Starlette) -> list[int]:
         first = await answered(app, scope_of("/t/autumn/index.html"))
         again = scope_of("/t/autumn/index.html", if_none_match=first.headers["etag"])
         second = await answered(app, again)
         stage.record(game())
-        library._pages._shelves.popitem()
+        hall.library._pages._shelves.popitem()
         third = await answered(app, again)
-        hall.close()
-        library.close()
         return [first.status, second.status, third.status, len(second.body)]
 
-    assert looped(ask()) == [200, 304, 200, 0]
+    assert in_a_hall(stage.database, scene) == [200, 304, 200, 0]
 
 
 def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage) -> None:
@@ -191,7 +181,7 @@ def test_connections_are_counted(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_connection_must_come_to_its_request(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that says nothing is closed, and one that never ends its head, and one that begins a second and stops."""
-    monkeypatch.setattr(server, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(server, "PATIENCE_S", 1.0)
 
     def scene(port: int) -> list[bytes]:
         with ExitStack() as stack:

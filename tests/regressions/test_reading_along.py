@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,23 +11,23 @@ import pytest
 from enginetour.store.reader import TournamentReader
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library
-from tests.asgi import looped
+from tests.asgi import in_a_hall
 from tests.serving import Stage
 from tests.storing import draft, game
 from tests.touring import tour
 
 
 @pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+def stage(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
     """Each time results are counted an opening is played to its end by both colours."""
-    made, count, meetings = Stage(tmp_path), TournamentReader.pair_counts, iter(range(1, 100))
+    count, meetings = TournamentReader.pair_counts, iter(range(1, 100))
     settings = {"format": {"cycles": 100, "games_per_pairing": 2}}
-    made.log = made.store.create_tournament(replace(draft("match", ("Fruit", "Toga")), config=settings))
+    stage.log = stage.store.create_tournament(replace(draft("match", ("Fruit", "Toga")), config=settings))
 
     def play() -> None:
         meeting = next(meetings)
         for leg, (white, black) in enumerate((("Fruit", "Toga"), ("Toga", "Fruit")), 1):
-            made.record(game(white, black, meeting=meeting, leg=leg))
+            stage.record(game(white, black, meeting=meeting, leg=leg))
 
     def counted(log: TournamentReader) -> dict[tuple[str, str], tuple[int, int, int]]:
         counts = count(log)
@@ -37,8 +36,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
 
     play()
     monkeypatch.setattr(TournamentReader, "pair_counts", counted)
-    yield made
-    made.store.close()
+    return stage
 
 
 @pytest.mark.parametrize(
@@ -52,20 +50,12 @@ def test_commands_tell_of_one_moment(stage: Stage, tmp_path: Path, words: tuple[
 def test_a_live_page_tells_of_one_moment(stage: Stage) -> None:
     """The table of one look is of one moment, that of the next of the next."""
 
-    async def look() -> list[int]:
-        library = Library(stage.database)
-        hall = Hall(library, print)
-        await hall.open()
-        try:
-            entry = hall.entries[-1]
-            made = [await library.standing(entry, lines=True) for _ in range(2)]
-        finally:
-            hall.close()
-            library.close()
+    async def look(hall: Hall, _: object) -> list[int]:
+        made = [await hall.library.standing(hall.entries[-1], lines=True) for _ in range(2)]
         assert [table.progress["games_done"] for table in made] == [len(table.lines) for table in made]
         return [len(table.lines) for table in made]
 
-    assert looped(look()) == [2, 4]
+    assert in_a_hall(stage.database, look) == [2, 4]
 
 
 def test_a_first_look_that_fails_ends_no_server(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,18 +71,11 @@ def test_a_first_look_that_fails_ends_no_server(stage: Stage, monkeypatch: pytes
     monkeypatch.setattr(Library, "entries", found)
     monkeypatch.setattr("enginetour.web.hall.LOOK_S", 0.0)
 
-    async def look() -> str:
-        library = Library(stage.database)
-        hall = Hall(library, told.append)
-        await hall.open()
-        try:
-            assert hall.entry("match") is None
-            while hall.entry("match") is None:
-                await asyncio.sleep(0)
-            return hall.entries[-1].name
-        finally:
-            hall.close()
-            library.close()
+    async def look(hall: Hall, _: object) -> str:
+        assert hall.entry("match") is None
+        while hall.entry("match") is None:
+            await asyncio.sleep(0)
+        return hall.entries[-1].name
 
-    assert looped(look()) == "match"
+    assert in_a_hall(stage.database, look, told.append) == "match"
     assert told == ["in this moment only"]
