@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from enginetour.errors import InputRefused, UsageRefused
+from enginetour.reports.sheet import counted
 
 if TYPE_CHECKING:
     from enginetour.cluster.place import DaskPlace
@@ -65,7 +66,7 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{row['machine']}: gone, {_games(row)}" + (f" ({row['why']})" if row["why"] else "")
             continue
         speed = f", speed {row['speed']:g}" if row["speed"] else ""
-        told = {"aside": f"set aside: {row['why']}", "drained": "drained", "fit": _several(row["slots"], "slot")}
+        told = {"aside": f"set aside: {row['why']}", "drained": "drained", "fit": counted(row["slots"], "slot")}
         state = told.get(row["state"], "gets no games" if row["state"] == "lacking" else "looks what it has")
         yield f"{row['machine']} ({row['processor'] or row['address']}{speed}): {state}, {_games(row)}"
         for words in row["lacks"]:
@@ -74,8 +75,4 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _games(row: Mapping[str, Any]) -> str:
     busy = f", {row['busy']} in the air" if row.get("busy") else ""
-    return f"{_several(row['played'], 'game')} played{busy}"
-
-
-def _several(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
+    return f"{counted(row['played'], 'game')} played{busy}"

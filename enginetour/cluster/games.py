@@ -20,6 +20,7 @@ from enginetour.cluster.machines import Machines, Seat
 from enginetour.cluster.orders import Order, Reply
 from enginetour.cluster.work import Work
 from enginetour.cluster.worker import play
+from enginetour.reports.sheet import counted
 
 
 class Games:
@@ -71,7 +72,7 @@ class Games:
         """A worker has gone: that is one failure of its machine, however many games it had."""
         lost = [(key, work) for key, (work, seat) in self._flying.items() if seat[0] == address]
         self._say(
-            f"{machine} has left the cluster" + (f" with {several(len(lost), 'game')} in the air" if lost else "")
+            f"{machine} has left the cluster" + (f" with {counted(len(lost), 'game')} in the air" if lost else "")
         )
         if lost:
             self._count(machine, "its worker is gone")
@@ -164,8 +165,3 @@ class Games:
 def first_line(error: BaseException) -> str:
     """What an error says, short; its kind where it says nothing."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def several(count: int, noun: str) -> str:
-    """``1 slot``, ``2 slots``."""
-    return f"{count} {noun}{'s' * (count != 1)}"

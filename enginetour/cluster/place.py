@@ -17,7 +17,7 @@ from typing import Any
 
 from enginetour.cluster.certificates import TLS
 from enginetour.cluster.connection import Connection
-from enginetour.cluster.games import Games, first_line, several
+from enginetour.cluster.games import Games, first_line
 from enginetour.cluster.loop import LoopThread
 from enginetour.cluster.machines import Machines
 from enginetour.cluster.orders import Demand, Found
@@ -27,6 +27,7 @@ from enginetour.cluster.worker import look
 from enginetour.errors import UsageRefused
 from enginetour.places import STOP_LIMIT, Listener
 from enginetour.referee.link import VERSION
+from enginetour.reports.sheet import counted
 from enginetour.task import GameTask
 
 CANCELLED = "cancelled"  # what Dask calls every future after the scheduler was away, for however short a time
@@ -189,7 +190,7 @@ class DaskPlace:
             self._say(f"{name} gets no games, it lacks {'; '.join(found.lacks)}")
         elif not found.lacks and self._looked.is_set():
             came = "is back" if name in self._gone else "has joined"
-            self._say(f"{name} {came}: {several(self.machines.workers[address].seen.seats, 'slot')}")
+            self._say(f"{name} {came}: {counted(self.machines.workers[address].seen.seats, 'slot')}")
         self._gone.discard(name)
         self._games.assign()
 

@@ -89,6 +89,11 @@ def points(half_points: int) -> str:
     return f"{whole if whole or not half else ''}{'½' if half else ''}"
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 game``, ``2,410 games``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def render(sheet: Sheet, width: int | None = None) -> str:
     """The sheet as aligned text of at most `width` columns where cutting the flexible ones is enough."""
     cells = sheet.cells()

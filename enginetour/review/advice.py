@@ -11,6 +11,7 @@ from math import ceil
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.matrices import matrix_of
 from enginetour.ratings.rows import Row
+from enginetour.reports.sheet import counted
 from enginetour.review.facts import Facts
 from enginetour.review.fairness import Fairness
 from enginetour.review.incidents import IncidentLine
@@ -68,7 +69,7 @@ def _advice(
         worst = Counter(line.incident.engine for line in grave).most_common(3)
         who = ", ".join(f"{name} ({count})" for name, count in worst)
         games = ["enginetour", "games", "--incidents", "-t", facts.name, "--edition", str(facts.edition)]
-        words = f"{len(grave)} incident{'s' * (len(grave) != 1)} to look at: {who}."
+        words = f"{counted(len(grave), 'incident')} to look at: {who}."
         yield Advice("incidents", words, shlex.join(games))
     for warning in fairness.warnings:
         yield Advice("machine", f"{warning[0].upper()}{warning[1:]}.")

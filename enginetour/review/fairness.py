@@ -9,6 +9,7 @@ from math import sqrt
 
 from enginetour.model import Outcome
 from enginetour.ratings.uncertainty import NORMAL_95
+from enginetour.reports.sheet import counted
 from enginetour.review.hosts import ODD, Hosts, by_machine, hosts_of
 from enginetour.store.conditions import Conditions
 from enginetour.task import EngineSpec
@@ -162,7 +163,7 @@ def _warnings(
     if at_once:
         each = f" of {threads} threads" if threads > 1 else ""
         yield (
-            f"up to {at_once} game{'s' * (at_once != 1)}{each} at once on {cores} processors:"
+            f"up to {counted(at_once, 'game')}{each} at once on {cores} processors:"
             " engines waited for each other, clocks and strengths may have suffered"
         )
     if busy:

@@ -11,10 +11,10 @@ from enginetour.reports.charts import history as history_charts
 from enginetour.reports.charts import opposition
 from enginetour.reports.charts.curves import Curve
 from enginetour.reports.charts.marks import Picture
-from enginetour.reports.html.page import counted, day_and_time, render
+from enginetour.reports.html.page import day_and_time, render
 from enginetour.reports.html.site import Site
 from enginetour.reports.matrix import sheet as matrix_sheet
-from enginetour.reports.sheet import Column, Sheet
+from enginetour.reports.sheet import Column, Sheet, counted
 from enginetour.review import historysheets, pictures
 from enginetour.review.advice import told_apart
 from enginetour.review.listreview import ListedEngine, ListReview

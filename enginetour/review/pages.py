@@ -14,10 +14,10 @@ from enginetour.reports.charts.output import svg
 from enginetour.reports.columns import WIDE
 from enginetour.reports.html import gamelist
 from enginetour.reports.html.crosstable import crosstable
-from enginetour.reports.html.page import counted, render
+from enginetour.reports.html.page import render
 from enginetour.reports.html.site import Site
 from enginetour.reports.pairingreport import pairing_report
-from enginetour.reports.sheet import Column, Sheet, safe
+from enginetour.reports.sheet import Column, Sheet, counted, safe
 from enginetour.review import pictures
 from enginetour.review.engines import EngineReview
 from enginetour.review.review import Review
@@ -222,5 +222,5 @@ def _trouble(review: Review, most: int | None = None) -> Sheet:
         rows.append({"engine": name, "incidents": grave, "warnings": len(own) - grave, "kinds": ", ".join(kinds)})
     rows.sort(key=lambda row: (-int(str(row["incidents"])), str(row["engine"])))
     more = 0 if most is None else max(0, len(rows) - most)
-    notes = (f"and {more} more engine{'s' * (more != 1)}",) if more else ()
+    notes = (f"and {counted(more, 'more engine')}",) if more else ()
     return Sheet("incidents by engine", columns, tuple(rows[:most]), notes=notes)

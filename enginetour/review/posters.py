@@ -14,6 +14,7 @@ from enginetour.reports.charts import opposition
 from enginetour.reports.charts.history import Run, score_over_games
 from enginetour.reports.charts.marks import Picture, retitled
 from enginetour.reports.charts.roundrobins import round_robins
+from enginetour.reports.sheet import counted
 from enginetour.review import pictures
 from enginetour.review.crosstable import crosstable as cross_rows
 from enginetour.review.editions import history_of, list_history
@@ -99,7 +100,7 @@ def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
         raise UsageRefused(f"{missing[0]!r} is in no edition of {name}{near(missing[0], known)}", place="--engine")
     drawn = pictures.editions(found)
     if drawn is None:
-        have = f"{len(heads)} edition{'s' * (len(heads) != 1)}"
+        have = counted(len(heads), "edition")
         raise UsageRefused(f"{name} has {have}, a history needs two", step=shlex.join(["enginetour", "publish", name]))
     who = f"{wanted[0]} in {name}" if len(wanted) == 1 else name
     return retitled(drawn, f"{who}, edition by edition")

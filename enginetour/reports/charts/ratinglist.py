@@ -24,6 +24,7 @@ from enginetour.reports.charts.marks import (
 )
 from enginetour.reports.charts.output import width_of
 from enginetour.reports.charts.scales import Scale, around
+from enginetour.reports.sheet import counted
 
 MOST_RATED = 200  # engines of a picture that can be read
 _ROW, _CLOSE_ROW, _MANY = 20.0, 15.0, 60  # units; of a list with more engines than that
@@ -94,7 +95,7 @@ def _row(
                 if finite(bound):
                     yield Line(((end, middle - 3.5), (end, middle + 3.5)), "accent", 1.6)
         yield Area((diamond(scale.at(one.rating), middle, 4.5),), "accent")
-    yield Tip(0, y, frame.WIDTH, row, f"{place + 1}. {told(one.name)}: {_figures(one)}, {_games(one.games)}")
+    yield Tip(0, y, frame.WIDTH, row, f"{place + 1}. {told(one.name)}: {_figures(one)}, {counted(one.games, 'game')}")
 
 
 def _bounds(one: Rated) -> list[float]:
@@ -119,10 +120,6 @@ def _figures(one: Rated) -> str:
 
 def _distance(side: float) -> str:
     return f"{side:.0f}" if side >= 0.95 else "<1"
-
-
-def _games(count: int) -> str:
-    return f"{count:,} game{'s' * (count != 1)}"
 
 
 def _below(confidence: float | None) -> str:

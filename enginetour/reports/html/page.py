@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from enginetour.reports.html import tables
 from enginetour.reports.html.site import GENERATOR, Site, anchor
-from enginetour.reports.sheet import Sheet, points, safe
+from enginetour.reports.sheet import Sheet, counted, points, safe
 from enginetour.reports.text import duration
 
 if TYPE_CHECKING:
@@ -95,11 +95,6 @@ def percent(share: float | None) -> str:
 def rounded(number: float | None) -> str:
     """Whole points, nothing for None."""
     return "" if number is None else str(round(number))
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 game``, ``2,410 games``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 _FILTERS: Mapping[str, Callable[..., object]] = {
