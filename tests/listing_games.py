@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 import numpy as np
 from sqlalchemy import insert, select, update
 
+from enginetour.inspection import inspect
 from enginetour.model import Outcome
+from enginetour.ratings.listing import RatingList, Row
 from enginetour.store.log import TournamentLog
 from enginetour.store.paircounts import packed
 from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
@@ -39,6 +41,16 @@ def record(
     played = game(white, black, outcome, meeting=next(_meetings))
     log.record_game(replace(played, white_tc=tc, black_tc=tc, hardware=hardware, started=at - 60, ended=at))
     return stamp(log, at)
+
+
+def findings(store: Store) -> list[str]:
+    """But for those on the log: its games were never on offer."""
+    return [one.what for one in inspect(store).findings if not one.place.startswith("tournament")]
+
+
+def row(found: RatingList, name: str) -> Row:
+    """Of one engine."""
+    return next(each for each in found.rows if each.name == name)
 
 
 def stamp(log: TournamentLog, at: float) -> int:

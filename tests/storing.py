@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from itertools import chain
+from pathlib import Path
 
 from enginetour.formats.base import make_format, options_model
 from enginetour.model import (
@@ -112,6 +114,14 @@ def sound_log(path: Address) -> tuple[Store, TournamentLog]:
 def open_log(path: Address) -> tuple[Store, TournamentLog]:
     store = Store.open(path)
     return store, store.create_tournament(draft())
+
+
+def meddled(path: Path, *statements: str) -> None:
+    """A database after somebody else's statements."""
+    raw = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        raw.execute(statement)
+    raw.close()
 
 
 def counted_pairs(store: Store) -> dict[tuple[str, str], tuple[int, int, int]]:

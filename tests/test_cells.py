@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from enginetour.cli.common import rows_of_others
 from enginetour.errors import StoreRefused
 from enginetour.store.cells import odd_cells
 from enginetour.store.database import Database
-from tests.storing import full_game, game, sound_log
+from tests.storing import full_game, game, meddled, sound_log
 
 
 @pytest.fixture
@@ -23,12 +22,6 @@ def path(tmp_path: Path) -> Path:
         log.record_game(game())
         log.record_game(replace(full_game(), pairing=game("Toga", "Fruit", meeting=2).pairing, replay=0))
     return tmp_path / "t.db"
-
-
-def meddled(path: Path, statement: str) -> None:
-    with sqlite3.connect(path) as raw:
-        raw.execute(statement)
-    raw.close()
 
 
 def found(path: Path) -> list[str]:

@@ -8,16 +8,13 @@ import pytest
 
 from enginetour.ratings import rows
 from enginetour.ratings.confidence import at_confidence, quantile
-from enginetour.ratings.listing import RatingList, Row, rating_list
+from enginetour.ratings.listing import rating_list
 from enginetour.ratings.rows import FEW, TOO_FEW
+from tests.listing_games import row
 
 MANY = {("A", "B"): (30, 40, 15), ("B", "C"): (20, 40, 25), ("C", "A"): (30, 20, 35)}
 FEWER = {("A", "B"): (5, 1, 2), ("B", "C"): (3, 2, 3), ("C", "A"): (1, 1, 4)}
 CLEAN = {("A", "B"): (12, 0, 0), ("B", "C"): (9, 2, 10), ("C", "B"): (9, 2, 10), ("A", "C"): (12, 1, 0)}
-
-
-def row(found: RatingList, name: str) -> Row:
-    return next(each for each in found.rows if each.name == name)
 
 
 def test_known_quantiles() -> None:

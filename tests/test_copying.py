@@ -18,7 +18,7 @@ from enginetour.store.copying import copy_store
 from enginetour.store.tables import METADATA
 from enginetour.store.tournaments import Store
 from tests.servers import Server
-from tests.storing import draft, full_game, game, open_log, sound_log
+from tests.storing import draft, full_game, game, meddled, open_log, sound_log
 from tests.touring import tour
 
 
@@ -104,10 +104,7 @@ def test_cells_that_no_server_takes(server: Server, tmp_path: Path) -> None:
     """A row that somebody changed to what no column of a server holds is named by its table."""
     source = tmp_path / "source.db"
     filled(source)
-    raw = sqlite3.connect(source)
-    raw.execute("UPDATE games SET plies = 'many' WHERE number = 2")
-    raw.commit()
-    raw.close()
+    meddled(source, "UPDATE games SET plies = 'many' WHERE number = 2")
     with pytest.raises(StoreRefused, match="the table 'games' cannot be copied"):
         copy_store(source, address_of(server.schema()))
 

@@ -20,7 +20,7 @@ from enginetour.store.selected import selected
 from enginetour.store.tables import SCHEMA_VERSION
 from enginetour.store.tournaments import Store
 from tests.listing_games import bring
-from tests.storing import draft, full_game, game, open_log
+from tests.storing import draft, full_game, game, meddled, open_log
 
 
 def garbage(path: Path) -> None:
@@ -32,18 +32,13 @@ def zeros(path: Path) -> None:
 
 
 def foreign(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE bookmarks (url TEXT)")
-    connection.close()
+    meddled(path, "CREATE TABLE bookmarks (url TEXT)")
 
 
 def changed(path: Path, *statements: str) -> None:
     """A database of ours after somebody else's statements."""
     Database.open(path).close()
-    connection = sqlite3.connect(path, isolation_level=None)
-    for statement in statements:
-        connection.execute(statement)
-    connection.close()
+    meddled(path, *statements)
 
 
 def newer(path: Path) -> None:
@@ -393,12 +388,11 @@ def test_older_schema(tmp_path: Path, readonly: bool) -> None:
     """A database of an older version is brought up to date when it is opened, and keeps its rows."""
     path = tmp_path / "t.db"
     older(path)
-    with sqlite3.connect(path) as raw:
-        raw.execute(
-            "INSERT INTO tournaments (name, edition, slug, system, format_version, config, seed, created, version)"
-            " VALUES ('autumn', 1, 'autumn', 'bubble', 1, '{}', 1, 0, '0')"
-        )
-    raw.close()
+    meddled(
+        path,
+        "INSERT INTO tournaments (name, edition, slug, system, format_version, config, seed, created, version)"
+        " VALUES ('autumn', 1, 'autumn', 'bubble', 1, '{}', 1, 0, '0')",
+    )
     with Store.open(path, create=False, readonly=readonly) as store:
         assert [tournament.name for tournament in store.tournaments()] == ["autumn"]
     assert schema_of(path) == schema_of_new(tmp_path)
@@ -466,9 +460,7 @@ def test_older_schema_that_is_not_ours(tmp_path: Path) -> None:
     """What an older version of ours would not have made is refused, not brought up to date."""
     path = tmp_path / "t.db"
     older(path)
-    with sqlite3.connect(path) as raw:
-        raw.execute("CREATE TABLE lists (name TEXT)")
-    raw.close()
+    meddled(path, "CREATE TABLE lists (name TEXT)")
     before = path.read_bytes()
     with pytest.raises(StoreRefused, match="lists"):
         Database.open(path)

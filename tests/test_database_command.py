@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.store.tables import SCHEMA_VERSION
-from tests.storing import game, open_log
+from tests.storing import game, meddled, open_log
 from tests.test_cli import invoke
 from tests.test_database import older
 from tests.touring import audit, config, read, running, tour
@@ -44,9 +44,7 @@ def test_while_a_tournament_runs(tmp_path: Path) -> None:
 
 def test_findings_are_lines_and_exit_5(store: Path, tmp_path: Path) -> None:
     """One line each on stdout, their number on stderr; the JSON has the same and the same exit code."""
-    with sqlite3.connect(store) as raw:
-        raw.execute("UPDATE pair_counts SET wins = 7")
-    raw.close()
+    meddled(store, "UPDATE pair_counts SET wins = 7")
     done = tour(tmp_path, "db", "check", expect=5)
     assert [line for line in done.stdout.splitlines() if "kept as +7" in line]
     assert "finding" in done.stderr

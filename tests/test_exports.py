@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import io
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import chess.pgn
 import pytest
 
-from enginetour.exports import PgnFile, games_text, replace_file
+from enginetour.exports import PgnFile, games_text
 from enginetour.model import Game, GameVoided, Outcome
 from enginetour.store.log import TournamentLog
 from tests.storing import game, open_log
@@ -152,54 +151,6 @@ def test_a_pgn_that_cannot_be_written_is_told_as_an_error_of_files(tmp_path: Pat
     pgn.path.rmdir()
     pgn.append(2, recorded(log, 2))
     assert is_whole(pgn)
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    """An export that fails half-way leaves the old text and nothing beside it."""
-    path = tmp_path / "table.csv"
-    replace_file(path, ["old"])
-
-    def failing() -> Any:
-        yield "new"
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with pytest.raises(OSError, match="No space"):
-        replace_file(path, failing())
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_two_exports_to_one_path_do_not_mix(tmp_path: Path) -> None:
-    """The second is refused while the first writes; what a killed one left is no obstacle."""
-    path = tmp_path / "table.csv"
-    beside = tmp_path / ".table.csv.new"
-    beside.write_text("left by a kill")
-    with beside.open("a") as first:
-        fcntl.flock(first, fcntl.LOCK_EX)
-        with pytest.raises(BlockingIOError):
-            replace_file(path, ["second"])
-        assert beside.read_text() == "left by a kill"
-    replace_file(path, ["third"])
-    assert path.read_text() == "third"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_name_renamed_in_the_moment_of_locking_is_not_written_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another export ends between our opening and our lock: its text stays, ours comes after it."""
-    path = tmp_path / "table.csv"
-    flock = fcntl.flock
-
-    def overtaken(sink: Any, operation: int) -> None:
-        monkeypatch.setattr(fcntl, "flock", flock)
-        (tmp_path / ".table.csv.new").replace(path)
-        flock(sink, operation)
-
-    monkeypatch.setattr(fcntl, "flock", overtaken)
-    replace_file(path, ["ours"])
-    assert path.read_text() == "ours"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_only_what_is_missing_is_written(tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from enginetour.inspection import Inspection, inspect
 from enginetour.store.tournaments import Store
+from tests.storing import meddled
 from tests.touring import config, tour
 
 
@@ -32,10 +32,7 @@ def inspected(played: Path, folder: Path, *statements: str) -> Inspection:
     """A copy of it after somebody's statements, gone over."""
     path = folder / "t.db"
     path.write_bytes(played.read_bytes())
-    with sqlite3.connect(path) as raw:
-        for statement in statements:
-            raw.execute(statement)
-    raw.close()
+    meddled(path, *statements)
     with Store.open(path, create=False, readonly=True) as store:
         return inspect(store)
 

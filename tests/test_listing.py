@@ -5,16 +5,13 @@ import pytest
 
 from enginetour.errors import InputRefused
 from enginetour.ratings.likelihood import GaussianPrior, fit
-from enginetour.ratings.listing import RatingList, Row, bubble_rating_order, rating_list
+from enginetour.ratings.listing import bubble_rating_order, rating_list
 from enginetour.ratings.uncertainty import NORMAL_95, errors_of
+from tests.listing_games import row
 
 MATCH = {("A", "B"): (30, 40, 15)}
 TOP = {("A", "B"): (3, 0, 0), ("C", "A"): (0, 0, 2), ("B", "C"): (1, 1, 1)}
 LONG = {("A", "B"): (30, 40, 15), ("B", "C"): (20, 40, 25), ("C", "D"): (30, 20, 35)}
-
-
-def row(made: RatingList, name: str) -> Row:
-    return next(each for each in made.rows if each.name == name)
 
 
 def test_match() -> None:

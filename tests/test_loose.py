@@ -6,22 +6,18 @@ import pytest
 
 from enginetour.errors import InputRefused
 from enginetour.model import Outcome
-from enginetour.ratings.listing import RatingList, Row, rating_list
+from enginetour.ratings.listing import rating_list
 from enginetour.ratings.loose import Near, held, near
 from enginetour.ratings.priors import GaussianPrior, PhantomDraws
 from enginetour.ratings.uncertainty import NORMAL_95
 from enginetour.store.tournaments import Store
-from tests.listing_games import record
+from tests.listing_games import record, row
 from tests.storing import draft
 from tests.touring import tour
 
 MATCH = {("A", "B"): (30, 40, 15)}
 DOUBT = "errors are against the pool average: what is unsure of the loose anchors comes on top"
 MATCH_SD = 27.455981  # of the difference
-
-
-def row(made: RatingList, name: str) -> Row:
-    return next(each for each in made.rows if each.name == name)
 
 
 @pytest.mark.parametrize("words", ["2784+-15", "2784±15", " 2784.0 +/- 15 ", "2784 ± 15"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from enginetour.store.lists import ratings_of, refresh
 from enginetour.store.meetings import meetings
 from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store
-from tests.storing import draft, game
+from tests.storing import draft, game, meddled
 from tests.test_imports import enter, invoke, rows
 
 ODDS = (0, 2, -1, 0, 1, 0)  # bands that White gives, game by game
@@ -139,8 +138,6 @@ def test_the_check_counts_them(tmp_path: Path, export: Path) -> None:
         enter(away, export)
         assert inspect(away).findings == ()
         assert [row[9] for row in rows(tmp_path / "away.db", "imported_games")].count("") == 3
-    with sqlite3.connect(tmp_path / "away.db") as raw:
-        raw.execute("UPDATE imports SET odds = 2")
-    raw.close()
+    meddled(tmp_path / "away.db", "UPDATE imports SET odds = 2")
     with Store.open(tmp_path / "away.db") as away:
         assert "brought 2 games at odds, 3 are there" in [one.what for one in inspect(away).findings]

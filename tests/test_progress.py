@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from enginetour.model import Placed
 from enginetour.reports.progress import Progress, headline, now_line, of_games, status_words, table
@@ -12,7 +15,8 @@ from tests.touring import config, read, tour
 
 
 def picture() -> Progress:
-    made = Progress("bubble", "autumn", done=57, remaining=(33, 84), estimate=3600.0)
+    made = Progress("bubble", "autumn", done=57, remaining=(33, 84))
+    made.estimate = 3600.0
     made.placed = (Placed(1, "Fruit 2.1", 19, 12, "active"), Placed(2, "Fairy-Max", 16, 12, "parked"))
     made.elo = {"Fruit 2.1": (2641.4, 61.0, 57.0), "Fairy-Max": (2598.0, None, None)}
     made.incidents = {"Fairy-Max": 1}
@@ -79,6 +83,46 @@ def test_a_small_window_shows_who_plays() -> None:
     text = render(table(made, 6))
     assert [line.split()[1] for line in text.splitlines()[1:]] == ["E31", "E32", "E33", "E34", "E35", "48"]
     assert text.endswith("… 48 more: enginetour standings\n")
+
+
+class Counting:
+    """A format that counts what it is asked; a state is the number of games left."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    def remaining(self, state: int) -> tuple[int, int]:
+        return state, 2 * state
+
+    def standings(self, state: int) -> tuple[Placed, ...]:
+        self.asked["standings"] += 1
+        return (Placed(1, f"{state} left", 0, 0),)
+
+    def likely(self, state: int) -> int:
+        self.asked["likely"] += 1
+        return state
+
+
+def looked_at(format_: Counting, state: int) -> Any:
+    def estimate() -> float:
+        return 60.0 * format_.likely(state)
+
+    return SimpleNamespace(format=format_, state=state, estimate=estimate, slots=1, paused=False, flying={})
+
+
+def test_a_look_works_nothing_out() -> None:
+    """Table and estimate are worked out when they are asked for, once a state and once a look, and never stale."""
+    made, format_ = Progress("roundrobin", "autumn"), Counting()
+    for left in (1000, 999, 998):
+        made.take(looked_at(format_, left))
+        assert made.remaining == (left, 2 * left)
+    assert not format_.asked
+    assert [made.placed[0].name, made.placed[0].name, made.estimate, made.spread] == [
+        "998 left", "998 left", 59880.0, (59880.0, 119760.0),
+    ]  # fmt: skip
+    assert format_.asked == {"standings": 1, "likely": 2}
+    made.take(looked_at(format_, 997))
+    assert (made.placed[0].name, made.estimate) == ("997 left", 59820.0)
 
 
 def test_an_event_of_a_game_that_is_not_known_changes_nothing() -> None:

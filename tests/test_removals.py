@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 from enginetour.errors import UsageRefused
-from enginetour.inspection import inspect
 from enginetour.store.definition import ListDefinition
 from enginetour.store.differences import difference
 from enginetour.store.editions import edition, publish
@@ -22,8 +20,8 @@ from enginetour.store.removals import remove_imports
 from enginetour.store.revisions import define
 from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store
-from tests.listing_games import record
-from tests.storing import draft
+from tests.listing_games import findings, record
+from tests.storing import draft, meddled
 from tests.test_imports import enter, invoke, pgn, rows
 
 
@@ -47,11 +45,6 @@ def store(tmp_path: Path, club: Path) -> Iterator[Store]:
 
 def games(store: Store, as_of: str | None = None, **parts: Any) -> int:
     return selected(store, ListDefinition.model_validate(parts), as_of).games
-
-
-def findings(store: Store) -> list[str]:
-    """But for those on the log: its games were never on offer."""
-    return [one.what for one in inspect(store).findings if not one.place.startswith("tournament")]
 
 
 @pytest.mark.parametrize("parts", [{}, {"min_games": 1, "tc": ("*",)}, {"system": "elo"}])
@@ -119,12 +112,10 @@ def test_the_check_understands_it(tmp_path: Path, store: Store, club: Path) -> N
     remove_imports(store.database, ["club"])
     enter(store, club, "club")
     assert findings(store) == []
-    connection = sqlite3.connect(tmp_path / "x.db")
-    connection.execute(
-        "INSERT INTO events SELECT tournament, 2, kind, game, payload, at FROM events WHERE kind = 'removed'"
+    meddled(
+        tmp_path / "x.db",
+        "INSERT INTO events SELECT tournament, 2, kind, game, payload, at FROM events WHERE kind = 'removed'",
     )
-    connection.commit()
-    connection.close()
     assert ["struck out, once" in words for words in findings(store)] == [True]
 
 

@@ -4,17 +4,14 @@ import pytest
 
 from enginetour.ratings import rows
 from enginetour.ratings.likelihood import ModelName, fit
-from enginetour.ratings.listing import RatingList, Row, rating_list
+from enginetour.ratings.listing import rating_list
 from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws
 from enginetour.ratings.uncertainty import NORMAL_95, errors_of
+from tests.listing_games import row
 
 MATCH = {("A", "B"): (30, 40, 15)}
 POOL = {("A", "B"): (30, 40, 15), ("B", "C"): (20, 40, 25), ("C", "A"): (30, 20, 35), ("B", "A"): (9, 30, 20)}
 BOTH = pytest.mark.parametrize(("model", "gap"), [("davidson", 61.978298), ("raokupper", 61.632865)])
-
-
-def row(made: RatingList, name: str) -> Row:
-    return next(each for each in made.rows if each.name == name)
 
 
 @BOTH

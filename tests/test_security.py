@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from enginetour.notify import by_command
 from enginetour.supervise.scratch import wipe
 from tests import hostile
 from tests.hostile import BIDI, ESCAPES, FORMULA, TITLES
+from tests.storing import meddled
 from tests.touring import config, tour
 
 UNSAFE = re.compile(
@@ -323,12 +323,6 @@ def test_scratch_wiping(tmp_path: Path) -> None:
     assert (tmp_path / "kept" / "file").read_text() == "precious"
 
 
-def _run(path: Path, sql: str) -> None:
-    with sqlite3.connect(path) as meddler:
-        meddler.execute(sql)
-    meddler.close()
-
-
 def _page(path: Path) -> None:
     whole = bytearray(path.read_bytes())
     whole[2 * 4096 : 6 * 4096] = b"\x55" * (4 * 4096)
@@ -336,10 +330,10 @@ def _page(path: Path) -> None:
 
 
 FOREIGN: dict[str, Callable[[Path], None]] = {
-    "trigger": lambda path: _run(path, "CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END"),
-    "view": lambda path: _run(path, "CREATE VIEW v AS SELECT * FROM games"),
+    "trigger": lambda path: meddled(path, "CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END"),
+    "view": lambda path: meddled(path, "CREATE VIEW v AS SELECT * FROM games"),
     "page": _page,
-    "application": lambda path: _run(path, "PRAGMA application_id=7"),
+    "application": lambda path: meddled(path, "PRAGMA application_id=7"),
 }
 
 

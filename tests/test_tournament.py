@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from enginetour.store.tournaments import Store
+from tests.storing import meddled
 from tests.touring import (
     BUBBLE,
     FOUR,
@@ -216,9 +216,7 @@ def test_a_database_from_elsewhere_is_refused_unchanged(workspace: Path) -> None
     """Somebody else's SQLite file, and a file that is none: exit 5, not a byte changed, no lock that matters."""
     path = config(workspace, FOUR)
     database = workspace / "results" / "enginetour.db"
-    with sqlite3.connect(database) as other:
-        other.execute("create table theirs (x)")
-    other.close()
+    meddled(database, "create table theirs (x)")
     for content in (database.read_bytes(), b"not a database at all\n" * 100):
         database.write_bytes(content)
         done = tour(workspace, "run", str(path), expect=5)

@@ -1,16 +1,19 @@
-"""Bounds on files of others: the size of a whole one, and how far a packed one may unpack."""
+"""Bounds on files of others: the size of a whole one, how far a packed one may unpack; ours whole or not at all."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enginetour.errors import InputRefused
 from enginetour.interop.pgnscan import scan
 from enginetour.suitefile import read_suite
-from enginetour.wholefile import MOST_TIMES, UNPACKED_AT_LEAST, read_whole, refuse_bomb
+from enginetour.wholefile import MOST_TIMES, UNPACKED_AT_LEAST, read_whole, refuse_bomb, replace_file
 
 
 def test_as_large_as_may_be(tmp_path: Path) -> None:
@@ -39,3 +42,51 @@ def test_bombs(tmp_path: Path) -> None:
         scan([path])
     with pytest.raises(InputRefused, match="unpack it first"):
         list(read_suite(path))
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    """An export that fails half-way leaves the old text and nothing beside it."""
+    path = tmp_path / "table.csv"
+    replace_file(path, ["old"])
+
+    def failing() -> Any:
+        yield "new"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        replace_file(path, failing())
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_two_exports_to_one_path_do_not_mix(tmp_path: Path) -> None:
+    """The second is refused while the first writes; what a killed one left is no obstacle."""
+    path = tmp_path / "table.csv"
+    beside = tmp_path / ".table.csv.new"
+    beside.write_text("left by a kill")
+    with beside.open("a") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError):
+            replace_file(path, ["second"])
+        assert beside.read_text() == "left by a kill"
+    replace_file(path, ["third"])
+    assert path.read_text() == "third"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_renamed_in_the_moment_of_locking_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another export ends between our opening and our lock: its text stays, ours comes after it."""
+    path = tmp_path / "table.csv"
+    flock = fcntl.flock
+
+    def overtaken(sink: Any, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        (tmp_path / ".table.csv.new").replace(path)
+        flock(sink, operation)
+
+    monkeypatch.setattr(fcntl, "flock", overtaken)
+    replace_file(path, ["ours"])
+    assert path.read_text() == "ours"
+    assert list(tmp_path.iterdir()) == [path]

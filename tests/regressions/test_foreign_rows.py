@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.storing import full_game, game, sound_log
+from tests.storing import full_game, game, meddled, sound_log
 from tests.touring import tour
 
 
@@ -43,9 +42,7 @@ def folder(tmp_path: Path) -> Path:
 )
 def test_told_in_a_line(folder: Path, statement: str, words: str, told: str) -> None:
     """The row or the place, what is in it, and the next step."""
-    with sqlite3.connect(folder / "results" / "enginetour.db") as raw:
-        raw.execute(statement)
-    raw.close()
+    meddled(folder / "results" / "enginetour.db", statement)
     done = tour(folder, *words.split(), expect=5)
     assert told in done.stderr and done.stderr.count("enginetour: ") == 1 and "db check" in done.stderr
     tour(folder, "db", "check", expect=5)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.inspection import inspect
 from enginetour.model import GameVoided, Outcome
 from enginetour.serveraddress import Address
 from enginetour.store.definition import ListDefinition
@@ -20,7 +19,7 @@ from enginetour.store.removals import remove_imports
 from enginetour.store.revisions import define, revisions_of
 from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store
-from tests.listing_games import record
+from tests.listing_games import findings, record
 from tests.storing import draft, game, spec
 from tests.test_imports import enter, pgn
 
@@ -53,11 +52,6 @@ def again(store: Store) -> Edition:
     made, definition = edition(store, "all", 1), revisions_of(store, "all")[0].definition
     selection = selected(store, definition, made.moment)
     return edition_of("all", 1, selection, list_of(store, selection))
-
-
-def findings(store: Store) -> list[str]:
-    """But for those on the log: its games were never on offer."""
-    return [one.what for one in inspect(store).findings if not one.place.startswith("tournament")]
 
 
 @pytest.mark.parametrize("parts", [{}, {"min_games": 1, "tc": ("*",)}, {"by": "name"}, {"system": "elo"}])
