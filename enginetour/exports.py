@@ -1,22 +1,19 @@
-"""Files made from the store: replaced whole by rename, or a PGN that grows game by game and is checked at start."""
+"""Texts made from the store, and the PGN of a run: it grows game by game and is checked at start."""
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from enginetour.model import Game, Outcome
 from enginetour.reports import epd, pgn
-from enginetour.store.lock import is_there
 from enginetour.store.log import TournamentLog
 from enginetour.store.queries import Stored
-from enginetour.wholefile import is_special
+from enginetour.wholefile import is_special, replace_file
 
 # A game whose end is seen; after its tags a line of moves, which may hold anything. PGN standard 8.1.
 _VALUE = rb'"(?:[^"\\\n]|\\.)*"\]\n'
@@ -24,59 +21,6 @@ _WHOLE = re.compile(rb"\[Event " + _VALUE + rb"((?:\[(?!Event )\w+ " + _VALUE + 
 _ROUND = re.compile(rb'^\[Round "\d+\.(\d+)"\]$', re.MULTILINE)
 BLOCK = 1 << 20  # bytes read at once
 LONGEST = 16 << 20  # bytes of one game that is still believed: 600 moves with full lines take 200 KiB
-
-
-def replace_file(path: Path, chunks: Iterable[str]) -> None:
-    """A text as `replace_bytes`, in a folder that is made where there is none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_bytes(path, (chunk.encode("utf-8") for chunk in chunks))
-
-
-def replace_bytes(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write beside, sync, rename, sync the folder: readers see the old file or the new one, never a part.
-
-    What is no plain file (/dev/null, a named pipe) is written into.
-    """
-    if is_special(path):
-        with path.open("wb") as device:
-            device.writelines(chunks)
-        return
-    with _beside(path) as sink:
-        sink.writelines(chunks)
-        sink.flush()
-        os.fsync(sink.fileno())
-        Path(sink.name).replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[BinaryIO]:
-    """An empty file of our own to be renamed; its name is always the same, so a kill leaves one at most.
-
-    BlockingIOError while another export writes to the same path, which might be stopped: nobody waits for it. OSError
-    where a link has that name: it was not we who made it.
-    """
-    name = path.with_name(f".{path.name}.new")
-    while True:
-        with open(name, "ab", opener=_no_link) as sink:
-            fcntl.flock(sink, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not is_there(sink.fileno(), name):
-                continue
-            try:
-                sink.truncate(0)
-                yield sink
-            except BaseException:
-                name.unlink(missing_ok=True)
-                raise
-            return
-
-
-def _no_link(name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 def games_text(log: TournamentLog, first: int = 1, comments: tuple[str, ...] = ()) -> Iterable[str]:

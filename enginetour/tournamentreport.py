@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from enginetour.errors import UsageRefused
-from enginetour.exports import replace_file
 from enginetour.gamepages import game_writers
 from enginetour.reportfile import list_text, report_text
 from enginetour.reportfolder import put, refuse_other, write
@@ -21,6 +20,7 @@ from enginetour.review.review import RESUME, review_of
 from enginetour.store.reader import TournamentReader
 from enginetour.store.slugs import slug_of
 from enginetour.store.tournaments import Store
+from enginetour.wholefile import replace_file
 
 
 @dataclass(frozen=True, slots=True)

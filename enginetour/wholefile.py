@@ -1,10 +1,15 @@
-"""Files of other people are read within bounds: never more of one than its kind can have, packed or not."""
+"""Files as a whole: those of other people read within bounds, packed or not, and ours put in their place by rename."""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from enginetour.errors import InputRefused
 
@@ -46,3 +51,69 @@ def is_special(path: Path) -> bool:
     except OSError:
         return False
     return not stat.S_ISREG(kind) and not stat.S_ISDIR(kind)
+
+
+def replace_file(path: Path, chunks: Iterable[str]) -> None:
+    """A text as `replace_bytes`, in a folder that is made where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_bytes(path, (chunk.encode("utf-8") for chunk in chunks))
+
+
+def replace_bytes(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write beside, sync, rename, sync the folder: readers see the old file or the new one, never a part.
+
+    What is no plain file (/dev/null, a named pipe) is written into.
+    """
+    if is_special(path):
+        with path.open("wb") as device:
+            device.writelines(chunks)
+        return
+    with beside(path) as sink:
+        sink.writelines(chunks)
+        sink.flush()
+        os.fsync(sink.fileno())
+        Path(sink.name).replace(path)
+    sync_folder(path.parent)
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[BinaryIO]:
+    """An empty file of our own to be renamed; its name is always the same, so a kill leaves one at most.
+
+    It is gone afterwards unless it was renamed. BlockingIOError while somebody else makes a file for the same path, who
+    might be stopped: nobody waits for it. OSError where a link has that name: it was not we who made it.
+    """
+    name = path.with_name(f".{path.name}.new")
+    while True:
+        with open(name, "ab", opener=_no_link) as sink:
+            fcntl.flock(sink, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not is_there(sink.fileno(), name):
+                continue  # it was renamed in this moment: that is the other's file
+            try:
+                sink.truncate(0)
+                yield sink
+            finally:
+                if is_there(sink.fileno(), name):  # else the name may be the next one's
+                    name.unlink()
+            return
+
+
+def _no_link(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+
+
+def is_there(fd: int, path: Path) -> bool:
+    """An open file still has that name."""
+    try:
+        return os.path.samestat(os.fstat(fd), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def sync_folder(folder: Path) -> None:
+    """The names in it are durable on return."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

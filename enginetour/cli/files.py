@@ -43,8 +43,9 @@ def export(
     """
     from enginetour.cli.games import game_rows, games_sheet
     from enginetour.errors import UsageRefused
-    from enginetour.exports import final_positions, games_text, replace_file
+    from enginetour.exports import final_positions, games_text
     from enginetour.reports.sheet import dumps
+    from enginetour.wholefile import replace_file
 
     if comments is not None and kind != "pgn":
         raise click.UsageError("--comments goes with pgn")
@@ -128,8 +129,8 @@ def _played(log: TournamentLog) -> Played:
 
 def _export_tde(log: TournamentLog, folder: Path | None) -> None:
     from enginetour.errors import UsageRefused
-    from enginetour.exports import replace_file
     from enginetour.interop.played import register
+    from enginetour.wholefile import replace_file
 
     if folder is None or not folder.is_dir():
         raise UsageRefused("several files: name a folder that is there", place="-o", step="export tde -o FOLDER")

@@ -12,7 +12,7 @@ import click
 from enginetour.cli.common import MARKED_UP, ask_for, formatted, markup, say, width
 from enginetour.errors import UsageRefused
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps
-from enginetour.wholefile import is_special
+from enginetour.wholefile import is_special, replace_bytes
 
 if TYPE_CHECKING:
     from enginetour.ratings.listing import RatingList
@@ -77,8 +77,6 @@ class Target:
 
 def write_whole(path: Path, content: bytes, told: str) -> None:
     """All of it, or the file as it was; a written file is told on stderr, a device or pipe is only written into."""
-    from enginetour.exports import replace_bytes
-
     replace_bytes(path, [content])
     if not is_special(path):
         say(f"{path} written: {told}", err=True)

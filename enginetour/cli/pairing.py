@@ -122,7 +122,7 @@ def _read(
 
 def _written(texts: dict[Path, str], *, overwrite: bool) -> list[Path]:
     """Each file whole; UsageRefused before the first if one is there already."""
-    from enginetour.exports import replace_file
+    from enginetour.wholefile import replace_file
 
     for path in texts:
         if path.is_dir() or not path.absolute().parent.is_dir():

@@ -5,11 +5,10 @@ By SQLite's online backup in one step: in WAL mode it holds nobody up, and copie
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +17,10 @@ from enginetour.serveraddress import Address
 from enginetour.store import schema
 from enginetour.store.copying import copy_store
 from enginetour.store.database import version_of
-from enginetour.store.lock import is_there
 from enginetour.store.sqlite_errors import told, translated
 from enginetour.store.sqlite_file import connected, found_schema, reading_mode
 from enginetour.store.trouble import StoreBusy
+from enginetour.wholefile import beside, is_there, sync_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +51,7 @@ def back_up(source: Address, target: Path, *, replace: bool = False) -> Backup:
         _refuse_target(source, target, replace=replace)  # it may have come since
         new.replace(target)
         found = Backup(target, target.stat().st_size, sum(rows.values()), version_of(target))
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(target.parent)
     return found
 
 
@@ -95,35 +90,22 @@ def _refuse_used(target: Path) -> None:
 
 @contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """An empty file of our own to be renamed; its name is always the same, so a kill leaves one at most."""
-    new = target.with_name(f".{target.name}.new")
-    mark = _marked(new, target)
-    try:
-        os.truncate(mark, 0)
-        yield new
-    finally:
-        if is_there(mark, new):  # else it is the copy, and the name may be the next one's
-            for suffix in ("", "-journal", "-wal", "-shm"):
-                new.with_name(new.name + suffix).unlink(missing_ok=True)
-        os.close(mark)
-
-
-def _marked(new: Path, target: Path) -> int:
-    """That file open and locked: whoever has it alone may write it."""
-    while True:
+    """An empty file to be renamed, as `beside`; what SQLite puts next to it goes with it."""
+    with ExitStack() as stack:
+        new = target.with_name(f".{target.name}.new")
         try:
-            mark = os.open(new, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            mark = stack.enter_context(beside(target))
+        except BlockingIOError:
+            raise StoreRefused("another backup is being written", place=str(target), step="wait for its end") from None
         except OSError as error:
             step = "check the rights of its folder"
             raise StorageFailed(f"cannot be made ({error.strerror})", place=str(new), step=step) from error
         try:
-            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(mark)
-            raise StoreRefused("another backup is being written", place=str(target), step="wait for its end") from None
-        if is_there(mark, new):
-            return mark
-        os.close(mark)  # another backup was renamed in this moment: that is its copy
+            yield new
+        finally:
+            if is_there(mark.fileno(), new):
+                for suffix in ("-journal", "-wal", "-shm"):
+                    new.with_name(new.name + suffix).unlink(missing_ok=True)
 
 
 def _copied(source: Path, new: Path) -> dict[str, int]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enginetour.errors import StorageFailed, StoreRefused
+from enginetour.wholefile import is_there
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -87,14 +88,6 @@ class TournamentLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
-
-
-def is_there(fd: int, path: Path) -> bool:
-    """An open file still has that name."""
-    try:
-        return os.path.samestat(os.fstat(fd), path.lstat())
-    except FileNotFoundError:
-        return False
 
 
 def _shown(text: bytes) -> str:
