@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import pytest
+
+from enginetour.adapters.base import Engine
 from enginetour.model import Game, Opening, Pairing
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
@@ -54,6 +61,26 @@ def scripted(
         options=options,
         quirks=Quirks(**quirks),
     )
+
+
+def deaf_at_first(starts: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> EngineSpec:
+    """A CECP engine that hears nothing in its first processes, though it surely tells features; each leaves a sign.
+
+    Its handshake is over as soon as it is known to be deaf, and a process that hears has all the time it may need.
+    """
+    spec = scripted("cecp", "deaf-at-first", at=times, tells_features=True)
+    whole: Callable[[Engine], int] = vars(Engine)["handshake_deadline"].fget
+    count = itertools.count(1)
+
+    def deadline(engine: Engine) -> int:
+        if engine.spec.name != spec.name or (number := next(count)) > times:
+            return whole(engine)
+        while not starts.exists() or starts.stat().st_size < number:
+            time.sleep(0.001)
+        return time.monotonic_ns()
+
+    monkeypatch.setattr(Engine, "handshake_deadline", property(deadline))
+    return replace(spec, command=(*spec.command, "--starts", str(starts)))
 
 
 def sound(protocol: Protocol = "uci", **kept: Any) -> EngineSpec:

@@ -16,7 +16,7 @@ from enginetour.referee.probe import probe
 from enginetour.supervise.ending import living
 from enginetour.task import EngineSpec, Probe, ProbeTask
 from enginetour.timecontrol import TimeControl
-from tests.playing import Protocol, scripted, sound
+from tests.playing import Protocol, deaf_at_first, scripted, sound
 
 BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
 
@@ -158,9 +158,8 @@ def test_an_engine_that_dies_of_tablebases_is_found_out() -> None:
 def test_a_deaf_start_is_not_the_last_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that surely tells features is tried again as after any failed start, and no empty line is to wake it."""
     monkeypatch.setattr(probes, "AGAIN_S", (0.0,))
-    spec = scripted("cecp", "deaf-at-first", at=1, handshake_timeout=1.5, tells_features=True)
-    found = tried(replace(spec, command=(*spec.command, "--starts", str(tmp_path / "starts"))))
+    found = tried(deaf_at_first(tmp_path / "starts", 1, monkeypatch))
     assert not found.problems
     (what, good, words), *_ = found.steps
     assert (what, good) == ("an earlier try", False)
-    assert words.startswith("no feature line within 1.5 s")
+    assert words.startswith("no feature line within 20 s")
