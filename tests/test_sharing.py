@@ -8,7 +8,7 @@ from enginetour.cluster.machines import Machines, Seen, Worker
 from enginetour.cluster.orders import Demand, Found
 from enginetour.cluster.sharing import shared
 
-FOUR = Found("kallisto", processors=4, memory_mb=1_000)
+FOUR = Found("kallisto", processors=4, affinity=frozenset(range(4)), memory_mb=1_000)
 
 
 def workers(*slots: int, host: str = "10.0.0.1", found: Found = FOUR) -> list[Worker]:

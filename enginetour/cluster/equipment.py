@@ -19,6 +19,7 @@ from enginetour.errors import TourError
 from enginetour.pathoptions import is_path
 from enginetour.registry import Registry, load, to_spec
 from enginetour.shipped import shipped
+from enginetour.supervise.machine import memory_mb
 from enginetour.supervise.processors import allowed
 from enginetour.tablebases import found_in
 from enginetour.task import EngineSpec
@@ -110,8 +111,3 @@ def _tables(demand: Demand) -> Iterator[str]:
         count = len(there.wdl) + len(there.dtz)
         if count < demand.tables:
             yield f"tablebases: {count} of {demand.tables} files in {', '.join(demand.folders)}"
-
-
-def memory_mb() -> int:
-    """Of this machine."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20

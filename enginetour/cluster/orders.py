@@ -31,12 +31,16 @@ class Demand:
     hash_mb: int = 0  # of the two largest tables
     crowded: bool = False  # more games than processors are meant
     start_parallel: int = START_PARALLEL  # engines that start at once at most
-    scaled: bool = False  # clocks go by the machine's speed
-    clocks: tuple[TimeControl, ...] = ()  # if so, all that are played by
+    clocks: tuple[TimeControl, ...] = ()  # all that are played by, where they go by the machine's speed
 
     def origin(self, name: str) -> Origin | None:
         """Of an entrant; None of one that has no engine file."""
         return dict(self.origins).get(name)
+
+    @property
+    def scaled(self) -> bool:
+        """Clocks go by the machine's speed."""
+        return bool(self.clocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,8 @@ class Found:
     processor: str = ""
     speed: float = 0.0
     lacks: tuple[str, ...] = ()
-    processors: int = 0  # that the worker may use
+    processors: int = 0  # as many as the worker may use at once
+    affinity: frozenset[int] = frozenset()  # among which; workers of a machine may share them
     memory_mb: int = 0
 
 

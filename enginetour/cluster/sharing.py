@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from enginetour.cluster.machines import Worker
-from enginetour.cluster.orders import Demand
+from enginetour.cluster.orders import Demand, Found
 
 MEMORY_SHARE = 0.9  # of the machine's, for hash tables; the rest is for everything else (our decision)
 
@@ -22,13 +22,18 @@ def crowding(demand: Demand, slots: int, processors: int, memory_mb: int) -> Ite
 
 def shared(workers: Iterable[Worker], demand: Demand) -> Iterator[str]:
     """A line for each machine on which several workers want more than it has."""
-    machines: dict[str, list[Worker]] = defaultdict(list)
+    machines: dict[str, list[tuple[Worker, Found]]] = defaultdict(list)
     for worker in workers:
         if worker.found is not None and not worker.found.lacks:
-            machines[worker.seen.host].append(worker)
-    for host, beside in sorted(machines.items()):
-        if len(beside) > 1 and beside[0].found is not None:
-            found, slots = beside[0].found, sum(worker.seen.seats for worker in beside)
-            names = ", ".join(sorted(worker.machine for worker in beside))
-            for words in crowding(demand, slots, found.processors, found.memory_mb):
+            machines[worker.seen.host].append((worker, worker.found))
+    for host, there in sorted(machines.items()):
+        if len(there) > 1:
+            names = ", ".join(sorted(worker.machine for worker, _ in there))
+            slots, found = sum(worker.seen.seats for worker, _ in there), [one for _, one in there]
+            for words in crowding(demand, slots, _processors(found), found[0].memory_mb):
                 yield f"{names} share {host}, {words}"
+
+
+def _processors(found: Sequence[Found]) -> int:
+    """Those of all workers together: each may have its own by an affinity, or its part by a quota."""
+    return min(len(frozenset().union(*(one.affinity for one in found))), sum(one.processors for one in found))

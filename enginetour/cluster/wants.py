@@ -37,7 +37,6 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
         hash_mb=sum(sorted(map(hash_mb, sides))[-2:]),
         crowded=force,
         start_parallel=play.start_parallel,
-        scaled=play.speed == MEASURE,
         clocks=tuple(sorted(clocks, key=str)) if play.speed == MEASURE else (),
     )
 

@@ -7,6 +7,7 @@ its slots and engines with it. A game whose key is released is dropped in the sa
 
 from __future__ import annotations
 
+import os
 import pickle
 import platform
 import threading
@@ -20,14 +21,14 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.utils import sync
 
-from enginetour.cluster.equipment import NotHere, here, lacking, memory_mb
+from enginetour.cluster.equipment import NotHere, here, lacking
 from enginetour.cluster.orders import Demand, Found, Order, Reply
 from enginetour.errors import MachineFailure, TourError
 from enginetour.model import Game
 from enginetour.places import LocalPlace
 from enginetour.slotprocess import SlotProcess
 from enginetour.supervise import pace
-from enginetour.supervise.machine import processor
+from enginetour.supervise.machine import memory_mb, processor
 from enginetour.supervise.processors import allowed
 from enginetour.task import EngineSpec, GameTask
 
@@ -54,7 +55,8 @@ def look(demand: bytes, run: str) -> Found:
     if not lacks:
         desk = Desk(worker, run, wanted, slots, start, speed if wanted.scaled else None)
         sync(worker.loop, worker.plugin_add, plugin=desk, name=run)
-    return Found(platform.node(), processor(), speed, lacks, allowed().count, memory_mb())
+    affinity = frozenset(os.sched_getaffinity(0))
+    return Found(platform.node(), processor(), speed, lacks, allowed().count, affinity, memory_mb())
 
 
 def seats_of(worker: Worker) -> int:
@@ -110,10 +112,8 @@ class Desk(WorkerPlugin):
         """A key that comes twice is one game."""
         try:
             task = self._of_here(order.task)
-        except NotHere as words:
+        except (NotHere, TourError, ValueError) as words:
             return "lacks", str(words)
-        except (TourError, ValueError) as refusal:
-            return "lacks", str(refusal)
         try:
             with self._lock:
                 future = self._games.get(key)

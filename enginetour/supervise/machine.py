@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from functools import cache
 from pathlib import Path
@@ -16,3 +17,8 @@ def processor() -> str:
         lines = []
     names = (line.partition(":")[2] for line in lines if line.startswith(("model name", "Model", "cpu model")))
     return next((" ".join(name.split()) for name in names if name.strip()), platform.machine())
+
+
+def memory_mb() -> int:
+    """All of it, in MiB, whatever is in use."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20

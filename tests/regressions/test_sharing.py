@@ -1,0 +1,21 @@
+"""Workers under taskset, as the refusal of `affinity` advises, were said to want more processors than there are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from enginetour.cluster.orders import Demand
+from enginetour.cluster.sharing import shared
+from tests.test_sharing import FOUR, workers
+
+
+@pytest.mark.parametrize("own", [({0, 1}, {2, 3}), ({0, 1, 2, 3}, {0, 1, 2, 3})])
+def test_two_workers_with_half_a_machine_each(own: tuple[set[int], set[int]]) -> None:
+    """By an affinity, or by a quota of the same processors: one game more would be too much."""
+    for slots, lines in ((2, 0), (3, 1)):
+        beside = workers(2, slots)
+        for worker, affinity in zip(beside, own, strict=True):
+            worker.found = replace(FOUR, processors=2, affinity=frozenset(affinity))
+        assert len(list(shared(beside, Demand(())))) == lines
