@@ -24,7 +24,7 @@ def machines() -> Machines:
 def test_a_worker_gets_nothing_before_it_has_looked_or_where_it_lacks_something() -> None:
     """Joined, it has no seat; fit, it has those of its slots and threads, whichever are fewer."""
     machines = Machines()
-    assert machines.heed({ONE: Seen("one", "h", 4, 3)}) == ([ONE], [])
+    assert machines.heed({ONE: Seen("one", "h", 4, 3)}) == ([ONE], {})
     assert machines.seat_for(("A", "B", 1), 0) is None
     machines.look(ONE, Found("h", lacks=("tablebases",)))
     assert machines.seats == 0

@@ -13,12 +13,13 @@ from typing import Any
 
 from distributed import Client, Future
 
+from enginetour.cluster.certificates import TLS
 from enginetour.cluster.machines import Seen
 from enginetour.cluster.worker import SLOT
 from enginetour.errors import UsageRefused
 
 PREFIX = "dask="
-SCHEMES = ("tcp://", "tls://")
+SCHEMES = ("tcp://", TLS)
 CONNECT_S = 5.0  # for the first answer: what a person waits for; later on it is tried again and again
 
 Heard = Callable[[list[tuple[str, str, object]]], None]

@@ -64,10 +64,10 @@ class Machines:
     _homes: dict[Encounter, str] = field(default_factory=dict)  # machine where its games are played
     _last: dict[int, Seat] = field(default_factory=dict)  # by the scheduler's slot
 
-    def heed(self, seen: Mapping[str, Seen]) -> tuple[list[str], list[str]]:
-        """Take the list of the moment: addresses that joined, addresses that are gone."""
+    def heed(self, seen: Mapping[str, Seen]) -> tuple[list[str], dict[str, str]]:
+        """Take the list of the moment: addresses that joined, addresses that are gone and what machines they were."""
         joined = [address for address in seen if address not in self.workers]
-        gone = [address for address in self.workers if address not in seen]
+        gone = {address: worker.machine for address, worker in self.workers.items() if address not in seen}
         for address in gone:
             del self.workers[address]
         for address in joined:

@@ -153,7 +153,7 @@ class DaskPlace:
                 if self._is_lost:
                     self._is_lost = False
                     self._say(f"the cluster at {self.address} is back")
-                joined, gone = self._heed(seen)
+                joined, gone = self.machines.heed(seen)
                 looks = [self._loop.begin(self._look(address)) for address in joined]
                 for address, machine in gone.items():
                     self._guards.pop(address, None)
@@ -164,12 +164,6 @@ class DaskPlace:
                 self._looked.set()
                 self._games.assign()
             await asyncio.sleep(LOOK_S)
-
-    def _heed(self, seen: Any) -> tuple[list[str], dict[str, str]]:
-        """Take the list of the moment; who joined, and the machines of the addresses that are gone."""
-        names = {address: worker.machine for address, worker in self.machines.workers.items()}
-        joined, gone = self.machines.heed(seen)
-        return joined, {address: names[address] for address in gone}
 
     async def _look(self, address: str) -> None:
         try:
