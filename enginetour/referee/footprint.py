@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from enginetour.referee.clock import MS
+from enginetour.supervise.kernelfile import told
 
 LOOK_NS = 1_000 * MS  # between two looks: some 50 us each (measured), so they cost a game nothing
 MOST_PROCESSES = 64  # of one engine that are looked at: one that forks without end must not hold us up
@@ -37,17 +38,9 @@ def _family(pid: int) -> Iterator[int]:
             return
         one = front.pop()
         yield one
-        front += [int(word) for word in _read(f"/proc/{one}/task/{one}/children").split()]
+        front += [int(word) for word in told(f"/proc/{one}/task/{one}/children").split()]
 
 
 def _peak_kb(pid: int) -> int | None:
-    begin = (status := _read(f"/proc/{pid}/status")).find(_PEAK)
+    begin = (status := told(f"/proc/{pid}/status")).find(_PEAK)
     return int(status[begin + len(_PEAK) :].split(None, 1)[0]) if begin >= 0 else None
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - pathlib would double the cost
-            return file.read()
-    except OSError:  # it is gone
-        return b""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from enginetour.supervise.kernelfile import told
+
 EVERY_NS = 250_000_000  # four looks a second, reliability spec 4.1
 MB = 1_000_000  # bytes
 KILLED = "killed: "  # how the end of such an engine is told
@@ -26,12 +28,7 @@ def excess(pids: Sequence[int], limit_mb: int | None) -> str:
 
 def _field(path: str, key: bytes) -> int:
     """Bytes, from a line in kB of proc_pid_status(5) or proc_pid_smaps(5); 0 for a process that is gone."""
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - pathlib would double the cost
-            lines = file.read().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(key)), 0)
+    return next((int(line.split()[1]) * 1024 for line in told(path).splitlines() if line.startswith(key)), 0)
 
 
 def _size(megabytes: float) -> str:

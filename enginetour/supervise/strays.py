@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from enginetour.supervise.kernelfile import told
+
 TAG = "ENGINETOUR_TAG"  # environment of everything we start; unique per run (reliability spec 4.1)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
@@ -42,9 +44,8 @@ class Seen:
 
 def look(pid: int) -> Seen | None:
     """One process from /proc, or None when it is gone."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
+    text = told(f"/proc/{pid}/stat")
+    if not text:
         return None
     name = text[text.index(b"(") + 1 : text.rindex(b")")].decode("utf-8", "replace")
     fields = text[text.rindex(b")") + 2 :].split()
@@ -76,8 +77,7 @@ def children(pid: int) -> list[int]:
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - quicker, and asked for in games
-            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children", "rb") as file:  # noqa: PTH123
-                found += [int(word) for word in file.read().split()]
+            found += [int(word) for word in told(f"/proc/{pid}/task/{task}/children").split()]
     return found
 
 
@@ -92,11 +92,8 @@ def family(pid: int) -> list[int]:
 
 def used_ms(pids: Iterable[int]) -> int | None:
     """Processor time of these processes and of their children that were waited for; None when none can be seen."""
-    ticks = []
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            text = Path(f"/proc/{pid}/stat").read_bytes()
-            ticks.append(sum(int(field) for field in text[text.rindex(b")") + 2 :].split()[TIMES]))
+    stats = [text for pid in pids if (text := told(f"/proc/{pid}/stat"))]
+    ticks = [sum(int(field) for field in text[text.rindex(b")") + 2 :].split()[TIMES]) for text in stats]
     return sum(ticks) * 1000 // os.sysconf("SC_CLK_TCK") if ticks else None
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-STAT = Path("/proc/stat")  # proc(5)
+from enginetour.supervise.kernelfile import told
+
+STAT = "/proc/stat"  # proc(5)
 STEAL, COUNTED = 7, 8  # place of steal among the counters of the line "cpu", and how many make up all time: proc(5)
 
 
@@ -42,9 +43,5 @@ def _load() -> float | None:
 
 def _ticks() -> list[int]:
     """Time of all processors by what they did: user, nice, system, idle, iowait, irq, softirq, steal; [] for none."""
-    try:
-        with STAT.open() as source:
-            line = source.readline().split()
-    except OSError:
-        return []
-    return [int(field) for field in line[1 : 1 + COUNTED]] if line[:1] == ["cpu"] else []
+    line = told(STAT).partition(b"\n")[0].split()
+    return [int(field) for field in line[1 : 1 + COUNTED]] if line[:1] == [b"cpu"] else []
