@@ -1,4 +1,4 @@
-"""Knock-outs played to the end with dice, for the tests of the cup and of double elimination."""
+"""Knock-outs, for the tests of the cup and of double elimination: how they stand, and played to the end with dice."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ import random
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
 from enginetour.model import Entrant, GameFinished, Outcome, Withdrawn
+
+
+def pairs(format_: Rounds, state: RoundsState) -> list[str]:
+    """Who is to play now, in single letters."""
+    return sorted("".join(game.pair) for game in format_.offers(state))
+
+
+def told(format_: Rounds, state: RoundsState) -> dict[str, str]:
+    """Rank and status of each."""
+    return {line.name: f"{line.rank} {line.status}" for line in format_.standings(state)}
 
 
 def played_out(format_: Rounds, entrants: tuple[Entrant, ...], dice: random.Random, *, staying: int) -> RoundsState:

@@ -11,7 +11,7 @@ from enginetour.formats.cup import Cup, CupOptions
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
 from enginetour.model import Added, Entrant, Extended, GameFinished, GameVoided, Outcome, Withdrawn
-from tests.knockouts import played_out
+from tests.knockouts import pairs, played_out, told
 
 
 def cup(seed: int = 1, **settings: Any) -> Rounds:
@@ -20,10 +20,6 @@ def cup(seed: int = 1, **settings: Any) -> Rounds:
 
 def field(count: int) -> tuple[Entrant, ...]:
     return tuple(Entrant("ABCDEFGHIJKLMNOP"[number]) for number in range(count))
-
-
-def pairs(format_: Rounds, state: RoundsState) -> list[str]:
-    return sorted("".join(game.pair) for game in format_.offers(state))
 
 
 def drawn(seed: int = 1, *, entrants: tuple[Entrant, ...], **settings: Any) -> list[str]:
@@ -39,10 +35,6 @@ def play(format_: Rounds, state: RoundsState, results: dict[str, str]) -> Rounds
         outcome = Outcome.DRAW if won == "=" else Outcome.WHITE if won == game.white else Outcome.BLACK
         state = format_.step(state, GameFinished(game, outcome))
     return state
-
-
-def told(format_: Rounds, state: RoundsState) -> dict[str, str]:
-    return {line.name: f"{line.rank} {line.status}" for line in format_.standings(state)}
 
 
 def test_eight_by_seeds() -> None:

@@ -14,7 +14,7 @@ from enginetour.formats.rounds_state import RoundsState
 from enginetour.model import Entrant, GameFinished, Outcome
 from enginetour.reports import text
 from enginetour.reports.sheet import render
-from tests.knockouts import played_out
+from tests.knockouts import pairs, played_out, told
 
 FORMS = pytest.mark.parametrize("bracket", ["score", "fixed"])
 
@@ -27,10 +27,6 @@ def field(count: int) -> tuple[Entrant, ...]:
     return tuple(Entrant(chr(ord("A") + number)) for number in range(count))
 
 
-def pairs(format_: Rounds, state: RoundsState) -> list[str]:
-    return sorted("".join(game.pair) for game in format_.offers(state))
-
-
 def play(format_: Rounds, state: RoundsState, upsets: str = "") -> RoundsState:
     """One round; who is named in `upsets` wins, else the first letter."""
     for game in format_.offers(state):
@@ -38,10 +34,6 @@ def play(format_: Rounds, state: RoundsState, upsets: str = "") -> RoundsState:
         outcome = Outcome.WHITE if won == game.white else Outcome.BLACK
         state = format_.step(state, GameFinished(game, outcome))
     return state
-
-
-def told(format_: Rounds, state: RoundsState) -> dict[str, str]:
-    return {line.name: f"{line.rank} {line.status}" for line in format_.standings(state)}
 
 
 @FORMS

@@ -12,7 +12,7 @@ from enginetour.model import GameVoided, Outcome
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
 from tests.storing import draft
-from tests.touring import tour
+from tests.touring import read, tour
 
 MEETINGS = (("Fruit", "Toga"), ("Toga", "Phalanx"), ("Phalanx", "Fruit"), ("HoiChess", "Fruit"))
 
@@ -35,10 +35,6 @@ def play(folder: Path, white: str, black: str, **about: Any) -> None:
         record(store.tournament(), white, black, **about)
 
 
-def asked(folder: Path, *words: str) -> Any:
-    return json.loads(tour(folder, *words, "--json").stdout)
-
-
 def test_define_and_show(folder: Path) -> None:
     """A list is made, changed and shown; what is not named stays, an empty value takes a part back."""
     assert "no list yet" in tour(folder, "lists").stdout
@@ -51,13 +47,13 @@ def test_define_and_show(folder: Path) -> None:
         folder, "lists", "define", "blitz", "--min-games", "3", "--time-class", "", "--anchor", "Toga=2700"
     ).stdout
     assert "revision 2: anchors: none -> Toga = 2700; time_classes: blitz -> all; min_games: 2 -> 3" in told
-    (line,) = asked(folder, "lists")
+    (line,) = read(folder, "lists")
     assert (line["name"], line["revision"], line["edition"]) == ("blitz", 2, None)
-    revisions = asked(folder, "lists", "show", "blitz")["revisions"]
+    revisions = read(folder, "lists", "show", "blitz")["revisions"]
     assert [one["definition"]["min_games"] for one in revisions] == [2, 3]
     assert "anchors: Toga = 2700" in tour(folder, "lists", "show", "blitz").stdout
     tour(folder, "lists", "define", "blitz", "--anew", "--tc", "180*")
-    assert asked(folder, "lists")[0]["definition"] == {"tc": "180*"}
+    assert read(folder, "lists")[0]["definition"] == {"tc": "180*"}
 
 
 def test_database_of_the_surroundings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,8 +66,8 @@ def test_database_of_the_surroundings(folder: Path, monkeypatch: pytest.MonkeyPa
 def test_ratings_of_a_list_and_ad_hoc(folder: Path) -> None:
     """The same filter gives the same list, by name or typed; with a name options change it for this once."""
     tour(folder, "lists", "define", "blitz", "--time-class", "blitz", "--model", "davidson")
-    typed = asked(folder, "ratings", "--time-class", "blitz", "--model", "davidson")
-    assert asked(folder, "ratings", "blitz") == typed
+    typed = read(folder, "ratings", "--time-class", "blitz", "--model", "davidson")
+    assert read(folder, "ratings", "blitz") == typed
     assert (typed["games"], typed["skipped"], typed["model"]) == (8, 1, "davidson")
     changed = tour(folder, "ratings", "blitz", "--not-engine", "Hoi*").stdout
     assert "blitz, revision 1, changed for this once" in changed
@@ -92,25 +88,25 @@ def test_every_filter_is_typed(folder: Path) -> None:
         (("--model", "davidson", "--prior", "gaussian=100", "--advantage", "fit", "--scale", "403.5"), 9),
         (("-t", "autumn", "--min-games", "3"), 7),
     ):
-        assert asked(folder, "ratings", *words)["games"] == games, words
+        assert read(folder, "ratings", *words)["games"] == games, words
     assert "tournament autumn" in tour(folder, "ratings", "--model", "davidson").stderr
     assert "all tournaments" in tour(folder, "ratings", "--min-games", "1").stdout
-    best = asked(folder, "ratings", "--system", "elo", "--setting", "k=40", "--tc", "180*", "--best-of-family")
+    best = read(folder, "ratings", "--system", "elo", "--setting", "k=40", "--tc", "180*", "--best-of-family")
     assert {row["plus"] for row in best["list"]} == {None}
 
 
 def test_publish_and_editions(folder: Path) -> None:
     """An edition prints as it was published, whatever came after it."""
     tour(folder, "lists", "define", "all")
-    made = asked(folder, "publish", "all", "--note", "first snow")
+    made = read(folder, "publish", "all", "--note", "first snow")
     assert tour(folder, "publish", "all", expect=2).stderr.count("\n") == 1
     play(folder, "HoiChess", "Toga")
-    assert asked(folder, "editions", "all", "1") == made
+    assert read(folder, "editions", "all", "1") == made
     assert [row["rating"] for row in made["list"]] == [
-        row["rating"] for row in asked(folder, "ratings", "all", "--as-of", "game 9")["list"]
+        row["rating"] for row in read(folder, "ratings", "all", "--as-of", "game 9")["list"]
     ]
     tour(folder, "publish", "all")
-    assert [(row["edition"], row["note"]) for row in asked(folder, "editions")] == [(1, "first snow"), (2, "")]
+    assert [(row["edition"], row["note"]) for row in read(folder, "editions")] == [(1, "first snow"), (2, "")]
     assert "first snow" in tour(folder, "editions", "all", "1").stdout
     assert tour(folder, "editions", "all", "2", "--csv").stdout.startswith("rank,name,rating,plus,minus,difference")
     assert "it has 1 to 2" in tour(folder, "editions", "all", "7", expect=2).stderr
@@ -126,7 +122,7 @@ def test_into_a_file_and_errors_for_some(folder: Path) -> None:
         assert len(json.loads((folder / "list.json").read_text())["list"]) == 4
         assert (folder / "list.csv").read_text().count("\n") == 5
     for words in (("all",), ("--all",), ("-t", "autumn")):
-        assert asked(folder, "ratings", *words, "--errors-for", "F*")["games"] == 9
+        assert read(folder, "ratings", *words, "--errors-for", "F*")["games"] == 9
         assert "no engine is called like 'X*'" in tour(folder, "ratings", *words, "--errors-for", "X*", expect=2).stderr
     assert "for --system ml" in tour(folder, "ratings", "--system", "elo", "--errors-for", "F*", expect=2).stderr
     assert "is a folder" in tour(folder, "ratings", "--all", "-o", ".", expect=2).stderr
@@ -135,14 +131,14 @@ def test_into_a_file_and_errors_for_some(folder: Path) -> None:
 def test_as_of_an_edition_is_that_edition(folder: Path) -> None:
     """Its numbers to the last digit, on its own terms, whatever was played, struck out or defined since."""
     tour(folder, "lists", "define", "all", "--time-class", "blitz")
-    made = asked(folder, "publish", "all")["list"]
+    made = read(folder, "publish", "all")["list"]
     tour(folder, "lists", "define", "all", "--time-class", "", "--model", "davidson")
     play(folder, "HoiChess", "Toga")
     with Store.open(folder / "results" / "enginetour.db") as store:
         log = store.tournament()
         stored = log.game(2)
         log.record_event(GameVoided(stored.game.pairing, stored.game.outcome, "swapping"))
-    again = asked(folder, "ratings", "all", "--as-of", "edition 1")["list"]
+    again = read(folder, "ratings", "all", "--as-of", "edition 1")["list"]
     assert [[row[key] for key in ("name", "rating", "plus", "games", "los")] for row in again] == [
         [row[key] for key in ("name", "rating", "plus", "games", "los")] for row in made
     ]
@@ -158,9 +154,9 @@ def test_as_of_a_game_counts_as_the_tournament_does(folder: Path) -> None:
     """With -t the tournament's own numbers, without it those of the whole store."""
     with Store.open(folder / "results" / "enginetour.db") as store:
         record(store.create_tournament(draft("spring")), "Fruit", "Toga", day="2026-12-01")
-    assert asked(folder, "ratings", "-t", "spring", "--as-of", "game 1")["games"] == 1
-    assert asked(folder, "ratings", "--as-of", "game 1")["games"] == 1
-    assert asked(folder, "ratings", "--as-of", "game 10")["games"] == 10
+    assert read(folder, "ratings", "-t", "spring", "--as-of", "game 1")["games"] == 1
+    assert read(folder, "ratings", "--as-of", "game 1")["games"] == 1
+    assert read(folder, "ratings", "--as-of", "game 10")["games"] == 10
     refused = tour(folder, "ratings", "-t", "spring", "--as-of", "game 2", expect=2).stderr
     assert "no game 2 in this tournament, the newest is 1" in refused
 
@@ -170,7 +166,7 @@ def test_diff(folder: Path) -> None:
     tour(folder, "lists", "define", "all")
     tour(folder, "publish", "all")
     play(folder, "HoiChess", "Toga")
-    found = asked(folder, "diff", "all")
+    found = read(folder, "diff", "all")
     assert (found["before"], found["after"], found["new_games"], len(found["moves"])) == (1, 0, 1, 4)
     text = tour(folder, "diff", "all", "--most", "1").stdout
     assert "edition 1 to now" in text
@@ -186,7 +182,7 @@ def test_history(folder: Path) -> None:
     text = tour(folder, "history", "Fruit").stdout
     assert "Fruit · rating" in text
     assert "2026-11-01 to 2026-11-09" in text
-    found = asked(folder, "history", "Fruit")
+    found = read(folder, "history", "Fruit")
     assert (len(found["opponents"]), len(found["published"]), len(found["events"])) == (3, 1, 7)
     assert tour(folder, "history", "Fruit", "--csv").stdout.startswith("name,games,wins,draws,losses,score,rating")
     assert tour(folder, "history", "Fruit", "--csv", "events").stdout.count("\n") == 8

@@ -53,18 +53,7 @@ def test_the_next_step_can_be_taken(db: Path) -> None:
     with Store.open(db) as store:
         store.create_tournament(draft("two words")).record_game(game())
         store.create_tournament(draft("two words"))
-    wanted = (
-        "chart",
-        "history",
-        "-t",
-        "two words",
-        "--edition",
-        "1",
-        "--system",
-        "elo",
-        "-o",
-        str(db.parent / "x.svg"),
-    )
+    wanted = *shlex.split("chart history -t 'two words' --edition 1 --system elo -o"), str(db.parent / "x.svg")
     refused = ask(db, *wanted)
     assert isinstance(refused.exception, UsageRefused)
     assert ask(db, *shlex.split(refused.exception.step)[1:]).exit_code == 0
@@ -110,9 +99,8 @@ def test_a_png_is_one(db: Path) -> None:
 def test_ratings_by_games_of_an_incremental_system(db: Path) -> None:
     """From what the store keeps; where it keeps nothing yet, the command that makes it."""
     refused = ask(db, "chart", "history", "--system", "elo", "-o", str(db.parent / "e.svg"))
-    assert isinstance(refused.exception, TourError) and "ratings -t autumn --edition 1 --system elo" in str(
-        refused.exception
-    )
+    assert isinstance(refused.exception, TourError)
+    assert "ratings -t autumn --edition 1 --system elo" in str(refused.exception)
     assert ask(db, "ratings", "--system", "elo").exit_code == 0
     assert "Fruit: game 1: " in chart(db, "history", "--system", "elo")
 

@@ -380,6 +380,7 @@ class Landing(Inline):
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
         future: Future[Any] = Future()
+        self.tasks.append(task)
         self.air.append((future, task))
         return future
 

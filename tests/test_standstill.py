@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -13,14 +12,7 @@ from enginetour.scheduler import End, Scheduler
 from enginetour.standstill import Standstill
 from enginetour.task import GameTask
 from tests.test_happenings import Kept
-from tests.test_scheduler import ENTRANTS, Heard, Inline, MemoryLog, ended, task_for
-
-
-class Hasty(SimpleQueue[Any]):
-    """An inbox that waits for nobody: time is the hall's."""
-
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        return super().get(block=False)
+from tests.test_scheduler import ENTRANTS, Heard, Inline, MemoryLog, Unwaiting, ended, task_for
 
 
 class Hall(Heard):
@@ -52,7 +44,7 @@ def swiss(mended_at: float = 1e9, system: str = "roundrobin", **more: Any) -> tu
     place: Any = Inline(verdict)
     log: Any = MemoryLog()
     return Scheduler(
-        log, format_, ENTRANTS, place, task_for, watcher=hall, inbox=Hasty(), clock=lambda: hall.now, **more
+        log, format_, ENTRANTS, place, task_for, watcher=hall, inbox=Unwaiting(), clock=lambda: hall.now, **more
     ), hall
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -17,14 +16,6 @@ from enginetour.scheduler import End, Scheduler
 from enginetour.task import GameTask
 from tests.laws.test_formats import settings_of
 from tests.test_scheduler import Landing, MemoryLog, task_for
-
-
-class Listed(Landing):
-    """Keeps what it was asked for."""
-
-    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
-        self.tasks.append(task)
-        return super().submit(task, prefer)
 
 
 class Strict(MemoryLog):
@@ -50,7 +41,7 @@ def played(system: str, seed: int, *, early: bool) -> tuple[list[GameTask], Stri
     count = 2 if system == "match" else dice.randint(2, 7)
     field = tuple(Entrant(f"E{number}", rating=2000.0 - 100 * number) for number in range(count))
     format_ = make_format(system, options_model(system).model_validate(settings_of(system, dice, count)))
-    place, log, slots = Listed(seed), Strict(), dice.randint(1, 3)
+    place, log, slots = Landing(seed), Strict(), dice.randint(1, 3)
     loop = Scheduler(log, format_, field, place, task_for, slots=slots, inbox=place)  # type: ignore[arg-type]
     log.loop, submit = loop, loop._submit
 

@@ -9,9 +9,7 @@ import pytest
 
 from enginetour.interop import trf
 from tests.storing import game, sound_log
-from tests.touring import config, read, tour
-
-FOUR = ("wren1", "wren2", "wren3", "wren4")
+from tests.touring import FOUR, config, read, tour
 
 
 def points(folder: Path) -> dict[str, float]:

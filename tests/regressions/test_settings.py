@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.touring import config, read, tour
+from tests.touring import FOUR, config, read, tour
 
-FOUR = ("wren1", "wren2", "wren3", "wren4")
 TWO = FOUR[:2]
 
 

@@ -36,7 +36,7 @@ def test_a_run_is_found_by_any_of_its_addresses(server: Server) -> None:
 
 
 def test_a_file_is_found_by_any_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it was before."""
+    """Its socket is beside the file itself, whatever leads there."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "link").symlink_to(tmp_path)
     paths = {socket_path(path, "autumn") for path in (tmp_path / "t.db", Path("t.db"), Path("link/t.db"))}
