@@ -10,7 +10,7 @@ from typing import Any, Literal
 from enginetour.supervise import pace
 from enginetour.supervise.machine import processor
 
-Wish = Literal["measure"] | float | None  # play.speed: to be measured, a number of the user's own, no matter
+SpeedWish = Literal["measure"] | float | None  # as play.speed: to be measured, a number of the user's own, none
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Machine:
         return f"speed {self.speed:g} of {self.host} ({self.processor}): times are multiplied by {1 / self.speed:.3f}"
 
 
-def here(wish: Wish, stored: Mapping[str, Any] | None = None) -> Machine:
+def here(wish: SpeedWish, stored: Mapping[str, Any] | None = None) -> Machine:
     """This machine at the speed asked for; one that was measured here before is not measured again."""
     host, model = platform.node(), processor()
     if wish != "measure":

@@ -16,7 +16,7 @@ from enginetour import identity, odds, openings
 from enginetour.config import Config
 from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 from enginetour.formats.base import Format
-from enginetour.machinespeed import Wish
+from enginetour.machinespeed import SpeedWish
 from enginetour.model import Entrant, Pairing
 from enginetour.registry import Registry, to_spec
 from enginetour.registry import load as load_registry
@@ -55,8 +55,8 @@ class Plan:
         return results_of(self.workspace, self.database)
 
     @property
-    def wish(self) -> Wish:
-        """What speed this machine should have."""
+    def wanted_speed(self) -> SpeedWish:
+        """What clocks on this machine should go by."""
         return None if self.away else self.config.play.speed
 
     def task(self, sides: Mapping[str, Side], pairing: Pairing, replay: int) -> GameTask:

@@ -48,10 +48,10 @@ class Book:
         keys = [self._entries[place].key for place in places]
         return keys == sorted(keys)
 
-    def move(self, board: chess.Board, choice: Choice, seed: str, plies: int = 0) -> chess.Move | None:
+    def move(self, board: chess.Board, choice: Choice, seed: str, plies: int) -> chess.Move | None:
         """A legal move of the position by weight, or the heaviest (of equals the first); None: the book ends.
 
-        So many `plies` have been played: the draw of each is another.
+        `plies` have been played before: each has its own draw.
         """
         found = list(self._entries.find_all(board))
         if not found:

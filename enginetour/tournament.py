@@ -223,7 +223,7 @@ def rate(store: Store, ratings: RatingsSection) -> None:
 
 
 def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -> Session:
-    machine = machinespeed.here(plan.wish)
+    machine = machinespeed.here(plan.wanted_speed)
     plan, known = _at_speed(plan, machine, tell), {"machine": machine.to_json()} if machine.speed else {}
     draft = Draft(
         name=plan.config.tournament.name,
@@ -253,7 +253,7 @@ def _resume(
     if grown:
         _refuse_growth(plan, log, grown, format_, state)
     sides = same_engines(plan, log, accept_change=accept_change, heed=heed)
-    plan = _at_speed(plan, machinespeed.here(plan.wish, log.config.get("machine")), tell)
+    plan = _at_speed(plan, machinespeed.here(plan.wanted_speed, log.config.get("machine")), tell)
     session = Session(plan, store, log, sides, resumed=True, folded=None)
     desk = desk_of(log, format_, state)
     if grown:

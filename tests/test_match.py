@@ -11,9 +11,8 @@ import pytest
 
 from enginetour.errors import InputRefused
 from enginetour.formats.base import replay
-from enginetour.formats.docket import WINDOW
 from enginetour.formats.match import Match, MatchOptions
-from enginetour.formats.match_state import MatchState
+from enginetour.formats.match_state import WINDOW, MatchState
 from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
 from enginetour.model import (
     Added,

@@ -156,4 +156,4 @@ def test_moves_of_a_book_are_legal(tmp_path: Path) -> None:
     """An entry under a key that does not fit the position is passed over."""
     path = tmp_path / "b.bin"
     path.write_bytes(struct.pack(">QHHI", chess.polyglot.zobrist_hash(chess.Board()), chess.E4 << 6 | chess.E5, 5, 0))
-    assert Book(path).move(chess.Board(), "weight", "1") is None
+    assert Book(path).move(chess.Board(), "weight", "1", 0) is None

@@ -14,18 +14,16 @@ from immutables import Map
 
 from enginetour.model import GameKey, Outcome, Pairing
 
-# Open games offered at once where a look at them goes through all: a match, for 128 slots (our choice).
-WINDOW = 256
-# Of a docket: two of an encounter for 1000 slots and some (our choice), grown by `for_entrant` so that one suspended
-# engine's games never fill it.
-WIDE_WINDOW = 2304
-LONGEST_WINDOW = 4096  # two games of a match for 2000 slots (our choice)
+# Open games offered at once: two of an encounter for 1000 slots and some (our choice), grown by `for_entrant` so that
+# one suspended engine's games never fill it.
+WINDOW = 2304
+LONGEST_WINDOW = 4096  # an encounter of two games for 2000 slots (our choice)
 BLOCK = 64  # of the window: the square root of the longest, so that a game costs little to take out (measured)
 
 
 def window(for_entrant: int) -> int:
     """Games to offer at once when one entrant has `for_entrant` games: two idle entrants leave room for others."""
-    return min(WIDE_WINDOW + 2 * for_entrant, LONGEST_WINDOW)
+    return min(WINDOW + 2 * for_entrant, LONGEST_WINDOW)
 
 
 def fair(games: int) -> int:
@@ -80,11 +78,11 @@ class Docket:
     left: int = 0
     front: int = 0
     reach: int = 0
-    width: int = WIDE_WINDOW
+    width: int = WINDOW
     blocks: tuple[tuple[Pairing, ...], ...] = ()
     base: int = 0
 
-    def renewed(self, games: Iterable[Pairing], width: int = WIDE_WINDOW) -> Docket:
+    def renewed(self, games: Iterable[Pairing], width: int = WINDOW) -> Docket:
         """A docket of other games that remembers what became of the earlier ones."""
         blank = replace(self, games=(), place=Map(), left=0, front=0, reach=0, width=width, blocks=(), base=0)
         return blank.extended(games)

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from immutables import Map
 
-from enginetour.formats.docket import WINDOW
 from enginetour.model import Note, Pairing
 from enginetour.ratings.pentanomial import PAIR_CLASSES, counted
 from enginetour.ratings.sequential import Walk
+
+WINDOW = 256  # open games offered at once, for 128 slots (our choice): a look at them goes through all
 
 
 @dataclass(frozen=True, slots=True)
