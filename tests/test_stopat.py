@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from unittest import mock
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from enginetour.cli import session
 from enginetour.cli.stopat import StopAt, stop_time
 from enginetour.errors import UsageRefused
 from enginetour.scheduler import End
+from tests.forked import Forked
 from tests.test_scheduler import Heard, ended, scheduler
-from tests.touring import audit, config, read, running, tour, typed
+from tests.touring import audit, config, read, tour
 
 EVENING = datetime(2026, 11, 21, 22, 30, tzinfo=ZoneInfo("Europe/Prague"))
 
@@ -74,20 +79,27 @@ def test_no_game_begins_then() -> None:
     assert [words.endswith("may end") for words in said.words] == [True]
 
 
+def on_our_clock(late: Path) -> None:
+    """In the new process: it is time once there is this file."""
+    clock = partial(StopAt, clock=lambda: math.inf if late.exists() else 0.0)
+    mock.patch.object(session, "StopAt", clock).start()
+
+
 def test_real_play(tmp_path: Path) -> None:
     """`status` tells the time from outside; what is left is exit 8, and the same command goes on."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500")
     (tmp_path / "results").mkdir()
-    begun = time.monotonic()
-    typed(tmp_path, "run", str(path), "--max-games", "1", expect=8)
-    lasted = time.monotonic() - begun  # a start and a game, as busy as the machine is
-    soon = datetime.now().astimezone() + timedelta(seconds=2 + 2 * lasted)
-    with running(tmp_path, path, "--stop-at", soon.isoformat()) as process:
-        told = read(tmp_path, "status")
-        assert (told["state"], told["stop_at"]) == ("running", f"{soon.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}")
-        assert " · stops " in tour(tmp_path, "status").stdout
-        process.communicate()
-        assert process.returncode == 8
+    then = datetime.now().astimezone() + timedelta(hours=1)
+    words = ["run", str(path), "--stop-at", then.isoformat()]
+    run = Forked(tmp_path, words, tmp_path / "errors", partial(on_our_clock, tmp_path / "late"))
+    run.first_game()
+    told = read(tmp_path, "status")
+    assert (told["state"], told["stop_at"]) == ("running", f"{then.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}")
+    assert " · stops " in tour(tmp_path, "status").stdout
+    (tmp_path / "late").touch()
+    code, _, said = run.ended()
+    assert code == 8
+    assert "as asked: no new games" in said
     assert 0 < audit(tmp_path) < 500
     assert "stop_at" not in read(tmp_path, "status")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
