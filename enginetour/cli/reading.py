@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,19 +61,19 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> dict[s
     from enginetour.workspace import database_of
 
     database = database_of(Path.cwd(), db)
-    with open_store(db, lasting=True) as store, ExitStack() as stack:
+    with open_store(db, lasting=True) as store:
         log = chosen(store, name, edition)
         answer = ask(socket_path(database, slug_of(log.name)), {"do": "status"})
         if answer is not None and answer.get("tournament") == log.title:
             return {key: value for key, value in answer.items() if key != "ok"}
-        stack.enter_context(store.database.still())  # not before: a run that ends in this moment has ended in it
-        format_, state = tournament.fold(log)
-        picture = Progress(system=log.system, name=log.title)
-        picture.stand(format_, state)
-        picture.endings = counted(log.games(counting=True))
-        picture.done = picture.endings.total()
-        picture.incidents = {"": sum(not incident.is_warning for _, incident in log.incidents())}
-        return told(picture, "stopped" if format_.offers(state) else "finished")
+        with store.database.still():  # not before: a run that ends in this moment has ended in it
+            format_, state = tournament.fold(log)
+            picture = Progress(system=log.system, name=log.title)
+            picture.stand(format_, state)
+            picture.endings = counted(log.games(counting=True))
+            picture.done = picture.endings.total()
+            picture.incidents = {"": sum(not incident.is_warning for _, incident in log.incidents())}
+            return told(picture, "stopped" if format_.offers(state) else "finished")
 
 
 @click.command()
