@@ -11,7 +11,6 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,18 +19,12 @@ from enginetour.cli import outlet
 from enginetour.store.database import Database
 from tests.forked import Forked, quick
 from tests.test_signals import BUSY_S, stubborn
-from tests.touring import audit, default_signals, left_running
+from tests.touring import audit, default_signals
 
 SMALLEST_PIPE = 4096  # bytes, fcntl(2)
 QUIET_S = 0.5  # many games long
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Path]:
-    """With a results folder; at the end nothing of it runs."""
-    (tmp_path / "results").mkdir()
-    yield tmp_path
-    assert left_running(tmp_path) == []
+# The command line; who is not in a hurry waits for a reader longer than `BUSY_S`.
+PATIENT = "from enginetour.cli import main, outlet; outlet.LAST_WORDS_S = 600.0; main()"
 
 
 def robin(folder: Path) -> Path:
@@ -58,7 +51,7 @@ def test_a_stopped_terminal_holds_up_neither_games_nor_sigterm(workspace: Path) 
     path = stubborn(workspace)
     ours, theirs = os.openpty()
     termios.tcflow(theirs, termios.TCOOFF)
-    command = [sys.executable, "-m", "enginetour", "run", str(path)]
+    command = [sys.executable, "-c", PATIENT, "run", str(path)]
     environment = os.environ | {"TERM": "xterm"}
     with subprocess.Popen(
         command, cwd=workspace, stdout=theirs, stderr=theirs, env=environment, preexec_fn=default_signals

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from enginetour import notify
+from enginetour.cli import outlet
 from enginetour.store.tournaments import Store
 from tests.forked import Forked, quick, scripted
 from tests.night.lives import everybody, send
-from tests.touring import audit, config, entrant, left_running
+from tests.touring import audit, config, entrant
 
-BUSY_S = 5.0  # room for a busy machine on top of what is promised
+BUSY_S = 20.0  # room for a busy machine on top of what is promised
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 # Ignores every signal it can, end of file and `quit`; says through a named pipe when its first search begins.
 STUBBORN = """\
@@ -38,16 +40,6 @@ while True:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Path]:
-    """With a results folder; at the end nothing of it runs."""
-    (tmp_path / "results").mkdir()
-    yield tmp_path
-    left = left_running(tmp_path)
-    send(everybody(tmp_path), signal.SIGKILL)
-    assert left == []
-
-
-@pytest.fixture
 def silence() -> Iterator[str]:
     """A webhook that takes the call and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -62,9 +54,14 @@ def stubborn(folder: Path, more: str = "") -> Path:
     return config(folder, (), "roundrobin", "", entrants + scripted("Ada", "uci") + more, tc="600")
 
 
+def patient() -> None:
+    """In the new process: who is not in a hurry waits for everybody longer than `BUSY_S`."""
+    notify.WEBHOOK_S = notify.FAREWELL_S = outlet.LAST_WORDS_S = 600.0
+
+
 def thinking(folder: Path, path: Path) -> Forked:
     """A run of it in which the engine thinks."""
-    run = Forked(folder, ["run", str(path)], folder / "errors")
+    run = Forked(folder, ["run", str(path)], folder / "errors", patient)
     (folder / "thinks").read_text()
     return run
 
