@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,6 +61,19 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     made = Stage(tmp_path)
     yield made
     made.store.close()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Path]:
+    """With a results folder; at the end nothing of it runs."""
+    from tests.night.lives import everybody, send  # as above
+    from tests.touring import left_running
+
+    (tmp_path / "results").mkdir()
+    yield tmp_path
+    left = left_running(tmp_path)
+    send(everybody(tmp_path), signal.SIGKILL)
+    assert left == []
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +15,7 @@ import pytest
 
 from enginetour.setbacks import GAME_BYTES, MIN_FREE
 from tests.forked import LONG_S, Forked, quick, scripted
-from tests.night.lives import everybody, send
-from tests.touring import audit, config, entrant, left_running, pgn_games, tour
+from tests.touring import audit, config, entrant, pgn_games, tour
 
 # In user and mount namespaces of their own these need no rights; they last until end of file.
 SMALL = "mount -t tmpfs -o size=4m none results"
@@ -37,16 +35,6 @@ for line in sys.stdin:
         print("bestmove", moves[plies % 4], flush=True)
     print({{"uci": "uciok", "isready": "readyok"}}.get(words[0], ""), flush=True)
 """
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Path]:
-    """With a results folder; at the end nothing of it runs."""
-    (tmp_path / "results").mkdir()
-    yield tmp_path
-    left = left_running(tmp_path)
-    send(everybody(tmp_path), signal.SIGKILL)
-    assert left == []
 
 
 class Mounted:

@@ -29,12 +29,6 @@ from tests.touring import (
 )
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    (tmp_path / "results").mkdir()
-    return tmp_path
-
-
 def test_a_bubble_ends_with_ladder_list_and_pgn(workspace: Path) -> None:
     """Both protocols play; the ladder gives reasons, the list rates all, the PGN holds every game."""
     path = config(workspace, FOUR)

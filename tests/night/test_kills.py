@@ -13,23 +13,13 @@ import pytest
 
 from enginetour.supervise import strays
 from tests.night.lives import ENDS, KILLS, SEED, STUCK_S, Tour, everybody, kill, killed, send, slots_of
-from tests.touring import config, left_running
+from tests.touring import config
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 WRENS = ("wren1", "wren2", "wren3", "wren4", "wren5", "wren6")
 BUBBLE = "size = 4\nmin_matches = 3\nunpark_threshold = 2\ngames_per_pairing = 2"
 BUSY_S = 2.0  # room for a busy machine on top of what is promised
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Path]:
-    """With a results folder; at the end nothing of it runs."""
-    (tmp_path / "results").mkdir()
-    yield tmp_path
-    left = left_running(tmp_path)
-    send(everybody(tmp_path), signal.SIGKILL)
-    assert left == []
 
 
 def tours(folder: Path, dice: random.Random, slots: int = 1) -> Iterator[Tour]:

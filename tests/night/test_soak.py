@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, median_high
@@ -18,7 +17,7 @@ import pytest
 
 from enginetour.supervise import strays
 from tests.bench import free
-from tests.touring import CONFIG, audit, default_signals, entrant, left_running, pgn_games
+from tests.touring import CONFIG, audit, default_signals, entrant, pgn_games
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
@@ -67,14 +66,6 @@ def sample(manager: int, games: int) -> Sample:
     """Now; slots are the children of the scheduler."""
     slots = [seen.pid for seen in strays.table() if seen.parent == manager and seen.state != "Z"]
     return Sample(games, held(manager), {pid: held(pid) for pid in slots})
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Path]:
-    """With a results folder and the program of an engine that plays at once; at the end nothing of it runs."""
-    (tmp_path / "results").mkdir()
-    yield tmp_path
-    assert left_running(tmp_path) == []
 
 
 def config(folder: Path, games: int) -> Path:
