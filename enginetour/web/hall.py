@@ -22,6 +22,7 @@ from enginetour.web.listener import Listener, framed
 from enginetour.web.room import Room
 
 LOOK_S = 1.0  # between two looks for tournaments that began, and two tables of one
+NO_TABLE = {"rows": [], "more": 0}
 EVENTS_AHEAD = 1000  # of one tournament that may wait for the loop; then its thread waits, and at last it is cut off
 
 
@@ -66,7 +67,12 @@ class Hall:
         """Its room for one more page. Where nobody looks on at a running tournament its table was left to itself."""
         room = self.room(entry)
         if not (room.table and room.running and room.audience):
-            await self.furnish(entry, room)
+            try:
+                await self._furnish(entry, room)
+            except StoreRefused:
+                if not room.running:
+                    raise
+                room.table = room.table or NO_TABLE  # its boards are there all the same; the next look tells why
         return room
 
     def shown(self) -> str:
@@ -110,14 +116,14 @@ class Hall:
             room = self.rooms.get(entry.slug)
             if room is not None and room.stale and (room.audience or not room.table):
                 try:
-                    await self.furnish(entry, room)
+                    await self._furnish(entry, room)
                 except StoreBusy:
                     raise
                 except StoreRefused as refused:  # its log is another version's, or no log of this format
-                    room.table, room.stale = {"rows": [], "more": 0}, False
+                    room.table, room.stale = NO_TABLE, False
                     self._tell(str(refused))
 
-    async def furnish(self, entry: Entry, room: Room) -> None:
+    async def _furnish(self, entry: Entry, room: Room) -> None:
         """Bring the table of a room up to the log; its last lines too, if some are missing."""
         lines = not room.whole
         room.stale, room.whole = False, True  # before it is read: what comes meanwhile makes it so again
