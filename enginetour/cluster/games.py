@@ -86,14 +86,14 @@ class Games:
             self._drop(key, work)
             self._back(work)
 
-    def stop(self, why: str, *, now: bool) -> None:
-        """What waits fails; `now`: what is in the air, too."""
+    def stop(self, *, now: bool) -> None:
+        """What waits fails, `refusing` is why; `now`: what is in the air, too."""
         while self._queue:
-            self._queue.popleft().fail(why)
+            self._queue.popleft().fail(self.refusing)
         if now:
             for key, (work, _) in list(self._flying.items()):
                 self._drop(key, work)
-                work.fail(why)
+                work.fail(self.refusing)
 
     async def _try(self, key: str, work: Work, seat: Seat) -> None:
         machine = self._machines.workers[seat[0]].machine

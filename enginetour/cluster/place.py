@@ -212,7 +212,7 @@ class DaskPlace:
         self._games.all_back()
 
     def _stop(self, told: threading.Event, *, now: bool) -> None:
-        self._games.stop("the place was stopped", now=now)
+        self._games.stop(now=now)
         self._loop.post(told.set, delay=0.05)  # a moment for the releases to go out
 
     async def _end(self) -> None:

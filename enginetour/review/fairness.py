@@ -34,7 +34,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class OpeningLine:
-    """One opening of the suite and what White made of it; `pairs` of legs by points of the same side: 0 to 2."""
+    """One opening of the suite and what White made of it."""
 
     name: str
     place: int
