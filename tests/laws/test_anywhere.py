@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import closing
 from itertools import count
 from queue import SimpleQueue
@@ -18,13 +17,13 @@ from hypothesis import strategies as st
 from enginetour.cluster import place as module
 from enginetour.cluster.orders import Demand
 from enginetour.cluster.place import DaskPlace
-from enginetour.errors import MachineFailure
 from enginetour.formats.base import SYSTEMS, Format
 from enginetour.model import Game
 from enginetour.scheduler import End, Scheduler
 from enginetour.task import GameTask
 from tests.laws.restless import Restless, Verdict
 from tests.laws.test_formats import is_decided, outcome_of, tournament
+from tests.laws.test_running import Air
 from tests.test_scheduler import Heard, Inline, MemoryLog, ended, task_for
 
 ALL = pytest.mark.parametrize("system", sorted(SYSTEMS))
@@ -43,34 +42,6 @@ class Hurried(SimpleQueue[Callable[[], None]]):
         act = super().get(block, None if timeout is None else timeout / 500)
         self.silent = 0
         return act
-
-
-class Loose:
-    """A place whose games end in any order, and now and then fail with their slot."""
-
-    def __init__(self, dice: random.Random, troubles: float, verdict: Verdict) -> None:
-        self.dice, self.troubles, self.verdict = dice, troubles, verdict
-        self.air: list[tuple[GameTask, Future[Any]]] = []
-
-    def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
-        self.air.append((task, Future()))
-        return self.air[-1][1]
-
-    def resize(self, slots: int) -> None:
-        pass
-
-    def stop(self, *, now: bool) -> None:
-        pass
-
-    def land(self) -> None:
-        """One or more of them end."""
-        self.dice.shuffle(self.air)
-        for _ in range(self.dice.randint(1, len(self.air)) if self.air else 0):
-            task, future = self.air.pop()
-            if self.dice.random() < self.troubles:
-                future.set_exception(MachineFailure("the slot died"))
-            else:
-                future.set_result(self.verdict(task))
 
 
 def verdict_of(seed: int) -> Verdict:
@@ -122,7 +93,7 @@ def at_once(system: str, seed: int) -> object:
 
 def out_of_order(system: str, seed: int, slots: int, troubles: float) -> object:
     format_, entrants, _ = tournament(system, seed)
-    place = Loose(random.Random(seed), troubles, verdict_of(seed))
+    place = Air(random.Random(seed), troubles, verdict_of(seed))
     loop = loop_of(format_, entrants, place, slots)
     loop._wait = place.land  # type: ignore[method-assign]
     assert loop.run() is End.FINISHED

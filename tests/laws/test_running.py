@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from enginetour import tournament
 from enginetour.changes import Desk
 from enginetour.errors import MachineFailure
 from enginetour.formats.base import SYSTEMS, make_format, options_model
-from enginetour.model import Entrant, Game, Note, Outcome, Pairing, Termination
+from enginetour.model import Entrant, Game, Note, Outcome, Pairing
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.store.lists import refresh
 from enginetour.store.log import TournamentLog
@@ -26,6 +26,7 @@ from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.laws.test_formats import extension, settings_of, takes
+from tests.test_scheduler import ended
 
 DEPTH = TimeControl.parse("depth=1")
 RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
@@ -36,10 +37,10 @@ class Killed(Exception):
 
 
 class Air:
-    """A place whose games end when the dice say so, in any order, or fail with the machine."""
+    """A place whose games end as the `verdict` says when the dice say so, in any order, or fail with the machine."""
 
-    def __init__(self, dice: random.Random, troubles: float) -> None:
-        self.dice, self.troubles = dice, troubles
+    def __init__(self, dice: random.Random, troubles: float, verdict: Callable[[GameTask], Game]) -> None:
+        self.dice, self.troubles, self.verdict = dice, troubles, verdict
         self.flying: list[tuple[GameTask, Future[Any]]] = []
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
@@ -63,14 +64,8 @@ class Air:
             task, future = self.flying.pop()
             if self.dice.random() < self.troubles:
                 future.set_exception(MachineFailure("the slot died"))
-            elif self.dice.random() < self.troubles:
-                future.set_result(ended(task, Outcome.VOID, category="host"))
             else:
-                future.set_result(ended(task, self.dice.choice(RESULTS)))
-
-
-def ended(task: GameTask, outcome: Outcome, category: str = "") -> Game:
-    return Game(task.pairing, outcome, Termination.MATE, replay=task.replay, category=category)
+                future.set_result(self.verdict(task))
 
 
 class Announced(Watcher):
@@ -119,9 +114,15 @@ class Life:
                 if end is End.FINISHED:
                     return
 
+    def verdict(self, task: GameTask) -> Game:
+        """Whatever the dice say."""
+        if self.dice.random() < self.troubles:
+            return ended(task, Outcome.VOID, category="host")
+        return ended(task, self.dice.choice(RESULTS))
+
     def run(self, log: TournamentLog) -> End:
         """One run: what it does while it waits is the dice's."""
-        air = Air(self.dice, self.troubles)
+        air = Air(self.dice, self.troubles, self.verdict)
         slots = self.dice.randint(1, 4)
         now = [0.0]
         loop = Scheduler(
