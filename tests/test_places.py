@@ -23,7 +23,7 @@ from tests.test_process import alive, odd, until
 from tests.test_slot import SCRIPTED, task
 
 COMMAND = (sys.executable, "-P", SCRIPTED)
-LONG = 30  # s; nothing here takes that long
+LONG = 60  # s; nothing here takes that long
 
 
 class Heard:

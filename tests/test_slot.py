@@ -169,7 +169,7 @@ def test_a_running_game_may_end_when_asked_politely(child: Child) -> None:
     assert hear(child)[1] == "playing"
     send(child, Stop(now=False))
     assert hear(child)[0] == "result"
-    assert child.wait(10) == 0
+    assert child.wait(60) == 0
 
 
 def test_engines_kept_between_games_end_with_the_slot(child: Child) -> None:
@@ -179,7 +179,7 @@ def test_engines_kept_between_games_end_with_the_slot(child: Child) -> None:
     assert hear(child)[0] == "result"
     assert all(alive(pid) for pid in engines)
     send(child, Stop(now=False))
-    assert child.wait(10) == 0
+    assert child.wait(60) == 0
     assert not any(alive(pid) for pid in engines)
 
 
@@ -196,7 +196,7 @@ def test_a_hung_slot_is_ended_by_its_alarm(child: Child) -> None:
     send(child, task("sleeps"))
     assert hear(child)[1] == "playing"
     child.send_signal(signal.SIGTERM)
-    assert child.wait(10) == -signal.SIGALRM
+    assert child.wait(60) == -signal.SIGALRM
 
 
 def test_a_slot_loads_the_rules_only() -> None:
