@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from chess.syzygy import Tablebase
 
 FEWEST_PIECES = 3
-MOST_PIECES = 7  # of Syzygy tables
 # Bytes of a table beyond a multiple of 64: the checksum at its end (syzygy format; python-chess tests the same).
 _TAIL, _BLOCK = 16, 64
 _FIFTY = 50  # moves for which the tables were made

@@ -34,7 +34,6 @@ ALONE = {
     "U": (Kind.BYE, "P"),
 }
 LETTERS = {Kind.FULL_BYE: "F", Kind.HALF_BYE: "H", Kind.ABSENT: "Z"}
-ASKED = {letter: kind for kind, letter in LETTERS.items()}
 
 
 def foreign(report: Report, *, number: int | None = None, rounds: int | None = None) -> Foreign:

@@ -75,4 +75,4 @@ class ImportedEvent(TournamentLog):
         raise UsageRefused(what, place=self.title, step=step)
 
     events = notes = games = game = full_games = incidents = _refuse
-    record_game = record_event = accept_change = _refuse
+    record_games = record_event = accept_change = _refuse

@@ -1,6 +1,6 @@
 """The log of one tournament: games and events in, in one transaction each, and the same events out again.
 
-What is handed to `record_game` and `record_event` is durable when they return. Whoever writes holds the
+What is handed to `record_games` and `record_event` is durable when they return. Whoever writes holds the
 tournament's lock; readers need none.
 """
 
@@ -188,7 +188,7 @@ class TournamentLog(TournamentReader):
                     payload = {"settings": dict(settings), "why": why}
                     self._write_event(connection, position, "extended", payload=payload)
                 case GameFinished():
-                    raise TypeError("a finished game is recorded whole, by record_game")
+                    raise TypeError("a finished game is recorded whole, by record_games")
             write_notes(connection, self.id, position, notes)
             return position
 

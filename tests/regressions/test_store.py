@@ -13,10 +13,14 @@ from pathlib import Path
 import pytest
 
 from enginetour.errors import StorageFailed, StoreRefused, UsageRefused
+from enginetour.interop.naming import Naming
+from enginetour.interop.pgngames import read_games
+from enginetour.interop.ratable import ratable
 from enginetour.model import GameVoided, Outcome, Withdrawn
 from enginetour.reports.endings import counted
 from enginetour.store.database import is_made
 from enginetour.store.filesystem import free_bytes
+from enginetour.store.imports import import_games
 from enginetour.store.lock import TournamentLock
 from enginetour.store.queries import endings
 from enginetour.store.tournaments import Store
@@ -136,3 +140,14 @@ def test_endings_are_counted_without_a_line_for_each_game(tmp_path: Path) -> Non
         log.record_game(game(meeting=4, outcome=Outcome.VOID))
         log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE, "why"))
         assert endings(log.database, log.id) == counted(log.games(counting=True)) == {"resign": 2}
+
+
+def test_an_import_takes_no_games_of_ours(tmp_path: Path) -> None:
+    """Handed in several at once they ended in a failure of ours, a KeyError, where one alone was refused by name."""
+    path = tmp_path / "g.pgn"
+    path.write_text('[White "Fruit"]\n[Black "Toga"]\n[Result "1-0"]\n\n')
+    with Store.open(tmp_path / "x.db") as store:
+        games = read_games([path])
+        import_games(store.database, "CCRL", games, ratable(games, Naming()), [str(path)])
+        with pytest.raises(UsageRefused, match="is an import"):
+            store.tournament("CCRL").record_games([(game(), ())])
