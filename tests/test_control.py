@@ -46,7 +46,7 @@ def running(tmp_path: Path) -> Iterator[Answering]:
 
 def raw(server: ControlServer) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(20)
+    connection.settimeout(60)
     connection.connect(os.fspath(server.path))
     return connection
 
@@ -112,7 +112,7 @@ def test_end_without_answer(tmp_path: Path) -> None:
     ender = threading.Thread(target=end)
     ender.start()
     with pytest.raises(StoreRefused, match="before it answered"):
-        ask(path, {"do": "stop"}, timeout=20)
+        ask(path, {"do": "stop"}, timeout=60)
     ender.join()
 
 
@@ -129,7 +129,7 @@ def test_answer_before_the_end(tmp_path: Path) -> None:
 
     ender = threading.Thread(target=end)
     ender.start()
-    assert ask(path, {"do": "stop"}, timeout=20) == {"ok": True}
+    assert ask(path, {"do": "stop"}, timeout=60) == {"ok": True}
     ender.join()
 
 
@@ -199,7 +199,7 @@ def test_many_clients(running: Answering, monkeypatch: pytest.MonkeyPatch) -> No
 def test_live_events(running: Answering) -> None:
     """Every subscriber hears every event, in order, until the tournament ends."""
     path, server = running
-    streams = [subscribe(path, timeout=20) for _ in range(3)]
+    streams = [subscribe(path, timeout=60) for _ in range(3)]
     heard: list[list[dict[str, Any]]] = [[] for _ in streams]
 
     def listen(number: int) -> None:

@@ -109,7 +109,7 @@ def test_it_follows_a_run_from_process_to_process(stage: Stage) -> None:
     """`serve` finds the socket of a run, and its stream tells of a move; SIGTERM ends it while the stream is open."""
     with stage.running(), serving(stage.database.parents[1]) as (url, process):
         stage.playing = [start()]
-        with urlopen(f"{url}/t/autumn/events", timeout=20) as stream:
+        with urlopen(f"{url}/t/autumn/events", timeout=60) as stream:
             lines = (line.decode() for line in stream)
             whole = next(line for line in lines if line.startswith("data:") and '"running":true' in line)
             assert list(json.loads(whole[5:])["games"]) == ["0"]
@@ -130,7 +130,7 @@ def test_the_whole_way_in_with_a_token(stage: Stage) -> None:
         home = f"http://127.0.0.1:{port}"
         assert refused(f"{home}/") == 401
         opener = build_opener(HTTPCookieProcessor(CookieJar()))
-        with opener.open(f"{home}/?token={token}", timeout=20) as page:
+        with opener.open(f"{home}/?token={token}", timeout=60) as page:
             assert page.status == 200
             assert token not in page.url
         assert refused(Request(f"{home}/", headers={"Host": "evil.example"})) == 403
@@ -139,7 +139,7 @@ def test_the_whole_way_in_with_a_token(stage: Stage) -> None:
 def refused(request: str | Request) -> int:
     """The status of a refusal."""
     with pytest.raises(HTTPError) as error:
-        urlopen(request, timeout=20)
+        urlopen(request, timeout=60)
     error.value.close()
     return error.value.code
 
@@ -162,7 +162,7 @@ def in_a_server(stage: Stage, scene: Callable[[int], T]) -> T:
 
 
 def connected(stack: ExitStack, port: int) -> socket.socket:
-    return stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+    return stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
 
 
 HEAD = b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n"

@@ -142,7 +142,7 @@ def test_a_signal_while_engines_are_probed(tmp_path: Path, number: signal.Signal
     ) as process:
         started.read_text()  # until the engine has opened it
         process.send_signal(number)
-        _, told = process.communicate(timeout=30)
+        _, told = process.communicate(timeout=60)
     assert process.returncode == 128 + number, told
     assert "stopped before the first game" in told
     assert not (tmp_path / "results").exists()
