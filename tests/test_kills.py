@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from tests.forked import Forked, quick
+from tests.forked import LONG_S, Forked, quick
 from tests.night.lives import Tour, killed
 
 KILLS = 20
@@ -20,6 +20,6 @@ def test_twenty_kills_lose_and_double_nothing(workspace: Path) -> None:
     def tours() -> Iterator[Tour]:
         for number in count(1):
             path = quick(workspace, f"trial-{number}")
-            yield Tour(workspace, path, dice, slots=1 + number % 2, start=Forked, start_s=0.4)
+            yield Tour(workspace, path, dice, slots=1 + number % 2, start=Forked, start_s=0.4, gone_s=LONG_S)
 
     assert killed(workspace, tours(), KILLS).startswith(f"{KILLS} kills in ")
