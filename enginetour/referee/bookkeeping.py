@@ -29,7 +29,6 @@ from enginetour.referee.seats import Seat, incident, question
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
 from enginetour.supervise.waiting import NEVER_NS
 from enginetour.supervise.workload import Workload
-from enginetour.variants import VARIANTS
 
 PATIENCE_NS = 1_000_000  # into a search at least: what answers sooner finds us waiting
 HELD_NS = 100_000_000  # the longest a ply waits for others, so that who looks on sees it soon
@@ -58,7 +57,7 @@ class Books:
         self._kept = re.compile(keep_lines) if keep_lines else None
         self._shadow = position.start_board()
         self._shadow.castling_rights = self._shadow.clean_castling_rights()
-        self._usual = VARIANTS[position.variant].is_usual
+        self._usual = position.usual
         self._link = link
         self._shelf = shelf
         self._raw: deque[tuple[RawPly, int | None]] = deque()  # with the relay gap before it, in ns
