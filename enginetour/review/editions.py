@@ -60,8 +60,7 @@ def list_history(
         made = edition(store, name, head.number)
         for engine, line in lines_by_name(store, made).items():
             if wanted is None or engine in wanted:
-                point = (line.rank, line.rating, line.plus, line.minus, line.games)
-                found.setdefault(engine, []).append(Published(name, head.number, head.made, engine, *point))
+                found.setdefault(engine, []).append(Published.of(head, engine, line))
     ordered = sorted(found.items(), key=lambda one: (-one[1][-1].edition, -one[1][-1].rating, one[0]))
     told = tuple((head.number, head.made, head.games, head.note) for head in heads)
     return ListHistory(name, told, tuple((engine, tuple(points)) for engine, points in ordered))

@@ -7,10 +7,7 @@ from dataclasses import asdict
 from functools import partial
 
 from enginetour.reports import careers, editions
-from enginetour.reports.charts import history as history_charts
 from enginetour.reports.charts import opposition
-from enginetour.reports.charts.curves import Curve
-from enginetour.reports.charts.marks import Picture
 from enginetour.reports.html.page import day_and_time, render
 from enginetour.reports.html.site import Site
 from enginetour.reports.matrix import sheet as matrix_sheet
@@ -77,7 +74,6 @@ def _engine(site: Site, engine: ListedEngine) -> str:
     sheet = careers.opponents({**met, "opponents": [asdict(opponent) for opponent in engine.opponents]})
     faced = [opposition.Faced(one.name, one.rating, 2 * one.wins + one.draws, one.games) for one in engine.opponents]
     chart = opposition.score_by_rating(engine.row.rating, faced, title="Score by the opponent's rating")
-    several = len(engine.editions) > 1
     return render(
         "listengine.html",
         site=site,
@@ -86,13 +82,8 @@ def _engine(site: Site, engine: ListedEngine) -> str:
         opponents=sheet,
         editions=_editions(engine.editions),
         chart=drawn(chart) if any(line.rating is not None for line in faced) else None,
-        curve=drawn(_curve(engine)) if several else None,
+        curve=drawn(pictures.career(engine)),
     )
-
-
-def _curve(engine: ListedEngine) -> Picture:
-    points = tuple(history_charts.edition_point(p.edition, p.rating, p.plus, p.minus, p.games) for p in engine.editions)
-    return history_charts.rating_history([Curve(engine.name, points)], title="Edition by edition")
 
 
 def _editions(points: tuple[Published, ...]) -> Sheet:

@@ -14,7 +14,9 @@ from enginetour.reports.charts.roundrobins import round_robins
 from enginetour.review.editions import ListHistory, RatingPath
 from enginetour.review.engines import EngineReview
 from enginetour.review.fairness import Fairness
+from enginetour.review.listreview import ListedEngine
 from enginetour.review.review import Review
+from enginetour.store.careers import Published
 
 MOST_CURVES = 8  # colours that can be told apart (reports.charts.palette)
 SOME = 10  # games; a distribution of fewer tells nothing
@@ -69,11 +71,19 @@ def editions(one: ListHistory) -> Picture | None:
     """The best of the list through its editions; None where there is one edition only."""
     if len(one.editions) < 2:
         return None
-    lines = [
-        Curve(name, tuple(history.edition_point(p.edition, p.rating, p.plus, p.minus, p.games) for p in points))
-        for name, points in one.engines[:MOST_CURVES]
-    ]
+    lines = [_curve(name, points) for name, points in one.engines[:MOST_CURVES]]
     return history.rating_history(lines, title=f"{one.name}, edition by edition")
+
+
+def career(one: ListedEngine) -> Picture | None:
+    """One engine through the editions of its list; None where it stands in one only."""
+    if len(one.editions) < 2:
+        return None
+    return history.rating_history([_curve(one.name, one.editions)], title="Edition by edition")
+
+
+def _curve(name: str, points: Sequence[Published]) -> Curve:
+    return Curve(name, tuple(history.edition_point(p.edition, p.rating, p.plus, p.minus, p.games) for p in points))
 
 
 def paths(name: str, own: Sequence[RatingPath]) -> Picture | None:

@@ -14,7 +14,7 @@ from enginetour.model import Outcome
 from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.store.definition import ListDefinition
-from enginetour.store.editions import edition, editions_of
+from enginetour.store.editions import Edition, Line, edition, editions_of
 from enginetour.store.listed import list_of
 from enginetour.store.lists import SYSTEMS, history
 from enginetour.store.queries import STRUCK
@@ -40,6 +40,11 @@ class Published:
     plus: float | None
     minus: float | None
     games: int
+
+    @classmethod
+    def of(cls, head: Edition, name: str, line: Line) -> Published:
+        """From its line there; `name` is what it is called here."""
+        return cls(head.name, head.number, head.made, name, line.rank, line.rating, line.plus, line.minus, line.games)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +161,7 @@ def _published(store: Store, versions: set[int]) -> Iterable[Published]:
             continue
         for line in edition(store, head.name, head.number).lines:
             if line.name in names:
-                numbers = (line.rank, line.rating, line.plus, line.minus, line.games)
-                yield Published(head.name, head.number, head.made, line.name, *numbers)
+                yield Published.of(head, line.name, line)
 
 
 def _days(connection: Connection, versions: set[int]) -> tuple[date | None, date | None]:
