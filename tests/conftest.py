@@ -16,6 +16,8 @@ from enginetour.serveraddress import Address, address_of
 from tests import servers
 
 if TYPE_CHECKING:
+    from distributed import SpecCluster
+
     from tests.serving import Stage
 
 hypothesis.settings.register_profile("busy", deadline=None)  # a busy machine is no failure
@@ -74,6 +76,15 @@ def workspace(tmp_path: Path) -> Iterator[Path]:
     left = left_running(tmp_path)
     send(everybody(tmp_path), signal.SIGKILL)
     assert left == []
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SpecCluster]:
+    """Two machines of Dask with two slots each, in this process."""
+    from tests.nearcluster import near_cluster  # as above
+
+    with near_cluster("a", "b", slots=2) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -13,10 +13,10 @@ from typing import Any
 
 from distributed import Scheduler, Security, SpecCluster, Worker
 
+from tests.clusters import HERE, PATIENCE
 from tests.touring import default_signals
 
-PATIENCE = 60  # s until a process of Dask is there, on a machine with much else to do
-OURS: Mapping[str, Any] = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
+OURS: Mapping[str, Any] = {"host": HERE, "dashboard": False, "dashboard_address": f"{HERE}:0"}
 
 
 def worker_options(name: str, slots: int) -> dict[str, Any]:
@@ -38,10 +38,10 @@ def near_cluster(*names: str, slots: int = 1, security: Security | None = None) 
 
 @contextmanager
 def started_worker(cluster: SpecCluster, folder: Path, name: str, *words: str) -> Iterator[None]:
-    """One more with a slot, a process of its own with such words on its command line, in that folder."""
+    """One more with a slot, an interpreter of its own with such words on its command line, in that folder."""
     command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--name", name]
     command += ["--nthreads", "1", "--resources", "slot=1"]
-    command += ["--no-nanny", "--host", "127.0.0.1", "--no-dashboard", "--local-directory", str(folder), *words]
+    command += ["--no-nanny", "--host", HERE, "--no-dashboard", "--local-directory", str(folder), *words]
     there = len(cluster.scheduler_info["workers"])
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     with (

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 
 from enginetour.supervise.libc import call
@@ -57,7 +56,7 @@ class Network:
         """In again."""
         _ip(self._switch, f"link set {self._cable(name)} up")
 
-    def end(self) -> None:
+    def close(self) -> None:
         """All hosts, and the switch."""
         for process in (*self._hosts.values(), self._switch):
             process.communicate()
@@ -67,16 +66,6 @@ class Network:
 
     def _cable(self, name: str) -> str:
         return f"cable{self._number(name)}"
-
-
-@contextmanager
-def network(*hosts: str) -> Iterator[Network]:
-    """One that ends with the test."""
-    one = Network(*hosts)
-    try:
-        yield one
-    finally:
-        one.end()
 
 
 def _living(*words: str) -> subprocess.Popen[bytes]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 
 class Relay:
-    """Connections to the ports it gives go on to ports of this machine, in threads that end with `end`."""
+    """Connections to the ports it gives go on to ports of this machine, in threads that end with `close`."""
 
     def __init__(self) -> None:
         self._open = threading.Event()
@@ -39,7 +39,7 @@ class Relay:
         """Go on: what waited arrives."""
         self._open.set()
 
-    def end(self) -> None:
+    def close(self) -> None:
         """No connection, no port, no thread that does anything more."""
         self._ends += self._doors
         self.mend()

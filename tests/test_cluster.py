@@ -1,7 +1,6 @@
 """Games on a real Dask cluster: workers, its scheduler, manager and network fail: nothing is lost or doubled."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,16 +19,6 @@ TROUBLED = {
     "bubble": "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 4",
     "swiss": "rounds = 3\ngames_per_pairing = 4",
 }
-
-
-@contextmanager
-def relay() -> Iterator[Relay]:
-    """One that ends with the test."""
-    one = Relay()
-    try:
-        yield one
-    finally:
-        one.end()
 
 
 def kill_at_play(dask: Cluster, worker: str, manager: Manager) -> None:
@@ -85,7 +74,7 @@ def test_a_machine_whose_network_is_cut_is_used_again(tmp_path: Path) -> None:
     (folder / "results").mkdir(parents=True)
     field = unhurried(FOUR[:2], 1)
     path = config(folder, (), "roundrobin", "games_per_pairing = 2\ncycles = 10", field)
-    with relay() as far, cluster(tmp_path / "dask", "near", slots=1) as dask:
+    with closing(Relay()) as far, cluster(tmp_path / "dask", "near", slots=1) as dask:
         dask.start_worker("far", relay=far)
         dask.wait_for_workers()
         with manager(path, dask.place) as one:

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from array import array
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +21,21 @@ from enginetour.cluster.orders import Found
 from enginetour.cluster.worker import look
 from enginetour.referee.link import Frames, frame
 from tests.bench.cluster_machines import READ, Machinery
+from tests.promises import Promise
 
 ROOT = Path(__file__).parents[2]
 
 
-class Promise:
-    """What a task comes to, as far as the place asks for it."""
+class Dropped(Promise):
+    """Its machine is told when it is released."""
 
-    status = "pending"
+    def __init__(self, drop: Callable[[], None]) -> None:
+        super().__init__()
+        self._drop = drop
 
-    def __init__(self, found: asyncio.Future[Any], release: Callable[[], None]) -> None:
-        self._found = found
-        self.release = release
-
-    def __await__(self) -> Generator[Any, None, Any]:
-        return self._found.__await__()
+    def release(self) -> None:
+        super().release()
+        self._drop()
 
 
 class Simulated:
@@ -50,7 +50,7 @@ class Simulated:
         self._built = built
         self._heard = heard
         self._workers: dict[str, Seen] | None = None
-        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._waiting: dict[str, Promise] = {}
         self._unsent = bytearray()
         self._frames = Frames()
         self._socket: socket.socket | None = None
@@ -80,14 +80,14 @@ class Simulated:
 
     def submit(self, task: Callable[..., Any], *words: Any, worker: str, slot: bool, key: str) -> Promise:
         """A game; what a worker is asked of itself is answered here."""
-        found = asyncio.get_running_loop().create_future()
+        found = Dropped(lambda: self._drop(key))
         if slot:
             self._waiting[key] = found
             self._send(("play", key, worker, words[0]))
         else:
             known = Found("simulated", "a simulated processor", 1.0)
-            found.set_result(known if task is look else task(*words))
-        return Promise(found, lambda: self._drop(key))
+            found.settle(known if task is look else task(*words))
+        return found
 
     async def close(self) -> None:
         """End the machines, and learn what was in the air when."""
@@ -117,8 +117,8 @@ class Simulated:
             self._heard(words[0])
         elif kind == "reply":
             found = self._waiting.pop(words[0], None)
-            if found is not None and not found.done():
-                found.set_result(words[1])
+            if found is not None:
+                found.settle(words[1])
         elif kind == "workers":
             self._workers = {address: Seen(name, address, seats, seats) for address, (name, seats) in words[0].items()}
         else:

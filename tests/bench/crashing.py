@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.bench import free
 from tests.bench.measure import Settings, alone
 from tests.bench.runners import CONFIG
-from tests.touring import entrant, started
+from tests.touring import entrant, left_running, started
 
 THOUGHT_MS = 900  # of every move: before a game it is tried with a second on its clock
 INTO_S = 0.3  # s after a game has begun White is in the middle of its thought
@@ -55,11 +55,5 @@ def crashes(program: tuple[str, ...], folder: Path, kills: int) -> list[float]:
 
 def _pid(program: str, stamps: Path) -> int:
     """The engine whose stamps go into the folder, not what started it."""
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().decode("utf-8", "replace").split("\0")
-        except OSError:  # it has ended meanwhile
-            continue
-        if words[0] == program and str(stamps) in words:
-            return int(path.parent.name)
-    raise AssertionError(f"no engine {program} with {stamps}")
+    (pid,) = (line.partition(":")[0] for line in left_running(stamps) if f": {program} " in line)
+    return int(pid)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from itertools import product
 from typing import Any
 
-import pytest
 from distributed import SpecCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,20 +27,12 @@ from enginetour.task import EngineSpec, GameTask, Rules, Side
 from enginetour.timecontrol import TimeControl
 from tests.laws.test_anywhere import loop_of
 from tests.laws.test_formats import settings_of
-from tests.nearcluster import near_cluster
 from tests.test_scheduler import Inline, MemoryLog
 
 FIRST = tuple(product(("a2a3", "d2d4", "g1f3"), ("a7a5", "d7d5", "g8f6")))  # openings: other games for each encounter
 DEPTH = TimeControl.parse("depth=1")
 SHORT = Rules(max_moves=12)  # many games end before, and one of hundreds of moves tells no more
 WRENS = ("2", "3", "4")  # levels that always move alike at a given depth
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[SpecCluster]:
-    """Two machines with two slots each."""
-    with near_cluster("a", "b", slots=2) as made:
-        yield made
 
 
 def side(name: str) -> Side:

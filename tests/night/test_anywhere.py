@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 import pytest
 from distributed import SpecCluster
@@ -12,18 +11,10 @@ from enginetour.formats.base import SYSTEMS
 from enginetour.places import LocalPlace
 from tests.laws import test_real_places as real
 from tests.laws.test_anywhere import at_once, on_a_cluster, out_of_order
-from tests.nearcluster import near_cluster
 
 pytestmark = pytest.mark.night
 
 ALL = pytest.mark.parametrize("system", sorted(SYSTEMS))
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[SpecCluster]:
-    """Two machines with two slots each."""
-    with near_cluster("a", "b", slots=2) as made:
-        yield made
 
 
 @ALL

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.clusters import Cluster, cluster, manager, unhurried, wait_for
-from tests.networks import Network, lacking, network
+from tests.networks import Network, lacking
 from tests.night.lives import GONE_S
 from tests.touring import FOUR, audit, config, left_running
 
@@ -24,7 +25,7 @@ def hosts() -> Iterator[Network]:
     """Two: one with the scheduler of the cluster and a worker, one that will be cut off."""
     if why := lacking():
         pytest.skip(why)
-    with network("home", "away") as made:
+    with closing(Network("home", "away")) as made:
         yield made
 
 

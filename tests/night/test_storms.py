@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from collections import Counter
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -122,8 +123,9 @@ class Storm:
 def test_storm(tmp_path: Path, number: int) -> None:
     """Random failures at random moments: the log is whole, and the end is reached when the sky is clear again."""
     dice = random.Random(SEED + number)
-    relays = {name: Relay() for name in WORKERS}
-    with cluster(tmp_path / "dask", slots=1) as dask:
+    with ExitStack() as stack:
+        relays = {name: stack.enter_context(closing(Relay())) for name in WORKERS}
+        dask = stack.enter_context(cluster(tmp_path / "dask", slots=1))
         for name, relay in relays.items():
             dask.start_worker(name, relay)
         dask.wait_for_workers()
@@ -134,7 +136,5 @@ def test_storm(tmp_path: Path, number: int) -> None:
                 break
             storm.rage(dice.choice(ACTS))
         games = storm.settle()
-    for relay in relays.values():
-        relay.end()
     assert left_running(tmp_path) == []
     print(f"seed {SEED + number}: {games} games of a {storm.system}, {dict(storm.done)}")
