@@ -117,12 +117,7 @@ def is_meant(tag: str, tags: Iterable[str], but: str = "") -> bool:
 
 
 def end_tagged(tags: Iterable[str], but: str = "") -> list[tuple[Seen, str]]:
-    """SIGKILL to every process but ourselves with one of these tags, or with one below it (``tag/...``).
-
-    What is tagged `but`, or below it, is left alone.
-
-    Returns those found and their tags, whether they died or not.
-    """
+    """SIGKILL to every process but ourselves whose tag `is_meant`; those found and their tags, dead or not."""
     whole = tuple(tags)
     found: dict[tuple[int, int], tuple[Seen, str]] = {}
     for _ in range(PASSES):
