@@ -6,16 +6,18 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection
 
 from enginetour.errors import StorageFailed, StoreRefused
-from enginetour.model import Withdrawn
+from enginetour.model import SideRecord, Withdrawn
 from enginetour.serveraddress import Address, ServerAddress, address_of
 from enginetour.store.database import Database
 from enginetour.store.grounds import lock_of
+from enginetour.store.lineup import lineup
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
 from enginetour.store.trouble import StoreAway
@@ -230,13 +232,17 @@ def test_a_server_that_does_not_come_back(server: Server, held: tuple[Address, T
 
 @pytest.mark.parametrize("arrives", [True, False])
 def test_a_lost_answer_about_several_games(place: Address, monkeypatch: pytest.MonkeyPatch, arrives: bool) -> None:
-    """All of them are in the log once, whether their commit came through or not, and the next ones go on."""
+    """All of them are in the log once, whether their commit came through or not, and the next ones go on.
+
+    What an engine calls itself is learnt from the commit that is there.
+    """
     store, log = open_log(place)
     store.database.patience = 30.0
     with store, lock_of(place, "autumn") as lock:
         log.under(lock)
-        three = [game(), game("Phalanx", "HoiChess"), game("Fruit", "HoiChess")]
+        three = [replace(game(), white=SideRecord("Fruit 2.1")), game("Phalanx", "HoiChess"), game("Fruit", "HoiChess")]
         with answer_lost(monkeypatch, arrives=arrives):
             assert log.record_games([(one, ()) for one in three]) == [1, 2, 3]
         assert log.record_games([(game("Toga", "Phalanx"), ()), (game("Toga", "HoiChess"), ())]) == [4, 5]
         assert numbers(log) == [1, 2, 3, 4, 5]
+        assert lineup(log)["Fruit"].own_name == "Fruit 2.1"

@@ -489,14 +489,26 @@ def test_no_game_begins_beside_the_one_that_decides_a_test() -> None:
 def test_a_stop_holds_for_the_game_beside_a_commit() -> None:
     """Whoever stops a run before a slot is free again gets no more games, by the clock as by a request."""
 
-    class AtThree(Heard):
+    class Beside(Heard):
         def turn(self, scheduler: Scheduler) -> None:
-            if len(place.tasks) == 3:
+            looks.append(len(place.tasks))
+            if looks.count(3) == 2:  # before that one began, and when it has ended and is not written
                 scheduler.stop(now=False)
 
-    place = Inline(ended)
+    place, looks = Inline(ended), list[int]()
     loop = beside(place, MemoryLog())
-    loop.watcher = AtThree()
+    loop.watcher = Beside()
+    assert loop.run() is End.STOPPED
+    assert len(place.tasks) == loop.played == 3
+
+    class Asking(Inline):
+        def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
+            if len(self.tasks) == 2:
+                loop.inbox.put(lambda: loop.stop(now=False))
+            return super().submit(task, prefer)
+
+    place = Asking(ended)
+    loop = beside(place, MemoryLog(), slots=2)
     assert loop.run() is End.STOPPED
     assert len(place.tasks) == loop.played == 3
 

@@ -56,8 +56,8 @@ def test_tables_and_books(tmp_path: Path, request: pytest.FixtureRequest) -> Non
     assert found.books == ((str(tmp_path / "book.bin"), file_digest(tmp_path / "book.bin")),)
 
 
-@pytest.mark.parametrize("name", ["Hash", "memory"])
-def test_a_hash_that_is_no_number_counts_nothing(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("option", ['Hash = "much"', 'memory = "²"'])
+def test_a_hash_that_is_no_number_counts_nothing(tmp_path: Path, option: str) -> None:
     """An engine may call by that name what it likes."""
-    own = f'\n[[entrants]]\nname = "Own"\ncommand = ["/bin/cat"]\nprotocol = "uci"\noptions = {{ {name} = "much" }}\n'
+    own = f'\n[[entrants]]\nname = "Own"\ncommand = ["/bin/cat"]\nprotocol = "uci"\noptions = {{ {option} }}\n'
     assert demand(tmp_path, more=own).hash_mb == 16
