@@ -21,8 +21,8 @@ GONE = (errno.EPIPE, errno.EIO)  # the reader has ended, the terminal is closed:
 class Voice(Watcher):
     """Passes everything on to a screen for as long as that can be written to."""
 
-    def __init__(self, screen: Watcher | None = None) -> None:
-        self.screen = screen or Watcher()
+    def __init__(self) -> None:
+        self.screen = Watcher()
         self._complained = False
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:

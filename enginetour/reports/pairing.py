@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from enginetour.interop.why import Why
 
 CERTIFIED = "certified"
+_ROOM = 79  # columns of a terminal
 
 
 def round_sheet(title: str, field: Field, labels: Sequence[str], paired: Paired, warnings: Sequence[str]) -> Sheet:
@@ -72,10 +73,10 @@ def numbered(label: str) -> int | str:
     return int(label) if label.isascii() and label.isdigit() else label
 
 
-def why_lines(found: Why, field: Field, room: int = 79) -> list[str]:
-    """The answer of ``--why`` in sentences and rows, none of them longer than `room`."""
+def why_lines(found: Why, field: Field) -> list[str]:
+    """The answer of ``--why`` in sentences and rows, each fits a terminal."""
     told = map(safe, _answer(found, field))
-    return [part for line in told for part in textwrap.wrap(line, room, subsequent_indent="      ")]
+    return [part for line in told for part in textwrap.wrap(line, _ROOM, subsequent_indent="      ")]
 
 
 def _answer(found: Why, field: Field) -> list[str]:

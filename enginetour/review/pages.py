@@ -26,8 +26,8 @@ Maker = Callable[[], str]
 MOST_TROUBLED = 10  # engines with incidents on the first page
 
 
-def site_of(review: Review, *, prefix: str = "", single: bool = False, games: frozenset[int] | None = None) -> Site:
-    """What the pages share; `games` are the numbers that have a page, None for all."""
+def site_of(review: Review, *, prefix: str = "", single: bool = False) -> Site:
+    """What the pages share."""
     facts = review.facts
     wrong = sum(not line.incident.is_warning for line in review.incidents)
     pages = [("index.html", "Overview"), ("crosstable.html", "Crosstable")]
@@ -38,7 +38,7 @@ def site_of(review: Review, *, prefix: str = "", single: bool = False, games: fr
     pages += [("history.html", "History")] if review.history.lists or review.history.paths else []
     games_told = f"{counted(facts.games, 'game')} that count{'s' * (facts.games == 1)}"
     foot = f"{facts.title}: {games_told}, {counted(facts.entrants, 'engine')}. Made by enginetour."
-    return Site(facts.title, tuple(pages), review.slugs, games, foot, prefix, single)
+    return Site(facts.title, tuple(pages), review.slugs, foot=foot, prefix=prefix, single=single)
 
 
 def pages(review: Review, site: Site) -> Iterator[tuple[str, Maker]]:

@@ -25,7 +25,7 @@ from enginetour.reports.charts.marks import (
     told,
 )
 from enginetour.reports.charts.palette import SERIES, series
-from enginetour.reports.charts.scales import Scale, around, number
+from enginetour.reports.charts.scales import Scale, around, number, whole
 
 MOST = 16  # lines of a picture: two of each colour
 _HEIGHT, _LEGEND = 300.0, 160.0  # units of the field, of the names beside it
@@ -36,7 +36,7 @@ _LONGEST = 1200  # places of a line: more than a picture has units are thinned
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """`x` is an edition, a game or UTC seconds; `low` and `high` are bounds, None for none; `words` tell it."""
+    """`x` is an edition or a game; `low` and `high` are bounds, None for none; `words` tell it."""
 
     x: float
     y: float | None
@@ -58,15 +58,13 @@ def curves(
     *,
     title: str,
     below: str,
-    say_x: Callable[[float], str] = number,
     say_y: Callable[[float], str] = number,
     level: float | None = None,
     least: float = 20.0,
-    whole: bool = True,
 ) -> Picture:
     """The first `MOST` of `lines`, in their order; `below` says what runs to the right.
 
-    A `level` is drawn as a line of its own; `least` is the smallest span of the upward scale; `whole` ticks of x only.
+    A `level` is drawn as a line of its own; `least` is the smallest span of the upward scale.
     """
     shown = [Curve(line.name, _drawable(line.points)) for line in lines[:MOST]]
     places = [point for line in shown for point in line.points]
@@ -76,9 +74,7 @@ def curves(
     left, right = frame.beside(ys, say_y), frame.WIDTH - _LEGEND
     xs = around((point.x for point in places), left, right, least=1.0)
     marks: list[Mark] = [*frame.heading(title), *frame.upward(ys, left, right, say=say_y)]
-    marks += frame.across(
-        xs, top, bottom, below, grid=False, say=lambda x: say_x(x) if not whole or x == round(x) else ""
-    )
+    marks += frame.across(xs, top, bottom, below, grid=False, say=whole)
     if level is not None:
         marks.append(Line(((left, ys.at(level)), (right, ys.at(level))), "muted", 1.2))
     each = all(len(line.points) <= _EACH for line in shown)

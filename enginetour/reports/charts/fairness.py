@@ -19,7 +19,7 @@ from enginetour.reports.charts.marks import (
     finite,
     told,
 )
-from enginetour.reports.charts.scales import Scale, counting, number
+from enginetour.reports.charts.scales import Scale, counting, whole
 
 _ROW, _HEIGHT = 20.0, 170.0  # units
 _BINS = 30  # bars of a distribution
@@ -36,7 +36,7 @@ class Share:
     games: int
 
 
-def white_share(rows: Sequence[Share], *, title: str, confidence: float = 95.0) -> Picture:
+def white_share(rows: Sequence[Share], *, title: str) -> Picture:
     """A line for all games, for openings, or for engines; in the order given, a stroke at one half."""
     names = frame.names_width([row.name for row in rows], 240)
     right = frame.WIDTH - 130
@@ -45,7 +45,7 @@ def white_share(rows: Sequence[Share], *, title: str, confidence: float = 95.0) 
     scale = Scale(max(0.0, 0.5 - reach), min(1.0, 0.5 + reach), names + 16, right)
     top, bottom = frame.HEAD, frame.HEAD + _ROW * max(1, len(rows))
     marks: list[Mark] = [*frame.heading(title), *frame.bands(len(rows), _ROW, top, frame.WIDTH)]
-    marks += frame.across(scale, top, bottom, f"White's share, bars hold {confidence:g} %", say=_percent)
+    marks += frame.across(scale, top, bottom, "White's share, bars hold 95 %", say=_percent)
     marks.append(Line(((scale.at(0.5), top), (scale.at(0.5), bottom)), "muted", 1.2))
     for place, row in enumerate(rows):
         y = top + (place + 0.5) * _ROW
@@ -76,7 +76,7 @@ def distribution(values: Sequence[float], *, title: str, unit: str) -> Picture:
     for value in there:
         counts[min(_BINS - 1, int((scale.at(value) - left) / (right - left) * _BINS))] += 1
     heights = counting(max(counts), bottom, top)
-    marks: list[Mark] = [*frame.heading(title), *frame.upward(heights, left, right, say=_whole)]
+    marks: list[Mark] = [*frame.heading(title), *frame.upward(heights, left, right, say=whole)]
     marks += frame.across(scale, top, bottom, f"{unit}, logarithmic; {_quantiles(there, unit)}", grid=False)
     wide = (right - left) / _BINS
     for place, count in enumerate(counts):
@@ -106,7 +106,7 @@ def load(values: Sequence[tuple[float, float]], *, title: str, cores: int | None
     ys = Scale(0, max(1.0, highest * 1.1), bottom, top)
     marks: list[Mark] = [*frame.heading(title), *frame.upward(ys, left, right)]
     below = "game" if cores is None else f"game; the dashed line: its {cores} processors"
-    marks += frame.across(xs, top, bottom, below, grid=False, say=_whole)
+    marks += frame.across(xs, top, bottom, below, grid=False, say=whole)
     if cores is not None:
         y = ys.at(cores)
         marks.append(Line(((left, y), (right, y)), "accent-2", 1.2, (6.0, 3.0)))
@@ -145,10 +145,6 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 def _percent(value: float) -> str:
     return f"{100 * value:.3g} %"
-
-
-def _whole(value: float) -> str:
-    return number(value) if value == round(value) else ""
 
 
 def _quantiles(there: Sequence[float], unit: str) -> str:

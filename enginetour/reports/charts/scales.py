@@ -70,3 +70,8 @@ def counting(most: int, start: float, end: float) -> Scale:
 def number(value: float) -> str:
     """Of a tick: ``2600``, ``0.5``, ``-40``, never ``-0``."""
     return f"{value + 0.0:.10g}" if abs(value) >= 1e-9 else "0"
+
+
+def whole(value: float) -> str:
+    """Of a tick among things that are counted: "" between two of them."""
+    return number(value) if value == round(value) else ""
