@@ -12,6 +12,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Said, Thought, What
@@ -40,8 +41,7 @@ class Setup:
     opponent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """One search: clocks in whole milliseconds, never below 1; None when a side has no clock."""
 
     position: Position

@@ -1,7 +1,8 @@
 """What python-chess would answer, found sooner: only for FIDE's rules on FIDE's board, Chess960 among them.
 
 question                          here     python-chess (us a ply, over a game of 186 plies)
-whether there is a legal move     2.5      4.5
+whether a move is legal           2.9      5.1
+whether there is a legal move     2.0      4.6
 playing a move, no way back       0.7      1.7
 SAN of a move, and playing it     4.4      13.2
 
@@ -13,11 +14,32 @@ from __future__ import annotations
 import chess
 
 _LETTERS = ("", "", "N", "B", "R", "Q", "K")  # by piece type
+_OFFICERS = (chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
+_NOTHING = (None,)
+_THIRD = (chess.BB_RANK_6, chess.BB_RANK_3)  # a pawn there after one step may have made two, by colour
+_STRAIGHT = tuple(chess.BB_RANK_ATTACKS[square][0] | chess.BB_FILE_ATTACKS[square][0] for square in chess.SQUARES)
+_SLANTED = tuple(chess.BB_DIAG_ATTACKS[square][0] for square in chess.SQUARES)
 # What a king's square is in line with: only pieces there can be pinned.
-_LINES = tuple(
-    chess.BB_DIAG_ATTACKS[square][0] | chess.BB_RANK_ATTACKS[square][0] | chess.BB_FILE_ATTACKS[square][0]
-    for square in chess.SQUARES
-)
+_LINES = tuple(straight | slanted for straight, slanted in zip(_STRAIGHT, _SLANTED, strict=True))
+
+
+def _is_hit(board: chess.Board, square: chess.Square, occupied: int, theirs: int) -> bool:
+    """Whether one of `theirs`, pieces of the side not to move, attacks the square: most are in no line with it."""
+    rooks = theirs & _STRAIGHT[square] & (board.rooks | board.queens)
+    if rooks and rooks & (
+        chess.BB_RANK_ATTACKS[square][chess.BB_RANK_MASKS[square] & occupied]
+        | chess.BB_FILE_ATTACKS[square][chess.BB_FILE_MASKS[square] & occupied]
+    ):
+        return True
+    bishops = theirs & _SLANTED[square] & (board.bishops | board.queens)
+    if bishops and bishops & chess.BB_DIAG_ATTACKS[square][chess.BB_DIAG_MASKS[square] & occupied]:
+        return True
+    steps = (
+        chess.BB_KNIGHT_ATTACKS[square] & board.knights
+        | chess.BB_PAWN_ATTACKS[board.turn][square] & board.pawns
+        | chess.BB_KING_ATTACKS[square] & board.kings
+    )
+    return bool(steps & theirs)
 
 
 def is_plainly_legal(board: chess.Board, move: chess.Move, *, check: bool | None = None) -> bool:
@@ -33,27 +55,32 @@ def is_plainly_legal(board: chess.Board, move: chess.Move, *, check: bool | None
         return False
     if here == king:
         steps = not move.promotion and chess.BB_KING_ATTACKS[start] & there
-        return bool(steps) and not board.attackers_mask(not turn, end, board.occupied ^ here)
+        return bool(steps) and not _is_hit(board, end, board.occupied ^ here, board.occupied_co[not turn])
     if board.pawns & here:
-        if not board.is_pseudo_legal(move):
+        if move.promotion not in (_OFFICERS if there & chess.BB_BACKRANKS else _NOTHING):
+            return False
+        steps = (here << 8 if turn else here >> 8) & ~board.occupied
+        if steps & _THIRD[turn]:
+            steps |= (steps << 8 if turn else steps >> 8) & ~board.occupied
+        if not (steps | chess.BB_PAWN_ATTACKS[turn][start] & board.occupied) & there:
             return False
     elif move.promotion or not board.attacks_mask(start) & there:
         return False
     square = king.bit_length() - 1
     if check is False and not _LINES[square] & here:
         return True
-    return not board.attackers_mask(not turn, square, board.occupied & ~here | there) & ~there
+    return not _is_hit(board, square, board.occupied & ~here | there, board.occupied_co[not turn] & ~there)
 
 
 def in_check(board: chess.Board) -> bool:
     """Whether the side to move is in check."""
     turn = board.turn
     king = board.kings & board.occupied_co[turn]
-    return bool(king and board.attackers_mask(not turn, king.bit_length() - 1))
+    return bool(king) and _is_hit(board, king.bit_length() - 1, board.occupied, board.occupied_co[not turn])
 
 
 def can_move(board: chess.Board, *, check: bool | None = None) -> bool:
-    """Whether the side to move has a legal move: a pawn that nothing pins may step when there is no check.
+    """Whether the side to move has a legal move: without a check, any of a piece that nothing pins.
 
     `check`: whether there is one, where that is known.
     """
@@ -61,9 +88,16 @@ def can_move(board: chess.Board, *, check: bool | None = None) -> bool:
     own = board.occupied_co[turn]
     king = board.kings & own
     if king and not (in_check(board) if check is None else check):
-        pawns = board.pawns & own & ~_LINES[king.bit_length() - 1]
+        free = own & ~_LINES[king.bit_length() - 1]
+        pawns = board.pawns & free
         if (pawns << 8 if turn else pawns >> 8) & ~board.occupied:
             return True
+        pieces = free & ~pawns & ~king
+        while pieces:
+            piece = pieces.bit_length() - 1
+            if board.attacks_mask(piece) & ~own:
+                return True
+            pieces ^= chess.BB_SQUARES[piece]
     return any(board.generate_legal_moves())
 
 

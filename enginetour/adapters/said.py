@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -35,8 +34,7 @@ class Said(NamedTuple):
     cut: bool = False  # the last line before end of file, without its line end
 
 
-@dataclass(frozen=True, slots=True)
-class Thought:
+class Thought(NamedTuple):
     """The last scored line of a search, from the mover's side; mate in n is +-(32000 - n)."""
 
     score: int | None = None
@@ -51,7 +49,7 @@ class Thought:
 
     def turned(self) -> Thought:
         """The same from the other side."""
-        return self if self.score is None else replace(self, score=-self.score, bound=-self.bound)
+        return self if self.score is None else self._replace(score=-self.score, bound=-self.bound)
 
 
 NO_THOUGHT = Thought()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from operator import attrgetter
 
 from enginetour.adapters.base import Ask
@@ -78,7 +77,7 @@ def filled(thought: Thought, text: bytes) -> Thought:
     for (name, word), figure in zip(_WORDS, _figures(thought), strict=True):
         if figure is None and word in text and (last := _last_figure(text, word)) is not None:
             found[name] = last
-    return replace(thought, **found) if found else thought  # type: ignore[arg-type]
+    return thought._replace(**found) if found else thought  # type: ignore[arg-type]
 
 
 def _last_figure(text: bytes, word: bytes) -> int | None:
