@@ -35,7 +35,6 @@ class Variant:
     cecp: tuple[str, ...] = ("normal",)
     any_rank: bool = False  # back ranks are shuffled: castling is told as king takes rook
     fifty: bool = True  # fifty moves without capture or pawn move are a draw
-    king_promotion: bool = False
 
     @property
     def is_usual(self) -> bool:
@@ -52,9 +51,9 @@ VARIANTS: Mapping[str, Variant] = {
         Variant(DOUBLE_CHESS960, "Chess960", cecp=_SHUFFLED, any_rank=True),
         Variant("crazyhouse", "Crazyhouse", ("crazyhouse",), ("crazyhouse",), fifty=False),
         Variant("atomic", "Atomic", ("atomic",), ("atomic",)),
-        Variant("antichess", "Antichess", ("antichess",), ("antichess", "giveaway"), king_promotion=True),
-        Variant("giveaway", "Giveaway", ("giveaway",), ("giveaway",), king_promotion=True),
-        Variant("suicide", "Suicide", ("suicide",), ("suicide",), king_promotion=True),
+        Variant("antichess", "Antichess", ("antichess",), ("antichess", "giveaway")),
+        Variant("giveaway", "Giveaway", ("giveaway",), ("giveaway",)),
+        Variant("suicide", "Suicide", ("suicide",), ("suicide",)),
         Variant("kingofthehill", "King of the Hill", ("kingofthehill",), ("kingofthehill", "king-of-the-hill")),
         Variant("racingkings", "Racing Kings", ("racingkings",), ("racingkings",)),
         Variant("horde", "Horde", ("horde",), ("horde",)),

@@ -34,7 +34,6 @@ def test_all_variants_of_the_rules() -> None:
         assert board.uci_variant in variant.uci
         assert isinstance(board_of(variant.name), board)
         assert tag_fits(variant.tag, variant.name)
-        assert variant.king_promotion == board.captures_compulsory
     assert not tag_fits("Atomic", "standard")
     assert tag_fits("fischerandom", "double-chess960")
     assert not tag_fits("Wild 5", "atomic")
