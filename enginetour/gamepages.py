@@ -50,28 +50,19 @@ class _Shares:
             yield first, min(self.newest, first + self.size - 1)
 
 
-def write_game_pages(
-    log: TournamentReader, folder: Path, site: Site, *, heed: Callable[[], None] = lambda: None, most: int = MOST
-) -> int:
-    """``games/N.html`` in `folder` for every game up to the newest; how many. OSError where the disk fails.
-
-    `heed` is called every few games and while others still write; what it raises ends it.
-    """
-    with game_writers(log, folder, site, heed=heed, most=most) as rest:
-        return rest()
-
-
 @contextmanager
 def game_writers(
-    log: TournamentReader, folder: Path, site: Site, *, heed: Callable[[], None] = lambda: None, most: int = MOST
+    log: TournamentReader, folder: Path, site: Site, *, heed: Callable[[], None]
 ) -> Iterator[Callable[[], int]]:
-    """As `write_game_pages`, for who has other pages to make meanwhile: other processes begin at once.
+    """``games/N.html`` in `folder` for every game up to the newest. OSError where the disk fails.
 
-    What is yielded writes beside them what is left then, and gives the number of all.
+    Other processes begin at once, for there are other pages to make meanwhile. What is yielded writes beside them what
+    is left then, and gives the number of all. `heed` is called every few games and while others still write; what it
+    raises ends it.
     """
     (folder / "games").mkdir(exist_ok=True)
     newest = log.last_number
-    number = max(1, min(most, len(os.sched_getaffinity(0)), newest // WORTH_ANOTHER))
+    number = max(1, min(MOST, len(os.sched_getaffinity(0)), newest // WORTH_ANOTHER))
     context = multiprocessing.get_context("spawn")
     shares = _Shares(newest, SHARE, context.Value("i", 0))
     with _others(log, folder, site, shares, context, number - 1) as others:

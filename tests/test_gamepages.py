@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from enginetour import gamepages
-from enginetour.gamepages import write_game_pages
+from enginetour.gamepages import game_writers
 from enginetour.model import Outcome
 from enginetour.reports.html.site import Site
 from enginetour.review.games import game_rows
 from enginetour.store.log import TournamentLog
 from tests.storing import game, open_log
-
-SITE = Site("autumn", ())
 
 
 @contextmanager
@@ -31,6 +29,11 @@ def played(folder: Path, legs: int) -> Iterator[TournamentLog]:
             for leg in (1, 2):
                 log.record_game(game(meeting=meeting, leg=leg, replay=int(meeting == leg == 1)))
         yield log
+
+
+def written(log: TournamentLog, folder: Path, heed: Callable[[], None] = lambda: None) -> int:
+    with game_writers(log, folder, Site("autumn", ()), heed=heed) as rest:
+        return rest()
 
 
 def test_rows_know_the_games_beside_them(tmp_path: Path) -> None:
@@ -55,7 +58,7 @@ def test_every_game_gets_its_page_whoever_writes_it(tmp_path: Path, monkeypatch:
         for folder, worth in ((alone, 100), (together, 1)):
             folder.mkdir()
             monkeypatch.setattr(gamepages, "WORTH_ANOTHER", worth)
-            assert write_game_pages(log, folder, SITE) == 9
+            assert written(log, folder) == 9
         names = sorted(path.name for path in (alone / "games").iterdir())
         assert names == sorted(f"{number}.html" for number in range(1, 10))
         for name in names:
@@ -70,7 +73,7 @@ def test_what_fails_in_another_process_fails_here(tmp_path: Path, monkeypatch: p
     with played(tmp_path, 2) as log:
         (tmp_path / "games" / "3.html").mkdir(parents=True)  # of the second share
         with pytest.raises(IsADirectoryError):
-            write_game_pages(log, tmp_path, SITE)
+            written(log, tmp_path)
     assert multiprocessing.active_children() == []
 
 
@@ -84,5 +87,5 @@ def test_whoever_is_in_a_hurry_ends_it(tmp_path: Path, monkeypatch: pytest.Monke
         raise InterruptedError
 
     with played(tmp_path, 2) as log, pytest.raises(InterruptedError):
-        write_game_pages(log, tmp_path, SITE, heed=heed)
+        written(log, tmp_path, heed=heed)
     assert multiprocessing.active_children() == []
