@@ -41,6 +41,18 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endings, "TERM_WAIT", 0.5)
 
 
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is to come from a sound engine has all the time that a busy machine may take."""
+    for module in (lines, cecp, uci):
+        monkeypatch.setattr(module, "ANSWER_S", 20.0)
+    for module in (cecp, uci):
+        monkeypatch.setattr(module, "OWED_S", 20.0)
+    monkeypatch.setattr(uci, "MOVE_S", 20.0)
+    monkeypatch.setattr(play, "PATIENCE_S", 20.0)
+    monkeypatch.setattr(endings, "QUIT_WAIT", 20.0)
+    monkeypatch.setattr(endings, "TERM_WAIT", 20.0)
+
+
 def taken(
     protocol: Protocol, fault: str, *only: str, limits: tuple[str, ...] = (), program: str = "", **quirks: object
 ) -> Compliance:

@@ -122,8 +122,9 @@ def test_engines_check_tells_each_step() -> None:
         assert [step["key"] for step in found["steps"]] == ["handshake", "name", "limit-clock"]
 
 
-def test_engines_check_writes_what_an_engine_needs(tmp_path: Path) -> None:
+def test_engines_check_writes_what_an_engine_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failed step is exit 4 and a hint; once the engine file has it the engine is fit."""
+    try_engines_once(monkeypatch)
     (tmp_path / "engines").mkdir()
     script = Path(__file__).parent / "engines" / "examinee.py"
     command = [sys.executable, "-E", str(script), "--fault", "drops-lines"]

@@ -15,7 +15,7 @@ from enginetour.model import Game, Outcome, Termination
 from enginetour.plan import prepare
 from enginetour.store.tournaments import Store
 from enginetour.tournament import opened
-from tests.touring import FOUR, audit, config, left_running, tour
+from tests.touring import FOUR, audit, config, left_running, tour, try_engines_once
 
 COUNTING = """
 import os, sys
@@ -160,8 +160,9 @@ def test_no_game_begins_after_one_that_was_void(tmp_path: Path) -> None:
         assert not ahead._open
 
 
-def test_an_unfit_engine_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+def test_an_unfit_engine_is_refused_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As without a head start: one line, exit 4, no database, no process."""
+    try_engines_once(monkeypatch)
     path, _ = counting(tmp_path)
     path.write_text(path.read_text().replace("counting.py", "missing.py", 1))
     done = tour(tmp_path, "run", str(path), expect=4)

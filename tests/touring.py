@@ -8,7 +8,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from unittest import mock
 import chess.pgn
 import pytest
 
-from enginetour import headstart, probing, tournament
+from enginetour import examining, headstart, probing, tournament
 from enginetour.cli import main
 from enginetour.places import LocalPlace
 from enginetour.store.log import TournamentLog
@@ -39,6 +40,7 @@ write = false
 """
 BUBBLE = "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 2"
 FOUR = ("wren1", "wren2", "wren3", "wren4")
+LONG_S = 60.0  # on a busy machine; nothing takes so long
 
 
 def config(
@@ -80,20 +82,22 @@ def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.Comple
 TRIED_ONCE = """\
 from enginetour import slot
 from enginetour.adapters import base
+from enginetour.compliance import course, lines
 from enginetour.referee import probe
-probe.AGAIN_S = ()
+probe.AGAIN_S, course.TRIES = (), 1
 probe.WAKE_NS = base.OWED_NS = 100 * base.MS
+lines.ANSWER_S = 1.0
 slot.main()
 """
 
 
 def try_engines_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slots that try an engine do so once, and wait a tenth of a second for one that says nothing.
+    """Slots that try an engine do so once, and wait a moment for one that says nothing.
 
     For refusals told by `tour`: three tries and their pauses have tests of their own in regressions/test_probe.py.
     """
     command = (sys.executable, "-P", "-c", TRIED_ONCE)
-    for module in (probing, headstart):
+    for module in (probing, headstart, examining):
         monkeypatch.setattr(module, "LocalPlace", partial(LocalPlace, command=command))
 
 
@@ -134,6 +138,14 @@ def running(folder: Path, path: Path, *options: str, **more: Any) -> Iterator[su
             yield process
         finally:
             process.kill()
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Look again and again."""
+    deadline = time.monotonic() + LONG_S
+    while not condition():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.01)
 
 
 def default_signals() -> None:
