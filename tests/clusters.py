@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,23 +16,14 @@ from unittest import mock
 
 from tests.forked import FORKS, Forked
 from tests.relays import Relay
-from tests.touring import default_signals, left_running
+from tests.touring import LONG_S, default_signals, left_running, until
 
-PATIENCE = 60  # s for anything, on a machine with much else to do
 HERE = "127.0.0.1"
 
 
 def unhurried(engines: Iterable[str], delay: int) -> str:
     """Entrants of a configuration whose games take time and no processor: so many ms between two lines to an engine."""
     return "".join(f'\n[[entrants]]\nengine = "{name}"\nquirks = {{ line_delay_ms = {delay} }}' for name in engines)
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    """Look again and again."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.02)
 
 
 @dataclass(frozen=True)
@@ -95,7 +85,7 @@ class Cluster:
         words = ("--host", self._host, "--port", str(port), "--scheduler-file", str(self._file))
         folder = self.folder_of("scheduler")
         self._start("scheduler", Program("scheduler", words, folder, self._log, self._before))
-        wait_for(self._is_there)
+        until(self._is_there)
 
     def _is_there(self) -> bool:
         try:
@@ -124,7 +114,7 @@ class Cluster:
 
     def again(self, name: str) -> None:
         """Wait until it has ended by itself, and start it again, as a service is."""
-        wait_for(lambda: self._processes[name].exitcode is not None)
+        until(lambda: self._processes[name].exitcode is not None)
         self.revive(name)
 
     def revive(self, name: str) -> None:
@@ -134,15 +124,15 @@ class Cluster:
 
     def wait_for_workers(self) -> None:
         """Until as many have joined as were started."""
-        wait_for(lambda: self._log.read_text().count("Registered to:") >= self._started)
+        until(lambda: self._log.read_text().count("Registered to:") >= self._started)
 
     def wait_for_game(self, name: str) -> None:
         """Until one is under way there: besides the worker its slot and two engines live."""
-        wait_for(lambda: len(left_running(self.folder_of(name))) > 3)
+        until(lambda: len(left_running(self.folder_of(name))) > 3)
 
     def wait_for_end(self, name: str) -> None:
         """Until nothing of it lives: no worker, slot or engine."""
-        wait_for(lambda: left_running(self.folder_of(name)) == [])
+        until(lambda: left_running(self.folder_of(name)) == [])
 
     def kill(self, name: str) -> None:
         """SIGKILL."""
@@ -205,7 +195,7 @@ class Manager:
         """The rest of what it says, when everything has been played."""
         told = self._said.read()
         self._said.close()
-        assert self._run.wait(PATIENCE) == 0, told
+        assert self._run.wait(LONG_S) == 0, told
         assert "Traceback" not in told, told
         return told
 
@@ -214,7 +204,7 @@ class Manager:
         if not self._said.closed:
             self._said.close()
             self._run.process.kill()
-            self._run.wait(PATIENCE)
+            self._run.wait(LONG_S)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from typing import IO
 from unittest import mock
 
 from tests.night.lives import temporary
-from tests.touring import BUBBLE, config, default_signals, entrant
+from tests.touring import BUBBLE, LONG_S, config, default_signals, entrant
 
 SCRIPTED = Path(__file__).parent / "engines" / "scripted.py"
 FIELD = (("Ada", "uci"), ("Bea", "cecp"), ("Cid", "uci"), ("Dot", "cecp"))
@@ -29,7 +29,6 @@ rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKB1R w KQkq -
 rnbqkb1r/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -
 rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq -
 """
-LONG_S = 60.0  # a busy machine; nothing takes so long
 FORKS = multiprocessing.get_context("forkserver")
 DASK = ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "enginetour.cluster.place"]
 FORKS.set_forkserver_preload(["enginetour.cli.session", "enginetour.cli.play", "networkx", "tests.forked", *DASK])

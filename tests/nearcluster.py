@@ -13,8 +13,8 @@ from typing import Any
 
 from distributed import Scheduler, Security, SpecCluster, Worker
 
-from tests.clusters import HERE, PATIENCE
-from tests.touring import default_signals
+from tests.clusters import HERE
+from tests.touring import LONG_S, default_signals
 
 OURS: Mapping[str, Any] = {"host": HERE, "dashboard": False, "dashboard_address": f"{HERE}:0"}
 
@@ -51,7 +51,7 @@ def started_worker(cluster: SpecCluster, folder: Path, name: str, *words: str) -
         ) as process,
     ):
         try:
-            cluster.wait_for_workers(there + 1, timeout=PATIENCE)
+            cluster.wait_for_workers(there + 1, timeout=LONG_S)
             yield
         finally:
             process.kill()

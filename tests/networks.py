@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 from enginetour.supervise.libc import call
-from tests.test_process import until
+from tests.touring import until
 
 NEW = ("unshare", "--user", "--map-root-user", "--net")
 INSIDE = ("nsenter", "--preserve-credentials", "--user", "--net", "--target")

@@ -7,10 +7,10 @@ import pytest
 
 from enginetour.serveraddress import address_of
 from enginetour.store.tournaments import Store
-from tests.clusters import Cluster, Manager, cluster, manager, unhurried, wait_for
+from tests.clusters import Cluster, Manager, cluster, manager, unhurried
 from tests.relays import Relay
 from tests.servers import Server
-from tests.touring import BUBBLE, FOUR, audit, audited, config, left_running, pgn_games, tour
+from tests.touring import BUBBLE, FOUR, audit, audited, config, left_running, pgn_games, tour, until
 
 pytestmark = pytest.mark.timeout(300)  # processes of Dask take seconds to start, many on a busy machine
 
@@ -47,7 +47,7 @@ def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server
             dask.start_worker("a")
             one.hears("Finished game")
             one.kill()
-        wait_for(lambda: left_running(folder) == [])
+        until(lambda: left_running(folder) == [])
         dask.wait_for_workers()
         with manager(path, dask.place, "--db", url) as one:
             kill_at_play(dask, "a", one)
@@ -58,7 +58,7 @@ def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server
             dask.start_worker("a")
             one.hears("is back")
             one.finishes()
-        wait_for(lambda: left_running(folder) == [])
+        until(lambda: left_running(folder) == [])
     assert left_running(tmp_path) == []
     with Store.open(address_of(url), create=False) as store:
         log = store.tournament("trial")
@@ -94,7 +94,7 @@ def test_a_machine_whose_network_is_cut_is_used_again(tmp_path: Path) -> None:
             far.mend()
             one.hears("far is back: 1 slot")
             assert "Finished game" in one.finishes()
-        wait_for(lambda: left_running(folder) == [])
+        until(lambda: left_running(folder) == [])
     assert left_running(tmp_path) == []
     assert audit(folder) == 20
 

@@ -24,8 +24,7 @@ from enginetour.timecontrol import TimeControl
 from tests.playing import sound
 from tests.promises import Promise
 from tests.storing import game
-
-LONG = 30  # s; nothing here takes that long
+from tests.touring import LONG_S
 
 
 class Script:
@@ -76,7 +75,7 @@ class Stage:
 
     def next(self) -> tuple[str, str, Promise]:
         """Worker, key and promise of the next game that was handed over."""
-        worker, key, _, promise = self.script.games.get(timeout=LONG)
+        worker, key, _, promise = self.script.games.get(timeout=LONG_S)
         return worker, key, promise
 
     def settle(self, promise: Promise, value: object) -> None:
@@ -84,7 +83,7 @@ class Stage:
 
     def hears(self, words: str) -> str:
         """The next line with these words."""
-        while words not in (line := self.told.get(timeout=LONG)):
+        while words not in (line := self.told.get(timeout=LONG_S)):
             pass
         return line
 
@@ -116,12 +115,12 @@ def test_results_come_in_any_order_and_each_to_its_game(stage: Stage) -> None:
     first, second = stage.next(), stage.next()
     assert {first[0], second[0]} == {"a:1", "b:1"}
     stage.settle(second[2], result(1))
-    assert futures[1].result(LONG).pairing.meeting == 1
+    assert futures[1].result(LONG_S).pairing.meeting == 1
     third = stage.next()
     assert third[0] == second[0]
     stage.settle(third[2], result(2))
     stage.settle(first[2], result(0))
-    assert [future.result(LONG).pairing.meeting for future in futures] == [0, 1, 2]
+    assert [future.result(LONG_S).pairing.meeting for future in futures] == [0, 1, 2]
 
 
 def test_a_dead_worker_s_game_is_played_elsewhere_and_counts_once(stage: Stage) -> None:
@@ -134,7 +133,7 @@ def test_a_dead_worker_s_game_is_played_elsewhere_and_counts_once(stage: Stage) 
     assert other != worker
     stage.settle(late, result(7))
     stage.settle(promise, result(1))
-    assert future.result(LONG).pairing.meeting == 1
+    assert future.result(LONG_S).pairing.meeting == 1
     assert late.released
     stage.script.seen = {**stage.script.seen, f"{worker[0]}:2": Seen(worker[0], "host", 1, 1)}
     stage.hears(f"{worker[0]} is back: 1 slot")
@@ -148,7 +147,7 @@ def test_three_failures_in_a_row_set_a_machine_aside_and_name_it(stage: Stage) -
         stage.settle(stage.next()[2], ("failed", "broken"))
     line = stage.hears("set aside")
     assert line.startswith("a is set aside, it failed three games in a row: broken; enginetour machines --use a")
-    assert isinstance(failed.exception(LONG), MachineFailure)
+    assert isinstance(failed.exception(LONG_S), MachineFailure)
     waiting = stage.place.submit(task(2), 0)
     assert {row["machine"]: row["state"] for row in stage.place.rows()} == {"a": "aside", "b": "drained"}
     assert stage.script.games.empty()
@@ -156,7 +155,7 @@ def test_three_failures_in_a_row_set_a_machine_aside_and_name_it(stage: Stage) -
     worker, _, promise = stage.next()
     assert worker == "a:1"
     stage.settle(promise, result(2))
-    assert waiting.result(LONG)
+    assert waiting.result(LONG_S)
 
 
 def test_what_several_machines_fail_is_the_scheduler_s(stage: Stage) -> None:
@@ -165,7 +164,7 @@ def test_what_several_machines_fail_is_the_scheduler_s(stage: Stage) -> None:
     for _ in range(3):
         stage.settle(stage.next()[2], ("failed", "broken"))
     with pytest.raises(MachineFailure, match="broken"):
-        future.result(LONG)
+        future.result(LONG_S)
 
 
 def test_a_scheduler_that_is_away_holds_the_games_until_it_is_back(stage: Stage) -> None:
@@ -185,7 +184,7 @@ def test_a_scheduler_that_is_away_holds_the_games_until_it_is_back(stage: Stage)
     while promise.released:
         promise = stage.next()[2]
     stage.settle(promise, result(1))
-    assert future.result(LONG)
+    assert future.result(LONG_S)
     assert all(not one.failures for one in stage.place.machines.standing.values())
 
 
@@ -195,7 +194,7 @@ def test_a_lost_connection_uses_up_no_try(stage: Stage) -> None:
     for lost in (CancelledError(), OSError("closed"), CancelledError(), OSError("closed")):
         stage.settle(stage.next()[2], lost)
     stage.settle(stage.next()[2], result(1))
-    assert future.result(LONG)
+    assert future.result(LONG_S)
     assert stage.told.empty()
 
 
@@ -230,7 +229,7 @@ def test_stop_now_lets_go_of_every_game(stage: Stage) -> None:
     promises = [stage.next()[2] for _ in range(2)]
     stage.place.stop(now=True)
     for future in futures:
-        assert isinstance(future.exception(LONG), MachineFailure)
+        assert isinstance(future.exception(LONG_S), MachineFailure)
     assert all(promise.released for promise in promises)
     with pytest.raises(RuntimeError, match="stopped"):
         stage.place.submit(task())
@@ -244,7 +243,7 @@ def test_events_of_games_that_are_over_are_dropped(stage: Stage) -> None:
     stage.place._loop.ask(lambda: hear([(key, "move", 1), ("other", "move", 2)]))
     assert stage.hears("move") == "(5, 'move', 1)"
     stage.settle(promise, result())
-    future.result(LONG)
+    future.result(LONG_S)
     stage.place._loop.ask(lambda: hear([(key, "move", 3)]))
     assert stage.told.empty()
 

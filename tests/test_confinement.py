@@ -21,7 +21,8 @@ from enginetour.supervise.process import EngineProcess, kill_living, wait
 from enginetour.supervise.scratch import wipe
 from enginetour.task import Resources, Sandbox
 from tests.playing import game, scripted, sound
-from tests.test_process import SECOND, lines_of, odd, until
+from tests.test_process import SECOND, lines_of, odd
+from tests.touring import until
 
 
 @pytest.fixture(autouse=True)

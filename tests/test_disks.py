@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from enginetour.setbacks import GAME_BYTES, MIN_FREE
-from tests.forked import LONG_S, Forked, quick, scripted
-from tests.touring import audit, config, entrant, pgn_games, tour
+from tests.forked import Forked, quick, scripted
+from tests.touring import LONG_S, audit, config, entrant, pgn_games, tour
 
 # In user and mount namespaces of their own these need no rights; they last until end of file.
 SMALL = "mount -t tmpfs -o size=4m none results"

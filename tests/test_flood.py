@@ -12,8 +12,8 @@ from enginetour.model import Game, Pairing, Termination
 from enginetour.places import LocalPlace
 from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.timecontrol import TimeControl
+from tests.touring import LONG_S
 
-LONG_S = 60.0
 # Shuffles its knights and writes down when it heard each `go` and when it had its answer; prints info lines meanwhile.
 STAMPING = """\
 import os, sys, time

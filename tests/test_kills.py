@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from tests.forked import LONG_S, Forked, quick
+from tests.forked import Forked, quick
 from tests.night.lives import Tour, killed
+from tests.touring import LONG_S
 
 KILLS = 20
 

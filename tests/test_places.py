@@ -19,11 +19,11 @@ from enginetour.referee.link import VERSION, frame
 from enginetour.slotprocess import SLOT
 from enginetour.supervise import strays
 from enginetour.task import EngineSpec, Probe, ProbeTask
-from tests.test_process import alive, odd, until
+from tests.test_process import alive, odd
 from tests.test_slot import SCRIPTED, task
+from tests.touring import LONG_S, until
 
 COMMAND = (sys.executable, "-P", SCRIPTED)
-LONG = 60  # s; nothing here takes that long
 
 
 class Heard:
@@ -37,7 +37,7 @@ class Heard:
 
     def playing(self) -> tuple[int, object]:
         """The slot and the payload of the next game that began."""
-        slot, name, payload = self.events.get(timeout=LONG)
+        slot, name, payload = self.events.get(timeout=LONG_S)
         assert name == "playing"
         return slot, payload
 
@@ -57,7 +57,7 @@ def place(heard: Heard) -> Iterator[LocalPlace]:
 
 def cause(place: LocalPlace, what: str, prefer: int | None = None) -> list[str]:
     """Process id and tag of the slot that played a game at once."""
-    game = place.submit(task(what), prefer).result(LONG)
+    game = place.submit(task(what), prefer).result(LONG_S)
     assert isinstance(game, Game)
     return game.cause.split()[1:]
 
@@ -77,7 +77,7 @@ def processes(place: LocalPlace) -> list[int]:
 
 def test_a_probe_is_a_task_too(place: LocalPlace) -> None:
     """An engine is probed by the same kind of process that plays."""
-    probe = place.submit(ProbeTask(odd("quiet"))).result(LONG)
+    probe = place.submit(ProbeTask(odd("quiet"))).result(LONG_S)
     assert isinstance(probe, Probe)
     assert probe.own_name == "probed"
 
@@ -85,7 +85,7 @@ def test_a_probe_is_a_task_too(place: LocalPlace) -> None:
 def test_games_wait_for_a_slot_and_all_are_played(place: LocalPlace, heard: Heard) -> None:
     """More games than slots are queued and played, each future gets its own."""
     futures = [place.submit(task(f"game-{number}")) for number in range(20)]
-    games = [future.result(LONG) for future in futures]
+    games = [future.result(LONG_S) for future in futures]
     assert [game.pairing.white for game in games if isinstance(game, Game)] == [f"game-{n}" for n in range(20)]
     assert len(processes(place)) <= 2
 
@@ -94,12 +94,12 @@ def test_engines_start_a_few_at_once(heard: Heard) -> None:
     """Two are a game: the next one waits until those of the first have been started, or it has ended."""
     with LocalPlace(3, heard, command=COMMAND, start_parallel=1) as place:
         futures = [place.submit(task(what)) for what in ("one", "two", "three")]
-        assert len({str(game.result(LONG)) for game in futures}) == 3
+        assert len({str(game.result(LONG_S)) for game in futures}) == 3
         assert len(processes(place)) == 1
         place.submit(task("begins"))
-        assert heard.events.get(timeout=LONG)[:2] == (0, "start")
+        assert heard.events.get(timeout=LONG_S)[:2] == (0, "start")
         place.submit(task("begins"))
-        assert heard.events.get(timeout=LONG)[:2] == (1, "start")
+        assert heard.events.get(timeout=LONG_S)[:2] == (1, "start")
         place.stop(now=True)
 
 
@@ -120,13 +120,13 @@ def test_a_preference_for_a_slot_that_is_none_is_no_hindrance(place: LocalPlace)
 def test_a_dead_slot_fails_its_game_with_words_and_is_replaced(place: LocalPlace, tmp_path: Path) -> None:
     """A slot that is killed is the machine's failure, told with signal and last words; the next game is played."""
     with pytest.raises(MachineFailure, match=r"slot 0 ended \(signal 9 \(SIGKILL\)\): last words"):
-        place.submit(task("die"), prefer=0).result(LONG)
+        place.submit(task("die"), prefer=0).result(LONG_S)
     memory = str(tmp_path / "memory")
     with pytest.raises(MachineFailure, match=r"exit 7"):
-        place.submit(task("once", memory=memory)).result(LONG)
-    assert place.submit(task("once", memory=memory)).result(LONG)
+        place.submit(task("once", memory=memory)).result(LONG_S)
+    assert place.submit(task("once", memory=memory)).result(LONG_S)
     with pytest.raises(MachineFailure, match="a mistake of ours"):
-        place.submit(task("raise")).result(LONG)
+        place.submit(task("raise")).result(LONG_S)
 
 
 def test_the_engines_of_a_dead_slot_die_with_it(place: LocalPlace, heard: Heard) -> None:
@@ -137,7 +137,7 @@ def test_the_engines_of_a_dead_slot_die_with_it(place: LocalPlace, heard: Heard)
     slot, engines, children = payload
     os.kill(slot, signal.SIGKILL)
     with pytest.raises(MachineFailure):
-        future.result(LONG)
+        future.result(LONG_S)
     until(lambda: not any(alive(pid) for pid in [*engines, *children]))
     assert cause(place, "draw")
 
@@ -155,7 +155,7 @@ def test_stop_now_leaves_nothing_alive(place: LocalPlace, heard: Heard, what: st
         if what == "waits" and future is not queued:
             assert future.done()  # a game that ends at the last moment may count
         else:
-            assert isinstance(future.exception(LONG), MachineFailure)
+            assert isinstance(future.exception(LONG_S), MachineFailure)
 
 
 def test_a_stopped_slot_is_killed_too(place: LocalPlace, heard: Heard) -> None:
@@ -174,8 +174,8 @@ def test_stop_lets_running_games_end(heard: Heard) -> None:
         running, queued = place.submit(task("waits")), place.submit(task("draw"))
         heard.playing()
         place.stop(now=False)
-        assert isinstance(running.result(LONG), Game)
-        assert isinstance(queued.exception(LONG), MachineFailure)
+        assert isinstance(running.result(LONG_S), Game)
+        assert isinstance(queued.exception(LONG_S), MachineFailure)
         with pytest.raises(RuntimeError, match="stopped"):
             place.submit(task("draw"))
         until(lambda: processes(place) == [])
@@ -189,9 +189,9 @@ def test_a_queued_game_can_be_cancelled(heard: Heard) -> None:
         taken_back, kept = place.submit(task("never")), place.submit(task("draw"))
         assert taken_back.cancel()
         place.resize(2)
-        assert isinstance(kept.result(LONG), Game)
+        assert isinstance(kept.result(LONG_S), Game)
         with pytest.raises(CancelledError):
-            taken_back.result(LONG)
+            taken_back.result(LONG_S)
 
 
 def test_slots_can_be_more_or_fewer_while_games_run(place: LocalPlace, heard: Heard) -> None:
@@ -200,7 +200,7 @@ def test_slots_can_be_more_or_fewer_while_games_run(place: LocalPlace, heard: He
     surplus = place.submit(task("waits"), prefer=1)
     pids = {heard.playing()[1], heard.playing()[1]}
     place.resize(1)
-    assert isinstance(surplus.result(LONG), Game)
+    assert isinstance(surplus.result(LONG_S), Game)
     until(lambda: len(processes(place)) == 1)
     assert not kept.done()
     assert set(processes(place)) < pids
@@ -216,7 +216,7 @@ def test_close_leaves_no_descriptor_and_no_thread() -> None:
     for _ in range(3):
         place = LocalPlace(2, command=COMMAND)
         cause(place, "draw")
-        place.submit(task("die")).exception(LONG)
+        place.submit(task("die")).exception(LONG_S)
         place.close()
         place.close()
         place.stop(now=True)
@@ -238,7 +238,7 @@ def test_a_slot_that_cannot_be_started_fails_its_game_only(heard: Heard) -> None
     with LocalPlace(1, heard, command=("/no/such/python",)) as place:
         for _ in range(2):
             with pytest.raises(MachineFailure, match="slot 0 cannot be started"):
-                place.submit(task("draw")).result(LONG)
+                place.submit(task("draw")).result(LONG_S)
 
 
 def test_slots_and_engines_go_with_a_scheduler_that_was_killed(tmp_path: Path) -> None:
@@ -297,9 +297,9 @@ def test_a_listener_that_fails_stops_the_place_and_nobody_waits_for_ever(monkeyp
     futures = [place.submit(task("waits")), place.submit(task("draw"))]
     for future in futures:
         with pytest.raises(MachineFailure, match="a listener's mistake"):
-            future.result(LONG)
+            future.result(LONG_S)
     place.close()
-    assert isinstance(told.get(timeout=LONG), ValueError)
+    assert isinstance(told.get(timeout=LONG_S), ValueError)
     assert processes(place) == []
     with pytest.raises(RuntimeError, match="a listener's mistake"):
         place.submit(task("draw"))
@@ -311,5 +311,5 @@ def test_engines_that_wait_hear_quit_at_the_end(tmp_path: Path, heard: Heard) ->
     script = f"import sys; open({str(said)!r}, 'w').write(sys.stdin.readline())"
     listens = EngineSpec("listens", (sys.executable, "-S", "-c", script), "uci", dir="scratch")
     with LocalPlace(1, heard, command=COMMAND) as place:
-        place.submit(task("keeps", listens, odd("quiet"))).result(LONG)
+        place.submit(task("keeps", listens, odd("quiet"))).result(LONG_S)
     assert said.read_text() == "quit\n"

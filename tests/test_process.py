@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from enginetour.supervise.process import EngineProcess, end_all, kill_living, wa
 from enginetour.supervise.scratch import wipe
 from enginetour.supervise.starting import LAUNCHER
 from enginetour.task import EngineSpec
+from tests.touring import until
 
 ODD = str(Path(__file__).parent / "engines" / "proc_odd.py")
 SECOND = 1_000_000_000  # ns
@@ -42,14 +43,6 @@ def alive(pid: int) -> bool:
     """Running, and not merely waiting to be reaped."""
     seen = strays.look(pid)
     return seen is not None and seen.state != "Z"
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Look again and again, at most a minute: nothing takes so long."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.01)
 
 
 def lines_of(engine: EngineProcess, wanted: int) -> list[str]:

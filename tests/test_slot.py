@@ -18,7 +18,8 @@ from enginetour.referee.link import HEAD, VERSION, Frames, Link, Stop, frame
 from enginetour.slot import MOST_MOVES, PipeLink
 from enginetour.task import EngineSpec, GameTask, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
-from tests.test_process import alive, odd, until
+from tests.test_process import alive, odd
+from tests.touring import until
 
 SCRIPTED = str(Path(__file__).parent / "engines" / "proc_slot.py")
 TAG = "slot-test"

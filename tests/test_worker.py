@@ -21,7 +21,8 @@ from enginetour.supervise import strays
 from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import scripted, sound
-from tests.test_process import alive, until
+from tests.test_process import alive
+from tests.touring import until
 
 LONG = 30  # s; nothing here takes that long
 TAG = f"cluster-desk-{os.getpid()}"  # tests of another process may run beside this one

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.clusters import Cluster, cluster, manager, unhurried, wait_for
+from tests.clusters import Cluster, cluster, manager, unhurried
 from tests.networks import Network, lacking
 from tests.night.lives import GONE_S
-from tests.touring import FOUR, audit, config, left_running
+from tests.touring import FOUR, audit, config, left_running, until
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
@@ -71,7 +71,7 @@ def test_a_worker_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path: 
         dask.kill("near")
         assert "Finished game" in one.finishes()
     dask.end()
-    wait_for(lambda: left_running(tmp_path) == [])  # slots end by themselves, after their worker
+    until(lambda: left_running(tmp_path) == [])  # slots end by themselves, after their worker
     assert audit(path.parent) == 24
 
 
@@ -85,12 +85,12 @@ def test_a_manager_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path:
         hosts.pull("away")
         cut = time.monotonic()
         one.hears("does not answer: games wait until it does")
-        wait_for(lambda: len(left_running(dask.folder_of("near"))) == 1)
+        until(lambda: len(left_running(dask.folder_of("near"))) == 1)
         assert time.monotonic() - cut < BORNE_S + 2 * GONE_S
         rest(cut)
         hosts.plug("away")
         one.hears("is back")
         assert "set aside" not in one.finishes()
     dask.end()
-    wait_for(lambda: left_running(tmp_path) == [])  # slots end by themselves, after their worker
+    until(lambda: left_running(tmp_path) == [])  # slots end by themselves, after their worker
     assert audit(path.parent) == 6

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.clusters import Cluster, cluster, unhurried, wait_for
+from tests.clusters import Cluster, cluster, unhurried
 from tests.forked import Forked
 from tests.night.lives import GONE_S
 from tests.relays import Relay
-from tests.touring import FOUR, audit, config, left_running
+from tests.touring import FOUR, audit, config, left_running, until
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
@@ -114,7 +114,7 @@ class Storm:
         assert "Traceback" not in told, told
         assert "our own failure" not in told, told
         since = time.monotonic()
-        wait_for(lambda: left_running(self.folder) == [])
+        until(lambda: left_running(self.folder) == [])
         assert time.monotonic() - since < GONE_S
         return audit(self.folder)
 
