@@ -5,7 +5,7 @@ Source: runner spec 14. Slots are numbered from 0 on; their place takes a number
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from enginetour.model import Pairing
@@ -43,20 +43,23 @@ class Allotment:
             if slot not in self._playing:
                 self._release(slot)
 
-    def ordered(self, offers: Iterable[Pairing]) -> list[Pairing]:
+    def ordered(self, offers: Iterable[Pairing]) -> Iterator[Pairing]:
         """As wished, but with several slots what a free one has begun comes first: the other legs of its encounter.
 
-        Those of encounters that are played now are left out: they wait for their slot.
+        Those of encounters that are played now are left out: they wait for their slot. A look goes no further than
+        whoever asks: mostly for one game, of thousands.
         """
+        offers = tuple(offers)
         if self._slots == 1:
-            return list(offers)
-        engaged = self._engaged_either_way
-        left = [one for one in offers if (one.white, one.black, one.meeting) not in engaged]
+            yield from offers
+            return
         begun = {name for slot in self._free & self._last.keys() for name in _either_way(self._last[slot])}
-        first = [one for one in left if (one.white, one.black, one.meeting) in begun]
-        if not first:
-            return left
-        return first + [one for one in left if (one.white, one.black, one.meeting) not in begun]
+        engaged = self._engaged_either_way
+        for first in (True, False) if begun else (False,):
+            for one in offers:
+                encounter = (one.white, one.black, one.meeting)
+                if encounter not in engaged and (encounter in begun) is first:
+                    yield one
 
     def slot_for(self, pairing: Pairing) -> int | None:
         """The free slot where most of its engines wait, the lowest of equals; None: all are busy, or one is at it."""

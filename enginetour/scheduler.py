@@ -20,6 +20,7 @@ from enginetour.allotment import Allotment, unshared
 from enginetour.errors import MachineFailure, TourError
 from enginetour.formats.base import Format, replay
 from enginetour.model import Event, Game, GameFinished, Note, Outcome, Pairing, Withdrawn
+from enginetour.offers import Offers
 from enginetour.setbacks import Setbacks, room_for
 from enginetour.standstill import Standstill, would_go_on
 from enginetour.surroundings import Log, Place
@@ -91,6 +92,7 @@ class Scheduler:
         self._unwritten = Unwritten(self.log)
         self._allotment = Allotment(self.slots)
         self.setbacks = Setbacks(self.clock, self.watcher.trouble)
+        self._offers = Offers(self.format, self.setbacks, self._allotment)
         self._held_until: float | None = None
 
     def run(self) -> End:
@@ -159,7 +161,7 @@ class Scheduler:
             return
         flying = self.flying.values() if any(self.copies.values()) else ()
         running = Counter(name for pairing, _ in flying for name in pairing.pair)
-        for pairing in self._wanted(after if early else self.state):
+        for pairing in self._offers.wanted(after if early else self.state):
             if room <= 0:
                 return
             full = any(running[name] >= (self.copies.get(name) or self.slots) for name in pairing.pair)
@@ -169,7 +171,7 @@ class Scheduler:
             if slot is None:
                 continue
             needed = room_for(1 + early + len(self.flying))
-            if early and (self.free_bytes() < needed or not self._is_promised(pairing)):
+            if early and (self.free_bytes() < needed or not self._offers.are_sure_of(pairing, self.state)):
                 return
             if self.setbacks.is_cramped(self.free_bytes(), needed):
                 return
@@ -184,17 +186,6 @@ class Scheduler:
             self.flying[future] = (pairing, self.clock())
             running.update(pairing.pair)
             room -= 1
-
-    def _wanted(self, state: Any) -> list[Pairing]:
-        """Games in the order in which they should begin; beside other slots one looks ahead before it stands idle."""
-        wanted = self.setbacks.ordered(self.format.offers(state))
-        if self.slots > 1:
-            wanted += self.setbacks.ordered(self.format.ahead(state))
-        return self._allotment.ordered(wanted)
-
-    def _is_promised(self, pairing: Pairing) -> bool:
-        """By what is in the log."""
-        return pairing in self.format.offers(self.state) or pairing in self.format.ahead(self.state)
 
     def _refuse(self, refusal: TourError) -> None:
         """No new games; running ones end, for they began before it."""

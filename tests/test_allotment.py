@@ -21,7 +21,7 @@ def test_a_second_leg_waits_for_the_slot_of_the_first() -> None:
     assert slots.slot_for(SECOND) is None
     assert slots.slot_for(OTHER) == 1
     slots.end(FIRST, failed=False)
-    assert slots.ordered([OTHER, SECOND]) == [SECOND, OTHER]
+    assert list(slots.ordered([OTHER, SECOND])) == [SECOND, OTHER]
     assert slots.slot_for(SECOND) == 0
 
 
@@ -44,7 +44,7 @@ def test_a_failed_slot_is_no_reason_to_go_first() -> None:
     slots.end(FIRST, failed=True)
     slots.begin(1, OTHER)
     slots.end(OTHER, failed=False)
-    assert slots.ordered([OTHER, FIRST]) == [OTHER, FIRST]
+    assert list(slots.ordered([OTHER, FIRST])) == [OTHER, FIRST]
     assert slots.slot_for(Pairing("Dot", "Ada")) == 1
 
 
@@ -53,7 +53,7 @@ def test_one_slot_keeps_the_order_of_the_format() -> None:
     slots = Allotment(1)
     slots.begin(0, FIRST)
     slots.end(FIRST, failed=False)
-    assert slots.ordered([OTHER, SECOND]) == [OTHER, SECOND]
+    assert list(slots.ordered([OTHER, SECOND])) == [OTHER, SECOND]
 
 
 def test_fewer_slots() -> None:
