@@ -7,14 +7,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.cli import cli
 from enginetour.reports.markup import MARKUPS, bbcode, html, markdown
 from enginetour.reports.sheet import Column, Sheet, safe
 from tests.storing import game, open_log
+from tests.touring import ask
 
 ODD = "A|B_c* [/code] <b>$x_1$</b> & `d`"
 SHEET = Sheet(
@@ -113,10 +112,6 @@ def db(tmp_path: Path) -> Path:
     with store:
         log.record_game(game())
     return path
-
-
-def ask(db: Path, *words: str) -> Result:
-    return CliRunner().invoke(cli, [*words, "--db", str(db)])
 
 
 @pytest.mark.parametrize(

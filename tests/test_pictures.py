@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from PIL import Image
 
 from enginetour.cli import cli
@@ -18,6 +18,7 @@ from enginetour.formats.base import make_format, options_model
 from enginetour.model import Entrant, GameFinished, Outcome
 from enginetour.store.tournaments import Draft, Store
 from tests.storing import NAMES, draft, game, open_log, spec
+from tests.touring import ask
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -33,10 +34,6 @@ def db(tmp_path: Path) -> Path:
     for words in (("lists", "define", "all"), ("publish", "all"), ("publish", "all", "--again")):
         assert ask(path, *words).exit_code == 0
     return path
-
-
-def ask(db: Path, *words: str) -> Result:
-    return CliRunner().invoke(cli, [*words, "--db", str(db)])
 
 
 def chart(db: Path, *words: str, to: str = "out.svg") -> str:

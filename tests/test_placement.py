@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
 from enginetour.placement import CODES, Terms, codes, ordered, table, values
+from tests.recordedgotha import read, turns
 
-GOTHA = Path(__file__).parent / "golden" / "gotha"
 RECORDED = ("MM_n14_s1", "Swiss_odd13_s8")  # a McMahon and a Swiss tournament, five rounds each
-POINTS = {"1-0": 2, "1/2": 1, "0-1": 0}
 PLAYED, BYE = Kind.PLAYED, Kind.BYE
 
 
 def recorded(name: str) -> Iterator[tuple[Field, Terms, dict[str, Any]]]:
     """The field after each round, and what the other program worked out for it."""
-    told = json.loads((GOTHA / f"{name}.json").read_text())
-    places = {player["name"]: place for place, player in enumerate(told["players"])}
+    told = read(name)
     bands = tuple(player["rank"] for player in told["players"])
     bar, floor = (3, -20) if told["mode"] == "MM" else (8, -30)
     terms = Terms(tuple(min(max(band, floor), bar) + 30 for band in bands), bands, unplayed="start")
     members = tuple(Member(player["name"], player["rating"]) for player in told["players"])
-    history: list[tuple[Turn, ...]] = []
+    history: tuple[tuple[Turn, ...], ...] = ()
     for state in told["states"]:
-        row = [Turn() for _ in members]
-        for (one, other, handicap), result in zip(state["pairs"], state["results"], strict=True):
-            white, black, points = places[one], places[other], POINTS[result]
-            row[white] = Turn(PLAYED, black, WHITE, points, handicap, 1)
-            row[black] = Turn(PLAYED, white, BLACK, 2 - points, -handicap, 1)
-        if state["bye"]:
-            row[places[state["bye"]]] = Turn(BYE, points=2)
-        history.append(tuple(row))
-        yield Field(members, tuple(history), rounds=told["rounds"]), terms, state["criteria_x"]
+        history += (turns(told, state),)
+        yield Field(members, history, rounds=told["rounds"]), terms, state["criteria_x"]
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -18,9 +18,10 @@ from unittest import mock
 
 import chess.pgn
 import pytest
+from click.testing import CliRunner, Result
 
 from enginetour import examining, headstart, probing, tournament
-from enginetour.cli import main
+from enginetour.cli import cli, main
 from enginetour.places import LocalPlace
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
@@ -114,6 +115,11 @@ def _checked(done: subprocess.CompletedProcess[str], expect: int | None) -> subp
     if expect is not None:
         assert done.returncode == expect, done.stdout + done.stderr
     return done
+
+
+def ask(db: Path, *words: str) -> Result:
+    """What a command says of a database; a refusal is the result's exception."""
+    return CliRunner().invoke(cli, [*words, "--db", str(db)])
 
 
 def read(folder: Path, *words: str) -> Any:

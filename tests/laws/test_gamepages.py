@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import replace
-from html.parser import HTMLParser
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,9 +13,8 @@ from enginetour.model import Game, Incident, MoveMade, Opening, Outcome, Pairing
 from enginetour.reports.html.gamepage import game_page
 from enginetour.reports.html.gamerow import GameRow
 from enginetour.reports.html.site import Site
+from tests.reported import Page, runs_strange
 
-VOID = frozenset({"meta", "link", "br"})
-ENDLESS = frozenset({"path", "rect", "use", "line", "circle", "polyline"})  # of SVG, closed in themselves
 HOSTILE = st.one_of(
     st.text(max_size=60),
     st.sampled_from([
@@ -27,37 +25,12 @@ HOSTILE = st.one_of(
 )  # fmt: skip
 
 
-class Shape(HTMLParser):
-    """Tags with the names of their attributes, the words between them, and whether every tag is closed in turn."""
+def tags(page: Page) -> list[tuple[str, tuple[str, ...]]]:
+    """Those that a word of somebody cannot leave out, with the names of their attributes.
 
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, tuple[str, ...]]] = []
-        self.open: list[str] = []
-        self.words: list[str] = []
-        self.addresses: list[str] = []
-        self.feed(page)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        names = tuple(name for name, _ in attrs)
-        assert len(set(names)) == len(names)
-        assert not any(name.startswith("on") or name == "style" for name in names)
-        self.tags.append((tag, names))
-        self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
-        if tag not in VOID and tag not in ENDLESS:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, tuple(name for name, _ in attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in ENDLESS:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
+    A word may be empty once what turns lines round is taken out of it; then a fact may be left out, in pairs.
+    """
+    return [(tag, tuple(own)) for tag, own in page.elements if tag not in ("dt", "dd")]
 
 
 def said(word: str, name: str, other: str) -> GameRow:
@@ -79,7 +52,7 @@ def said(word: str, name: str, other: str) -> GameRow:
 
 
 SITE = Site("title", (("index.html", "Overview"),))
-PLAIN = Shape(game_page(said("word", "A", "B"), SITE))
+PLAIN = Page(game_page(said("word", "A", "B"), SITE))
 
 
 @settings(max_examples=60)
@@ -89,11 +62,10 @@ def test_words_never_become_markup(word: str, name: str, other: str) -> None:
     row = said(word, name, f"{other}2")
     page = game_page(row, replace(SITE, title=word))
     assert page.encode()  # no half of a surrogate pair: it is a file of UTF-8
-    found = Shape(page)
-    # A word may be empty once what turns lines round is taken out of it; then a fact may be left out, in pairs.
-    keep = {"dt", "dd"}
-    assert [tag for tag in found.tags if tag[0] not in keep] == [tag for tag in PLAIN.tags if tag[0] not in keep]
-    for address in found.addresses:
+    found = Page(page)
+    assert tags(found) == tags(PLAIN)
+    assert runs_strange(found) == []
+    for address in found.links:
         assert address.startswith(("../", "#", "data:application/x-chess-pgn;base64,"))
     assert not set(page) & set("\u202e\u200f\u2028\x1b\x00")
 
