@@ -217,7 +217,7 @@ def _found(
         return (Opening(index=1, variant=variant),), f"the usual start of {variant}", ()
     path = (folder / Path(settings.file).expanduser()) if settings.file else shipped_suite()
     if path.suffix.lower() == ".bin":
-        if not VARIANTS[variant].is_usual or variant != STANDARD:
+        if variant != STANDARD:
             what = f"a Polyglot book begins at the usual start of standard chess, and {variant} is played"
             raise InputRefused(what, place=str(path), step="give PGN games, EPD or FEN lines")
         return BookLines(path, settings.choice, seed, settings.longest), str(path), ()

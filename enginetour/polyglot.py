@@ -18,7 +18,7 @@ import chess.polyglot
 from enginetour.errors import InputRefused
 from enginetour.model import Opening
 from enginetour.openingcheck import over
-from enginetour.variants import STANDARD, board_of
+from enginetour.variants import STANDARD
 
 Choice = Literal["weight", "best"]
 MOST_PLIES = 200  # of a line, as for `plies` of a suite: entries may lead in circles
@@ -28,8 +28,7 @@ ENDLESS = 1_000_000_000  # lines that can be drawn, for whoever counts
 class Book:
     """One open book. InputRefused for a file that is none."""
 
-    def __init__(self, path: Path, variant: str = STANDARD) -> None:
-        self._variant = variant
+    def __init__(self, path: Path) -> None:
         try:
             size = path.stat().st_size
             self._entries = chess.polyglot.MemoryMappedReader(path)
@@ -67,18 +66,17 @@ class Book:
 
     def line(self, choice: Choice, seed: str, plies: int | None = None) -> Opening:
         """A line from the start to the end of the book or to `plies`, never to the end of a game."""
-        board = board_of(self._variant)
-        start = board.fen() if board.chess960 else None
+        board = chess.Board()
         moves: list[str] = []
         while len(moves) < (MOST_PLIES if plies is None else plies):
             move = self.move(board, choice, seed, len(moves))
             if move is None:
                 break
             board.push(move)
-            if over(board, self._variant) or board.is_repetition(3):
+            if over(board, STANDARD) or board.is_repetition(3):
                 break
             moves.append(move.uci())
-        return Opening("", 0, start, tuple(moves), variant=self._variant)
+        return Opening("", 0, None, tuple(moves))
 
     def close(self) -> None:
         """Give the file back."""

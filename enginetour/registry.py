@@ -214,7 +214,7 @@ def find(folder: Path) -> tuple[EngineEntry, ...]:
     return tuple(found)
 
 
-def candidates(command: Sequence[str], folder: Path, name: str = "") -> tuple[EngineSpec, EngineSpec]:
+def candidates(command: Sequence[str], folder: Path) -> tuple[EngineSpec, EngineSpec]:
     """Specs to probe, UCI first, then CECP; each probe starts a new process.
 
     A lone program that we know is started with the arguments of its engine file (``gnuchess --uci``). A CECP
@@ -227,7 +227,7 @@ def candidates(command: Sequence[str], folder: Path, name: str = "") -> tuple[En
             if entry.command[0] == program and len(entry.command) > 1:
                 args[entry.protocol] = entry.command[1:]
     uci, cecp = (
-        EngineEntry(program, name or program, (*command, *args.get(protocol, ())), protocol, folder=folder)
+        EngineEntry(program, program, (*command, *args.get(protocol, ())), protocol, folder=folder)
         for protocol in ("uci", "cecp")
     )
     uci = replace(uci, quirks=replace(uci.quirks, handshake_timeout=TRY_UCI))

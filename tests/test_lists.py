@@ -12,7 +12,7 @@ from enginetour.errors import UsageRefused
 from enginetour.model import Entrant, GameVoided, Outcome
 from enginetour.ratings.elo import EloSettings
 from enginetour.serveraddress import Address
-from enginetour.store.lists import history, order, prior_ratings, ratings_of, refresh
+from enginetour.store.lists import history, prior_ratings, ratings_of, refresh
 from enginetour.store.log import TournamentLog
 from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
 from enginetour.store.tournaments import Store
@@ -136,22 +136,8 @@ def test_versions(store: Store) -> None:
     assert counted_pairs(store)["Fruit [f1]", "Toga [f1]"] == (1, 0, 0)
 
 
-def test_order(store: Store) -> None:
-    """The next edition's old ranking is the rating order, best first."""
-    log = start(store)
-    for meeting in range(1, 41):
-        log.record_game(game(meeting=meeting))
-    assert order(store) == []
-    refresh(store, "elo")
-    assert order(store) == ["Fruit", "Toga"]
-
-
 def test_unknown_system(store: Store) -> None:
     """A system that is not there is answered with those that are."""
-    for ask in (refresh, ratings_of, prior_ratings_of, order):
+    for ask in (refresh, ratings_of):
         with pytest.raises(UsageRefused, match="known: elo, gor, egf"):
             ask(store, "glicko")
-
-
-def prior_ratings_of(store: Store, system: str) -> dict[str, float]:
-    return prior_ratings(store, ["Fruit"], system)

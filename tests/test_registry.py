@@ -294,9 +294,9 @@ def test_candidates(programs: Path) -> None:
     uci, cecp = candidates(("gnuchess",), programs)
     assert (uci.protocol, uci.command[1:], uci.quirks.handshake_timeout) == ("uci", ("--uci",), 2.0)
     assert (cecp.protocol, cecp.command[1:], cecp.quirks) == ("cecp", (), Quirks())
-    uci, cecp = candidates(("./mine", "-a"), programs, "Mine")
+    uci, cecp = candidates(("./mine", "-a"), programs)
     assert uci.command == cecp.command == (str(programs / "mine"), "-a")
-    assert (uci.name, uci.options) == ("Mine", ())
+    assert (uci.name, uci.options) == ("mine", ())
     with pytest.raises(EngineRefused):
         candidates(("nothing",), programs)
 

@@ -22,21 +22,20 @@ def ping_of(exam: Exam) -> tuple[str, str]:
     return f"ping {number}", f"pong {number}"
 
 
-def pinged(exam: Exam, seconds: float | None = None) -> bool:
+def pinged(exam: Exam) -> bool:
     """Whether it answers a ping now; True for an engine without ping that lives."""
-    limit = exam.spec.quirks.ready_timeout if seconds is None else seconds
     try:
         ping, pong = ping_of(exam)
     except NotOffered:
         exam.pause(ANSWER_S / 4)
         return True
     exam.send(ping)
-    return exam.until(lambda line: line == pong, limit) is not None
+    return exam.until(lambda line: line == pong, exam.spec.quirks.ready_timeout) is not None
 
 
-def _pong(exam: Exam, pong: str, what: str, seconds: float = ANSWER_S) -> str:
-    if exam.spec.quirks.line_delay_ms:  # what it was told before may still wait in front of it
-        seconds = exam.spec.quirks.ready_timeout
+def _pong(exam: Exam, pong: str, what: str) -> str:
+    quirks = exam.spec.quirks  # what it was told before may still wait in front of it, where lines go one by one
+    seconds = quirks.ready_timeout if quirks.line_delay_ms else ANSWER_S
     if exam.until(lambda line: line == pong, seconds) is None:
         raise Complaint(f"no answer to a ping {what}".rstrip())
     return ""

@@ -116,15 +116,12 @@ def ratings_of(store: Store, system: str) -> dict[str, tuple[float, int]]:
     return dict(sorted(found.items(), key=lambda item: (-item[1][0], item[0])))
 
 
-def prior_ratings(store: Store, names: Collection[str], system: str = "elo") -> dict[str, float]:
-    """What the store knows of these engines: the rating of each one's newest rated version."""
-    return {name: rating for name, rating in _by_name(store, system).items() if name in names}
-
-
-def order(store: Store, system: str = "elo") -> list[str]:
-    """Engines by rating, best first: the old ranking of a next edition."""
-    rated = _by_name(store, system)
-    return sorted(rated, key=lambda name: (-rated[name], name))
+def prior_ratings(store: Store, names: Collection[str]) -> dict[str, float]:
+    """What the store knows of these engines: the Elo of each one's newest rated version."""
+    with store.database.reading() as connection:
+        latest = _latest(connection, "elo")
+        rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id)).fetchall()
+    return {row.name: latest[row.id].rating for row in rows if row.id in latest and row.name in names}
 
 
 def history(store: Store, system: str, name: str) -> list[RatingEvent]:
@@ -154,14 +151,6 @@ def history(store: Store, system: str, name: str) -> list[RatingEvent]:
 def _latest(connection: Connection, system: str) -> dict[int, Career]:
     system_named(system)
     return stream(connection, system).careers()
-
-
-def _by_name(store: Store, system: str) -> dict[str, float]:
-    """Rating of the newest rated version of each name."""
-    with store.database.reading() as connection:
-        latest = _latest(connection, system)
-        rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id)).fetchall()
-    return {row.name: latest[row.id].rating for row in rows if row.id in latest}
 
 
 def _numbers(connection: Connection, games: set[int]) -> list[tuple[int, int]]:
