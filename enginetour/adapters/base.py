@@ -106,6 +106,11 @@ class Engine(Wire):
         del text
         return False
 
+    @property
+    def deaf_at_start(self) -> bool:
+        """It said nothing of what it is known to say at its start: input may have been lost meanwhile."""
+        return False
+
     def game_over(self, result: str, why: str) -> bytes:
         """The line that tells it that a game has ended; b"" for none."""
         del result, why

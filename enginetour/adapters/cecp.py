@@ -59,6 +59,11 @@ class CecpEngine(CecpListener):
         yield from self._set_options()
         self.ready = True
 
+    @property
+    def deaf_at_start(self) -> bool:
+        """It told no features though it surely does."""
+        return self.spec.quirks.tells_features and not self.features.values
+
     def _greet(self) -> Script:
         """Both lines; `protover_delay_ms` apart to an engine that drops what waits unread while it starts."""
         pause = self.spec.quirks.protover_delay_ms * MS

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from enginetour.adapters.base import Ask, Engine, Script, Setup
-from enginetour.adapters.cecp import CecpEngine
 from enginetour.adapters.position import Position
 from enginetour.adapters.start import open_engine
 from enginetour.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed
@@ -21,7 +20,7 @@ from enginetour.referee.shelf import EngineShelf, load_now
 from enginetour.task import Rules, Side
 
 ILLEGAL_INSTRUCTION = "signal 4"  # SIGILL; signal(7)
-STARTS = 3  # of an engine that surely tells features and told none, as of a probe (reliability 1)
+STARTS = 3  # of an engine that is deaf at its start, as of a probe (reliability 1)
 
 
 class Seat:
@@ -94,7 +93,8 @@ def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: Engin
     faults = _prepare(seats, names, position, link)
     worn = {seat for seat in again if isinstance(faults.get(seat), EngineCrashed | EngineStalled | StartFailed)}
     for _ in range(STARTS - 1):
-        worn |= {seat for seat, fault in faults.items() if _deaf(seat, fault)}
+        late = {seat for seat, fault in faults.items() if fault.category == "start-timeout"}
+        worn |= {seat for seat in late if seat.present is not None and seat.present.deaf_at_start}
         if not worn or set(faults) - worn:
             break
         for seat in worn:
@@ -104,13 +104,6 @@ def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: Engin
         faults = _prepare([seat for seat in seats if seat in worn], names, position, link)
         worn = set()
     return faults
-
-
-def _deaf(seat: Seat, fault: EngineFault) -> bool:
-    """Whether it told no features though it surely does: input may have been lost while it started."""
-    engine = seat.present
-    silent = isinstance(engine, CecpEngine) and not engine.features.values
-    return silent and seat.side.spec.quirks.tells_features and fault.category == "start-timeout"
 
 
 def _prepare(
