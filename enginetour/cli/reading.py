@@ -132,17 +132,15 @@ def _show_engines(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
 
 def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> Sheet:
     from enginetour.formats.rounds import Rounds
-    from enginetour.interop.played import so_far
     from enginetour.ratings.pairingerror import pairing_figures
     from enginetour.reports.pairingreport import pairing_report
+    from enginetour.review.rounds import field_of
 
     if not isinstance(format_, Rounds):
         step = "enginetour standings, or ladder for a bubble"
         raise UsageRefused(f"a {log.system} is not paired in rounds", place=log.title, step=step)
-    field = so_far(format_, state, by_match=format_.options.scoring == "match")
-    terms = format_.system.terms(field)
-    lead = () if terms.by_wins else tuple(start * field.win for start in terms.starts)
-    return pairing_report(f"pairing report · {log.title}", pairing_figures(field, lead), format_.notes(state))
+    figures = pairing_figures(*field_of(format_, state))
+    return pairing_report(f"pairing report · {log.title}", figures, format_.notes(state))
 
 
 @click.command()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from enginetour.field import Field
 from enginetour.formats.rounds import Rounds
 from enginetour.interop.played import so_far
 from enginetour.model import Note
@@ -39,13 +40,18 @@ class Round:
     told: tuple[str, ...]  # notes of other kinds that came while it was played
 
 
+def field_of(format_: Rounds, state: Any) -> tuple[Field, tuple[int, ...]]:
+    """What was played, as the system sees it, and the half points that McMahon scores begin with; () for none."""
+    field = so_far(format_, state, by_match=format_.options.scoring == "match")
+    terms = format_.system.terms(field)
+    return field, () if terms.by_wins else tuple(start * field.win for start in terms.starts)
+
+
 def rounds_of(
     format_: Rounds, state: Any, games: Sequence[GameLine]
 ) -> tuple[tuple[Round, ...], tuple[RoundFigures, ...]]:
     """Every round that was paired, oldest first, and the figures of the pairing report."""
-    field = so_far(format_, state, by_match=format_.options.scoring == "match")
-    terms = format_.system.terms(field)
-    lead = () if terms.by_wins else tuple(start * field.win for start in terms.starts)
+    field, lead = field_of(format_, state)
     names = [member.name for member in field.members]
     extra = lead or (0,) * len(names)
     scores = [dict(zip(names, map(sum, zip(row, extra, strict=True)), strict=True)) for row in field.points]
