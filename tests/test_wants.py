@@ -10,8 +10,8 @@ from enginetour.cluster.orders import Demand, Origin
 from enginetour.cluster.wants import demand_of
 from enginetour.plan import prepare
 from enginetour.wholefile import file_digest
-from tests.syzygy import tables
 from tests.test_polyglot import book
+from tests.test_tablebases import folder_with
 from tests.touring import config
 
 OWN = '\n[[entrants]]\nname = "Own"\ncommand = ["/bin/cat"]\nprotocol = "uci"\noptions = { Hash = 64, Threads = 2 }\n'
@@ -45,14 +45,14 @@ def test_what_the_play_section_says(tmp_path: Path) -> None:
     assert [str(clock) for clock in found.clocks] == ["30", "60+1"]
 
 
-def test_tables_and_books(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_tables_and_books(tmp_path: Path) -> None:
     """Folders with the number of their files, books with their digests."""
-    folder = tables(request.config)
+    (tmp_path / "tables").mkdir()
+    folder = folder_with(tmp_path / "tables", "KQvK.rtbw", "KQvK.rtbz", "KRvK.rtbw")
     book(tmp_path / "book.bin")
     more = '\n[[entrants]]\nengine = "wren3"\nown_book = "book.bin"\n'
     found = demand(tmp_path, f'tablebases = {{ path = "{folder}" }}', more)
-    files = [file for kind in ("rtbw", "rtbz") for file in folder.glob(f"*.{kind}")]
-    assert (found.folders, found.tables) == ((str(folder),), len(files))
+    assert (found.folders, found.tables) == ((folder,), 3)
     assert found.books == ((str(tmp_path / "book.bin"), file_digest(tmp_path / "book.bin")),)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-DAY = "fold store rate step scan import pair dutch gotha start peers match crash"
+DAY = "fold store rate step scan import pair dutch gotha start crash"
+MATCHES = "peers match"
 SMALLEST = "--rounds 1 --games 60 --engines 12 --rated 20 300 --commits 3 --match 6 --kills 2 --beside 20 300"
 NIGHT = "clock real"
 SHORTEST = "--rounds 1 --real 6 --at-once 1 --forfeits 2"
@@ -30,8 +31,15 @@ def said(folder: Path, words: str) -> list[str]:
 def test_every_measure_has_a_ratio(tmp_path: Path) -> None:
     """Every part has lines with a figure and its ratio to a baseline, but for a crash, which is told against none."""
     lines = said(tmp_path, f"{DAY} {SMALLEST}")
-    assert sum(" x " in line for line in lines) == 42
+    assert sum(" x " in line for line in lines) == 30
     assert sum(line.startswith("SIGKILL of an engine to its game's end, 2 times") for line in lines) == 1
+
+
+@pytest.mark.night
+def test_matches_are_measured(tmp_path: Path) -> None:
+    """The same of whole matches."""
+    lines = said(tmp_path, f"{MATCHES} {SMALLEST}")
+    assert sum(" x " in line for line in lines) == 12
     silent = " ".join(line for line in lines if line.startswith("no ratio to other"))
     assert all(f"{name}=" in silent for name in PEERS)
 
