@@ -40,6 +40,6 @@ class Offers:
         for known, shown in self._known:
             if known is state:
                 return shown
-        shown = self._format.offers(state), self._format.ahead(state)
+        shown = self._format.offers(state), self._format.ahead(state) if self._allotment.slots > 1 else ()
         self._known = (*self._known[-1:], (state, shown))
         return shown
