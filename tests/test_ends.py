@@ -97,7 +97,7 @@ def test_length_is_counted_with_the_opening() -> None:
 
 
 def test_a_claim_is_true_at_the_third_time_whatever_the_referee_waits_for() -> None:
-    """With `repetition = 5` a player may claim from the third occurrence on."""
+    """With `repetition = 5` a side may claim from the third occurrence on."""
     ends = Ends(Position(), Rules(repetition=5))
     for number, text in enumerate(("g1f3 g8f6 f3g1 f6g8 " * 2).split()):
         assert ends.push(chess.Move.from_uci(text)) is None

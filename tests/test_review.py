@@ -193,12 +193,13 @@ def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_no_margin_is_a_setting(tmp_path: Path) -> None:
-    """Zero is a number: clocks without mercy are told."""
+    """Zero is a number: clocks without mercy are told; what is off is not."""
     store, log = played(tmp_path / "db", FOUR, most=1)
     with store:
-        log.config["play"]["margin_ms"] = 0
-        review = review_of(log)
-    assert ("margin_ms", "0") in review.facts.settings
+        log.config["play"] |= {"margin_ms": 0, "ponder": False}
+        settings = dict(review_of(log).facts.settings)
+    assert settings["margin_ms"] == "0"
+    assert "ponder" not in settings
 
 
 def test_a_picture_says_whom_it_leaves_out(tmp_path: Path) -> None:

@@ -10,23 +10,20 @@ from queue import SimpleQueue
 from typing import Any
 from unittest import mock
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.cluster import place as module
 from enginetour.cluster.orders import Demand
 from enginetour.cluster.place import DaskPlace
-from enginetour.formats.base import SYSTEMS, Format
+from enginetour.formats.base import Format
 from enginetour.model import Game
 from enginetour.scheduler import End, Scheduler
 from enginetour.task import GameTask
 from tests.laws.restless import Restless, Verdict
-from tests.laws.test_formats import is_decided, outcome_of, tournament
+from tests.laws.test_formats import ALL, is_decided, outcome_of, tournament
 from tests.laws.test_running import Air
 from tests.test_scheduler import Heard, Inline, MemoryLog, ended, task_for
-
-ALL = pytest.mark.parametrize("system", sorted(SYSTEMS))
 
 LONGEST_SILENCE = 5_000  # looks, some ten seconds
 

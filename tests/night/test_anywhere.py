@@ -7,14 +7,12 @@ import random
 import pytest
 from distributed import SpecCluster
 
-from enginetour.formats.base import SYSTEMS
 from enginetour.places import LocalPlace
 from tests.laws import test_real_places as real
 from tests.laws.test_anywhere import at_once, on_a_cluster, out_of_order
+from tests.laws.test_formats import ALL
 
 pytestmark = pytest.mark.night
-
-ALL = pytest.mark.parametrize("system", sorted(SYSTEMS))
 
 
 @ALL

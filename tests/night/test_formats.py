@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.formats.base import SYSTEMS
-from tests.laws.test_formats import any_order, promises
+from tests.laws.test_formats import ALL, any_order, promises
 from tests.laws.test_running import one_life
 
 pytestmark = pytest.mark.night
-
-ALL = pytest.mark.parametrize("system", sorted(SYSTEMS))
 
 
 @ALL
