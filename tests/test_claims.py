@@ -12,12 +12,16 @@ Search = tuple[str, Thought]
 
 
 def broken(*searches: Search, fen: str = chess.STARTING_FEN, ms: int = 100, reads_pv: bool = True) -> dict[str, int]:
-    """Kinds and counts after one side's searches, each from the same position."""
-    claims, board = Claims(reads_pv=reads_pv), chess.Board(fen)
-    for uci, thought in searches:
-        for _ in claims.heard(thought, chess.Move.from_uci(uci), board, ms) or ():
-            pass
-    return {kind: number for kind, number, _ in claims.broken()}
+    """Kinds and counts after one side's searches, each from the same position, by FIDE's rules as by any others."""
+    found = []
+    for usual in (True, False):
+        claims, board = Claims(reads_pv=reads_pv, usual=usual), chess.Board(fen)
+        for uci, thought in searches:
+            for _ in claims.heard(thought, chess.Move.from_uci(uci), board, ms) or ():
+                pass
+        found.append(claims.broken())
+    assert found[0] == found[1]
+    return {kind: number for kind, number, _ in found[0]}
 
 
 def test_a_sound_search_claims_nothing_false() -> None:

@@ -31,7 +31,7 @@ _MATE_RANGE = 1000  # moves; farther ones are no distances any engine has seen
 class Claims:
     """The claims of one side in one game; `usual`: FIDE's rules hold, and the boards' castling rights are clean."""
 
-    def __init__(self, *, reads_pv: bool, usual: bool = False) -> None:
+    def __init__(self, *, reads_pv: bool, usual: bool) -> None:
         self._reads_pv = reads_pv
         self._usual = usual
         self._due: int | None = None  # number of the own move by which a promised mate is on the board
