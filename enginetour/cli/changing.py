@@ -2,65 +2,30 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from enginetour.cli.common import COUNTED, chosen, open_store, say, say_json, tournament_options
-from enginetour.errors import StoreRefused, TourError, UsageRefused
+from enginetour.cli.common import COUNTED, chosen, open_store, tournament_options
+from enginetour.cli.request import answered, tell_answer
+from enginetour.errors import UsageRefused
 from enginetour.serveraddress import Address
-
-if TYPE_CHECKING:
-    from enginetour.store.log import TournamentLog
-
-PATIENCE_S = 5.0  # about what a large tournament needs for its last ratings
 
 
 def _send(db: Address | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
     """Ask the running tournament, else do it ourselves under its lock."""
+    from enginetour import tournament
+    from enginetour.changes import desk_of
     from enginetour.workspace import database_of
 
     with open_store(db, change=True) as store:
-        reply = _carried_out(database_of(Path.cwd(), db), chosen(store, name, None), request)
-    if as_json:
-        say_json(reply)
-        return 0 if reply["ok"] else int(reply.get("exit", 1))
-    if not reply["ok"]:
-        refused = TourError(str(reply["error"]))
-        refused.exit_code = int(reply.get("exit", 1))
-        raise refused
-    say(reply["said"])
-    return 0
-
-
-def _carried_out(database: Address, log: TournamentLog, request: dict[str, Any]) -> dict[str, Any]:
-    """The answer. A run that begins or ends holds the lock for a moment without listening: it is waited for."""
-    from enginetour import tournament
-    from enginetour.changes import desk_of
-    from enginetour.control import ask, socket_path
-    from enginetour.store.grounds import lock_of
-    from enginetour.store.slugs import slug_of
-
-    lock = lock_of(database, slug_of(log.name))
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        answer = ask(socket_path(database, slug_of(log.name)), request)
-        if answer is not None:
-            return answer
-        try:
-            lock.acquire()
-            break
-        except StoreRefused:
-            if time.monotonic() >= deadline:
-                raise
-        time.sleep(0.1)
-    try:
-        log.under(lock)
-        return desk_of(log, *tournament.fold(log)).carry_out(request)
-    finally:
-        lock.release()
+        log = chosen(store, name, None)
+        with answered(database_of(Path.cwd(), db), log, request) as (answer, lock):
+            if answer is None:
+                log.under(lock)
+                answer = desk_of(log, *tournament.fold(log)).carry_out(request)
+    return tell_answer(answer, as_json=as_json)
 
 
 def _change(command: Any) -> Any:

@@ -2,62 +2,27 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from enginetour.cli.common import chosen, database_option, open_store, say, say_json
-from enginetour.cli.elsewhere import lines
-from enginetour.errors import StoreRefused, TourError, UsageRefused
+from enginetour.cli.common import chosen, database_option, open_store
+from enginetour.cli.request import answered, tell_answer
+from enginetour.errors import UsageRefused
 from enginetour.serveraddress import Address
-
-if TYPE_CHECKING:
-    from enginetour.store.log import TournamentLog
-
-PATIENCE_S = 5.0  # a run that begins or ends holds the lock for a moment without listening
 
 
 def _steer(db: Address | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
-    """Ask the run, and tell what it said."""
+    """Ask the run, and tell what it said; UsageRefused where nobody runs the tournament."""
     from enginetour.workspace import database_of
 
     with open_store(db, lasting=True) as store:
-        reply = _answer(database_of(Path.cwd(), db), chosen(store, name, None, quiet=as_json), request)
-    if as_json:
-        say_json(reply)
-        return 0 if reply["ok"] else int(reply.get("exit", 1))
-    if not reply["ok"]:
-        refused = TourError(str(reply["error"]))
-        refused.exit_code = int(reply.get("exit", 1))
-        raise refused
-    for line in [reply["said"]] if isinstance(reply["said"], str) else lines(reply["said"]):
-        say(line)
-    return 0
-
-
-def _answer(database: Address, log: TournamentLog, request: dict[str, Any]) -> dict[str, Any]:
-    """What the run says; UsageRefused where nobody runs the tournament."""
-    from enginetour.control import ask, socket_path
-    from enginetour.store.grounds import lock_of
-    from enginetour.store.slugs import slug_of
-
-    lock = lock_of(database, slug_of(log.name))
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        answer = ask(socket_path(database, slug_of(log.name)), request)
-        if answer is not None:
-            return answer
-        try:
-            lock.acquire()
-        except StoreRefused:
-            if time.monotonic() >= deadline:
-                raise
-            time.sleep(0.1)
-        else:
-            lock.release()
-            raise UsageRefused(f"{log.title} is not running", step="enginetour run starts it, and has --slots")
+        log = chosen(store, name, None, quiet=as_json)
+        with answered(database_of(Path.cwd(), db), log, request) as (answer, _):
+            if answer is None:
+                raise UsageRefused(f"{log.title} is not running", step="enginetour run starts it, and has --slots")
+    return tell_answer(answer, as_json=as_json)
 
 
 def _steering(command: Any) -> Any:
