@@ -75,10 +75,10 @@ class HeadStart:
         self._slots = slots
         self._listener: Listener | None = None
         self._early: list[tuple[int, str, object]] = []  # live events that nobody listened to yet
-        self._lock = threading.RLock()  # guards the listener, what it has not heard, and the games
+        self._lock = threading.RLock()  # guards the listener, what it has not heard, probes still to end and the games
         self._probes: list[Future[Any]] = []
         self._decided = threading.Event()  # whether the first game begins
-        self._due = 0  # probes still to end, counted in the place's thread
+        self._due = 0  # probes still to end
         self._plan: Plan | None = None
         self._allotment = Allotment(slots)
         self._open: list[Pairing] = []  # to be begun until the loop takes over
@@ -129,24 +129,27 @@ class HeadStart:
         return {name: found[name] for name in self._plan.sides}
 
     def _probed(self, future: Future[Any]) -> None:
-        """One more has ended; with the last one, and all fit, the games begin. In the place's thread."""
+        """One more has ended; with the last one, and all fit, the games begin. In the place's thread, or in ours."""
         del future
-        self._due -= 1
-        if self._due:
-            return
-        if not any(each.exception() for each in self._probes):
-            seats, *others = (each.result() for each in self._probes)
-            if not any(probe.problems for probe in (*seats, *others)):
-                self._place.resize(self._slots)
-                self._go_on()
-        self._decided.set()
+        with self._lock:
+            self._due -= 1
+            if self._due:
+                return
+        try:
+            if not any(each.exception() for each in self._probes):
+                seats, *others = (each.result() for each in self._probes)
+                if not any(probe.problems for probe in (*seats, *others)):
+                    self._place.resize(self._slots)
+                    self._go_on()
+        finally:
+            self._decided.set()  # a failure of ours is met again by the loop
 
     def _go_on(self) -> None:
-        """Begin what there is room for. In the place's thread."""
+        """Begin what there is room for. In the place's thread, or in ours."""
         with self._lock:
             for pairing in self._allotment.ordered(self._open):
                 slot = self._allotment.slot_for(pairing)
-                if slot is None or self._plan is None:
+                if slot is None or self._plan is None or pairing not in self._open:  # begun as one ended in this moment
                     continue
                 specs = [self._plan.sides[name].spec for name in pairing.pair]
                 is_first = pairing.key == self._first
@@ -168,7 +171,7 @@ class HeadStart:
                 future.add_done_callback(partial(self._ended, pairing))
 
     def _ended(self, pairing: Pairing, future: Future[Any]) -> None:
-        """The next one begins, unless something was wrong: what that means is for the loop. In the place's thread."""
+        """The next one begins, unless something was wrong: what that means is for the loop."""
         with self._lock:
             self._allotment.end(pairing, failed=False)
             if future.exception() is not None or future.result().outcome is Outcome.VOID:
