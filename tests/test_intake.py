@@ -39,7 +39,7 @@ def test_an_answer_byte_by_byte() -> None:
         assert intake.answer(b"bestmove") is None
     intake.feed(b"\n")
     assert intake.answer(b"bestmove") == (b"info depth 1\n", b"bestmove e2e4")
-    assert len(intake) == 0
+    assert len(intake.text) == 0
 
 
 def test_memory_stays_bounded_and_the_last_score_survives() -> None:
@@ -48,7 +48,7 @@ def test_memory_stays_bounded_and_the_last_score_survives() -> None:
     intake.feed(b"info depth 9 score cp 3\n")
     for _ in range(40):
         intake.feed(b"info string noise of an engine\n" * 2000)
-        assert len(intake) <= KEPT + 64
+        assert len(intake.text) <= KEPT + 64
     intake.feed(b"bestmove e2e4\n")
     found = intake.answer(b"bestmove")
     assert found is not None
@@ -60,7 +60,7 @@ def test_an_endless_line_is_cut_and_the_next_one_read() -> None:
     intake = Intake()
     for _ in range(10):
         intake.feed(b"x" * 65536)
-        assert len(intake) <= LINE_CAP
+        assert len(intake.text) <= LINE_CAP
     assert intake.overlong
     intake.feed(b"yy\nbestmove e2e4\n")
     assert intake.answer(b"bestmove") == (b"x" * LINE_CAP + b"\n", b"bestmove e2e4")

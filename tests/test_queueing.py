@@ -22,7 +22,7 @@ def descriptors() -> int:
 
 
 def test_the_thread_that_waited_longest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Since the mark for a move, since the beginning for the game; a thread that has ended is left out."""
+    """Since the mark for a move, or one just before; since the beginning for the game; ended threads are left out."""
     waits = {0: [1_000_000, 3_000_000, 8_000_000], 1: [2_000_000, 2_500_000, 0]}
     at = 0
     monkeypatch.setattr(queueing, "_told", lambda file: f"9 {waits[file][at]} 9".encode() if waits[file][at] else b"")
@@ -31,8 +31,9 @@ def test_the_thread_that_waited_longest_counts(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(queue, "_begun", queue._look())
     at = 1
     assert queue.of_game_ms() == 2.0
-    queue.mark()
+    queue.mark(5_000_000)
     at = 2
+    queue.mark(5_999_999)  # too soon after it to be looked for anew
     assert (queue.of_move_ms(), queue.of_game_ms()) == (5.0, 7.0)
 
 

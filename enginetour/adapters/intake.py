@@ -15,7 +15,7 @@ class Intake:
     """The unread output of one engine. `worth` marks lines of which the last survives when old ones are dropped."""
 
     def __init__(self, worth: bytes = b" score ") -> None:
-        self._text = bytearray()
+        self.text = bytearray()  # not yet read as lines
         self._looked = 0  # offset up to which no answer was found
         self._skipping = False  # inside the tail of an over-long line
         self._worth = worth
@@ -29,12 +29,12 @@ class Intake:
                 return
             chunk = chunk[end:]
             self._skipping = False
-        self._text += chunk
-        if len(self._text) > LINE_CAP:
+        self.text += chunk
+        if len(self.text) > LINE_CAP:
             self._trim()
 
     def _trim(self) -> None:
-        text = self._text
+        text = self.text
         tail = text.rfind(b"\n") + 1
         if len(text) - tail > LINE_CAP:
             del text[tail + LINE_CAP :]
@@ -48,29 +48,29 @@ class Intake:
 
     def line(self) -> bytes | None:
         """The next whole line without its end, or None; takes it off the intake."""
-        end = self._text.find(b"\n")
+        end = self.text.find(b"\n")
         if end < 0:
             return None
-        line = bytes(self._text[:end])
-        del self._text[: end + 1]
+        line = bytes(self.text[:end])
+        del self.text[: end + 1]
         self._looked = 0
         return line
 
     def has(self, *words: bytes) -> bool:
         """Whether any of `words` occurs in what is unread: a cheap look before lines are cut."""
         for word in words:  # noqa: SIM110 - on the path of every ply, and a generator takes three times as long
-            if word in self._text:
+            if word in self.text:
                 return True
         return False
 
     def drop_lines(self) -> None:
         """Throw all whole lines away."""
-        del self._text[: self._text.rfind(b"\n") + 1]
+        del self.text[: self.text.rfind(b"\n") + 1]
         self._looked = 0
 
     def match(self, pattern: re.Pattern[bytes]) -> tuple[bytes, bytes] | None:
         """The first whole line that `pattern` finds, and all that came before it; takes both off."""
-        text = self._text
+        text = self.text
         whole = text.rfind(b"\n") + 1
         found = pattern.search(text, self._looked, whole)
         if found is None:
@@ -84,7 +84,7 @@ class Intake:
 
     def answer(self, word: bytes) -> tuple[bytes, bytes] | None:
         """The first whole line whose first word is `word`, and all that came before it; takes both off."""
-        text = self._text
+        text = self.text
         hit = text.find(word, self._looked)
         while hit >= 0:
             start = text.rfind(b"\n", 0, hit) + 1
@@ -105,11 +105,7 @@ class Intake:
 
     def end(self) -> bool:
         """At end of file: close an unfinished line, true if there was one (it may hold a complete answer)."""
-        if not self._text or self._text.endswith(b"\n"):
+        if not self.text or self.text.endswith(b"\n"):
             return False
-        self._text += b"\n"
+        self.text += b"\n"
         return True
-
-    def __len__(self) -> int:
-        """Bytes not yet read as lines."""
-        return len(self._text)

@@ -21,6 +21,7 @@ _STRAIGHT = tuple(chess.BB_RANK_ATTACKS[square][0] | chess.BB_FILE_ATTACKS[squar
 _SLANTED = tuple(chess.BB_DIAG_ATTACKS[square][0] for square in chess.SQUARES)
 # What a king's square is in line with: only pieces there can be pinned.
 _LINES = tuple(straight | slanted for straight, slanted in zip(_STRAIGHT, _SLANTED, strict=True))
+_REACH = ((), (), chess.BB_KNIGHT_ATTACKS, _SLANTED, _STRAIGHT, _LINES)  # on an empty board, by piece type
 
 
 def _is_hit(board: chess.Board, square: chess.Square, occupied: int, theirs: int) -> bool:
@@ -149,8 +150,8 @@ def play(board: chess.Board, move: chess.Move) -> None:
     board.turn = not turn
 
 
-def play_san(board: chess.Board, move: chess.Move, *, check: bool | None = None) -> str:
-    """As `play`; its SAN. `check`: whether it gives one, where that is known."""
+def play_san(board: chess.Board, move: chess.Move, *, mark: str | None = None) -> str:
+    """As `play`; its SAN. `mark`: the ``+`` or ``#`` at its end, or "", where that is known."""
     start, end = move.from_square, move.to_square
     piece = board.piece_type_at(start) or 0
     there = chess.BB_SQUARES[end]
@@ -166,13 +167,13 @@ def play_san(board: chess.Board, move: chess.Move, *, check: bool | None = None)
         else:
             san = f"K{'x' if board.occupied & there else ''}{chess.SQUARE_NAMES[end]}"
     else:
-        others = board.pieces_mask(piece, board.turn) & ~chess.BB_SQUARES[start]
+        others = board.pieces_mask(piece, board.turn) & ~chess.BB_SQUARES[start] & _REACH[piece][end]
         if others and others & board.attackers_mask(board.turn, end):
             san = board.san(move)  # it may need to be told apart from another
             play(board, move)
             return san
         san = f"{_LETTERS[piece]}{'x' if board.occupied & there & ~own else ''}{chess.SQUARE_NAMES[end]}"
     play(board, move)
-    if not (in_check(board) if check is None else check):
-        return san
-    return f"{san}+" if can_move(board, check=True) else f"{san}#"
+    if mark is None:
+        mark = ("+" if can_move(board, check=True) else "#") if in_check(board) else ""
+    return san + mark

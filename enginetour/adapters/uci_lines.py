@@ -73,6 +73,8 @@ def last_thought(text: bytes) -> Thought:
 
 def filled(thought: Thought, text: bytes) -> Thought:
     """With what other lines of the search told last, where the scored one is silent: older engines write them apart."""
+    if None not in thought:
+        return thought
     found = {}
     for (name, word), figure in zip(_WORDS, _figures(thought), strict=True):
         if figure is None and word in text and (last := _last_figure(text, word)) is not None:
@@ -141,20 +143,19 @@ def patient_thought(line: bytes) -> Thought | None:
 
 def go_words(ask: Ask, command: str = "go") -> str:
     """`go` with the limits of this move; a clock of a side that has none is told as the other side's."""
-    tc = ask.tc
-    words = [command]
+    tc, words = ask.tc, command
     if ask.own_ms is not None:
         other_ms = ask.own_ms if ask.other_ms is None else ask.other_ms
         white, black = (ask.own_ms, other_ms) if ask.white else (other_ms, ask.own_ms)
         own, other = ask.own_increment_ms, ask.other_increment_ms
         white_increment, black_increment = (own, other) if ask.white else (other, own)
-        words.append(f"wtime {white} btime {black} winc {white_increment} binc {black_increment}")
+        words += f" wtime {white} btime {black} winc {white_increment} binc {black_increment}"
         if ask.moves_to_go:
-            words.append(f"movestogo {ask.moves_to_go}")
+            words += f" movestogo {ask.moves_to_go}"
     if tc.movetime_ms is not None:
-        words.append(f"movetime {tc.movetime_ms}")
+        words += f" movetime {tc.movetime_ms}"
     if tc.nodes is not None:
-        words.append(f"nodes {tc.nodes}")
+        words += f" nodes {tc.nodes}"
     if tc.depth is not None:
-        words.append(f"depth {tc.depth}")
-    return " ".join(words)
+        words += f" depth {tc.depth}"
+    return words

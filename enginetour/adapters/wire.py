@@ -11,6 +11,7 @@ from enginetour.adapters.said import Said, What, printable
 from enginetour.supervise.process import EngineProcess
 from enginetour.task import Declared, EngineSpec
 
+_STALE = What.STALE  # an enumeration looks its members up by name, which is too much for the path of every ply
 DISCARD_READS = 16  # reads of 64 KiB before a search at most: a flood must not keep the referee from it
 
 
@@ -69,7 +70,7 @@ class Wire(ABC):
     @property
     def silent(self) -> bool:
         """`heard` has nothing to tell before something is read."""
-        return not (len(self.intake) or self._ended) and self.due_ns is None
+        return not (self.intake.text or self._ended) and self.due_ns is None
 
     def pull(self) -> bool:
         """One read; `stamp_ns` is the time right after it. Whether anything came."""
@@ -99,9 +100,9 @@ class Wire(ABC):
         if said is None:
             self.dead = self._ended and self.due_ns is None
             return None
-        if self._last_line_cut and not len(self.intake):
+        if self._last_line_cut and not self.intake.text:
             said = said._replace(cut=True)
-        if said.what is What.STALE:
+        if said.what is _STALE:
             self.stale += 1
             self.fence = "wait"  # runner spec 5.5: for the rest of its life
             self.note("out-of-turn", f"answered {printable(said.text)!r} when it was not asked; dropped")

@@ -46,7 +46,7 @@ class RawPly(NamedTuple):
     clock_ms: int | None = None
     search: bytes = b""
     book: bool = False  # played by us from the book of its side
-    check: bool | None = None  # it gives one, where that is known
+    mark: str | None = None  # of check or mate at the end of its notation, where that is known
 
 
 class Books:
@@ -110,7 +110,7 @@ class Books:
         """A search is under way since CLOCK_MONOTONIC `go_ns`, and `other` may ponder meanwhile."""
         self._waited = self._queue.look()
         if seat.queue is not None:
-            seat.queue.mark()
+            seat.queue.mark(go_ns)
         if other.side.spec.ponder or seat.engine.new_notes or other.engine.new_notes or self._position.is_long(ROOM):
             self._asked = seat, other
             self.due_ns = go_ns
@@ -206,7 +206,7 @@ class Books:
     def _play(self, raw: RawPly) -> str:
         """On the shadow board; the move's notation."""
         if self._usual:
-            return play_san(self._shadow, raw.move, check=raw.check)
+            return play_san(self._shadow, raw.move, mark=raw.mark)
         san = self._shadow.san(raw.move)
         self._shadow.push(raw.move)
         return san

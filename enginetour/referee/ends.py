@@ -74,7 +74,7 @@ class Ends:
     def push(self, move: chess.Move) -> End | None:
         """Play `move`; how the game ends by it, or None."""
         board = self._position.board
-        thinner = board.is_capture(move) or move.promotion is not None
+        before = board.occupied
         if self._position.push(move):
             self._seen.clear()
         now = self._key(board)
@@ -87,7 +87,8 @@ class Ends:
                 return self._no_move()
         elif not any(board.generate_legal_moves()):
             return self._no_move()
-        if (thinner or not self._is_usual) and board.is_insufficient_material():
+        thinner = move.promotion or board.occupied.bit_count() < before.bit_count() or not self._is_usual
+        if thinner and board.is_insufficient_material():
             return Outcome.DRAW, Termination.MATERIAL, "Draw by insufficient mating material"
         if times >= self._repetition:
             return Outcome.DRAW, Termination.REPETITION, f"Draw by {times}-fold repetition"
@@ -104,6 +105,13 @@ class Ends:
         if end is not None:
             return end
         return self._adjudicator.judge(self._position.board, score() if self._adjudicator.needs_scores else None)
+
+    def mark(self, end: End | None) -> str | None:
+        """What the notation of the last move, which led to `end`, ends with; None where nobody looked for a check."""
+        check = self._position.check
+        if not check:
+            return None if check is None else ""
+        return "#" if end is not None and end[1] is Termination.MATE else "+"
 
     def _variant_end(self) -> End | None:
         """Won, lost or drawn by the variant's own rules; its mates and stalemates are left to `_no_move`."""

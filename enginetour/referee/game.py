@@ -28,6 +28,7 @@ from enginetour.referee.verdict import Verdict
 from enginetour.supervise.waiting import wait
 from enginetour.task import GameTask
 
+_ANSWER = What.ANSWER  # an enumeration looks its members up by name, each time
 CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
 LATE_WAKE_NS = 20 * MS  # beyond its deadline a wait ends only if this process was stopped or starved
 
@@ -153,7 +154,7 @@ class Contest:
                 if spoke:
                     engine.pull()
                 while (said := engine.heard()) is not None:
-                    if said.what is What.ANSWER:
+                    if said.what is _ANSWER:
                         return said
                     verdict = self._talk(seat, said, thinking=True)
                     if verdict is not None:
@@ -221,8 +222,7 @@ class Contest:
             return self._flag(seat, elapsed, "after a stale answer")
         end = self._ends.answered(move, seat.score)
         self._answered_ns = said.stamp_ns
-        ply = RawPly(move, seat, spent, clock.rest_ms, engine.search_text, check=self._position.check)
-        self._books.enter(ply)
+        self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
         if self._halts.words:
             return verdicts.void(None, "host", self._halts.words)
         if end is not None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from enginetour.referee.clock import MS, RunQueue
 
+MARK_NS = 1_000_000  # between two marks at least: searches that are sooner over are not told apart
 MOST_THREADS = 8  # of an engine that are looked at, the oldest: 0.75 us each (measured)
 
 
@@ -22,13 +23,15 @@ class EngineQueue:
             for thread in sorted(os.listdir(f"/proc/{pid}/task"), key=int)[:MOST_THREADS]:  # noqa: PTH208 - numbers
                 self._files.append(os.open(f"/proc/{pid}/task/{thread}/schedstat", os.O_RDONLY | os.O_CLOEXEC))
         self._begun = self._marked = self._look()
+        self._marked_ns = 0
 
-    def mark(self) -> None:
-        """From here on counts what a move waited."""
-        self._marked = self._look()
+    def mark(self, now_ns: int) -> None:
+        """From here on, CLOCK_MONOTONIC `now_ns`, counts what a move waited; or from a mark of less than 1 ms ago."""
+        if now_ns >= self._marked_ns + MARK_NS:
+            self._marked, self._marked_ns = self._look(), now_ns
 
     def of_move_ms(self) -> float | None:
-        """Since the last mark; None where nothing is known."""
+        """Since the last mark, at most: also from a search just before. None where nothing is known."""
         return self._longest(self._marked)
 
     def of_game_ms(self) -> float | None:

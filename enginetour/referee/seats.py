@@ -38,7 +38,8 @@ class Seat:
         self.began_ns = time.monotonic_ns()
         self.asked_ns = 0  # CLOCK_MONOTONIC of its last `go` in this game
         self.look_ns = 0  # when its memory is due to be looked at
-        self._engine: Engine | None = None
+        self.engine: Engine  # that sits here; only after `sit_down` has found no fault
+        self.present: Engine | None = None  # the engine, if it came so far
         self._footprint: Footprint | None = None
         self.queue: EngineQueue | None = None  # while a game goes on
 
@@ -47,21 +48,11 @@ class Seat:
         """``White`` or ``Black``, for sentences."""
         return "White" if self.white else "Black"
 
-    @property
-    def engine(self) -> Engine:
-        """The engine that sits here; only after `sit_down` has found no fault."""
-        assert self._engine is not None
-        return self._engine
-
-    @property
-    def present(self) -> Engine | None:
-        """The engine, if it came so far."""
-        return self._engine
-
     def sit(self, engine: Engine | None) -> None:
         """Give the seat to a process."""
-        self._engine = engine
-        self._footprint = None if engine is None else Footprint(engine.process.engine_pid)
+        self.present, self._footprint = engine, None
+        if engine is not None:
+            self.engine, self._footprint = engine, Footprint(engine.process.engine_pid)
 
     def score(self) -> int | None:
         """What its last search came to, in centipawns for itself; None when it did not tell."""
@@ -69,7 +60,7 @@ class Seat:
 
     def cpu_ms(self) -> int | None:
         """Processor time of its engine since its start; None when it never came, or has been ended."""
-        return None if self._engine is None else self._engine.process.cpu_ms()
+        return None if self.present is None else self.present.process.cpu_ms()
 
     def look(self) -> int | None:
         """The most memory its engine was seen to hold, in kB; None when it never came."""

@@ -111,11 +111,11 @@ class Outbox:
         if self._waiting:
             self._waiting += chunk
             self.push()
-        else:
-            taken = self._write(chunk)
-            if taken < len(chunk):
-                self.turns += 1
-                self._waiting += chunk[taken:]
+        elif (taken := self._write(chunk)) < len(chunk):
+            self.turns += 1
+            self._waiting += chunk[taken:]
+        else:  # as nearly always, on the path of every ply
+            return
         if self.cap is not None and len(self._waiting) > self.cap:
             self.gone()
 
