@@ -5,7 +5,8 @@ Source: runner spec 14. Slots are numbered from 0 on; their place takes a number
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from enginetour.model import Pairing
@@ -20,8 +21,11 @@ class Allotment:
     Nothing here goes through all slots for each game: there may be a thousand.
     """
 
-    def __init__(self, slots: int) -> None:
+    def __init__(self, slots: int, copies: Mapping[str, int] | None = None) -> None:
+        """`copies`: how often an entrant's engine may run at once, where that is not 0; it may change meanwhile."""
         self._slots = slots
+        self._copies = {} if copies is None else copies
+        self._running: Counter[str] = Counter()
         self._playing: dict[int, Pairing] = {}
         self._engaged: dict[Encounter, int] = {}  # slot of each encounter that is played
         self._engaged_either_way: set[Encounter] = set()  # the same with the names in both orders
@@ -55,16 +59,27 @@ class Allotment:
             return
         begun = {name for slot in self._free & self._last.keys() for name in _either_way(self._last[slot])}
         engaged = self._engaged_either_way
-        for first in (True, False) if begun else (False,):
+        if begun:
+            names = {name for encounter in begun for name in encounter[:2]}  # few: a cheap look for most of the offers
             for one in offers:
-                encounter = (one.white, one.black, one.meeting)
-                if encounter not in engaged and (encounter in begun) is first:
-                    yield one
+                if one.white in names and one.black in names:
+                    encounter = (one.white, one.black, one.meeting)
+                    if encounter in begun and encounter not in engaged:
+                        yield one
+        for one in offers:
+            encounter = (one.white, one.black, one.meeting)
+            if encounter not in engaged and encounter not in begun:
+                yield one
 
     def slot_for(self, pairing: Pairing) -> int | None:
-        """The free slot where most of its engines wait, the lowest of equals; None: all are busy, or one is at it."""
+        """The free slot where most of its engines wait, the lowest of equals.
+
+        None: all are busy, one is at its encounter, or one of both engines runs as often as it may.
+        """
         encounter = _encounter(pairing)
         if encounter in self._engaged or not self._free:
+            return None
+        if any(0 < self._copies.get(name, 0) <= self._running[name] for name in pairing.pair):
             return None
         there = [self._waiting.get(name, set()) for name in pairing.pair]
         if not any(there):
@@ -79,6 +94,7 @@ class Allotment:
     def begin(self, slot: int, pairing: Pairing) -> None:
         """It plays there from now on."""
         self._playing[slot] = pairing
+        self._running.update(pairing.pair)
         self._engaged[_encounter(pairing)] = slot
         self._engaged_either_way.update(_either_way(pairing))
         self._free.discard(slot)
@@ -92,6 +108,7 @@ class Allotment:
             return
         del self._playing[slot], self._engaged[_encounter(pairing)]
         self._engaged_either_way.difference_update(_either_way(pairing))
+        self._running.subtract(pairing.pair)
         self._last.pop(slot, None)
         if not failed:
             self._last[slot] = pairing

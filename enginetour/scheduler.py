@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -90,8 +90,11 @@ class Scheduler:
         self.refusal: TourError | None = None  # why no game can begin any more, where nobody asked for a stop
         self.paused = False  # as somebody asked: no game begins until somebody asks for it
         self._unwritten = Unwritten(self.log)
-        self._allotment = Allotment(self.slots)
+        self._allotment = Allotment(self.slots, self.copies)
         self.setbacks = Setbacks(self.clock, self.watcher.trouble)
+        self._over: deque[Future[Any]] = (
+            deque()
+        )  # of those in the air, what has ended; nobody asks a thousand each time
         self._offers = Offers(self.format, self.setbacks, self._allotment)
         self._held_until: float | None = None
 
@@ -105,10 +108,7 @@ class Scheduler:
             if not self.flying and (end := self._verdict()) is not None:
                 return end
             self._wait()
-            for future in [future for future in self.flying if future.done()]:
-                self._settle(future, *self.flying.pop(future))
-                self._act()  # a stop holds for what the next one makes room for
-            self._record()
+            self._settle_all()
             if self._held_until is not None and self.flying and self.clock() >= self._held_until:
                 self.stop(now=True)
 
@@ -159,16 +159,11 @@ class Scheduler:
             room = min(room, self.most_games - self.played - early - len(self.flying))
         if room <= 0:
             return
-        flying = self.flying.values() if any(self.copies.values()) else ()
-        running = Counter(name for pairing, _ in flying for name in pairing.pair)
         for pairing in self._offers.wanted(after if early else self.state):
             if room <= 0:
                 return
-            full = any(running[name] >= (self.copies.get(name) or self.slots) for name in pairing.pair)
-            if full or not self.setbacks.is_playable(pairing):
-                continue
             slot = self._allotment.slot_for(pairing)
-            if slot is None:
+            if slot is None or not self.setbacks.is_playable(pairing):
                 continue
             needed = room_for(1 + early + len(self.flying))
             if early and (self.free_bytes() < needed or not self._offers.are_sure_of(pairing, self.state)):
@@ -182,9 +177,8 @@ class Scheduler:
                 return
             future = self.place.submit(task, prefer=slot)
             self._allotment.begin(slot, pairing)
-            future.add_done_callback(lambda _: self.inbox.put(_nothing))
             self.flying[future] = (pairing, self.clock())
-            running.update(pairing.pair)
+            future.add_done_callback(self._land)
             room -= 1
 
     def _refuse(self, refusal: TourError) -> None:
@@ -237,7 +231,7 @@ class Scheduler:
 
     def _wait(self) -> None:
         """Sleep until a game ends, somebody asks for something, or a second has passed; not where one ended before."""
-        if not any(future.done() for future in self.flying):
+        if not self._over:
             try:
                 self.inbox.get(timeout=1.0)()
             except Empty:
@@ -254,6 +248,18 @@ class Scheduler:
             if act is not _nothing:
                 self._record()  # what is asked for sees, and changes, what is in the log
             act()
+
+    def _land(self, future: Future[Any]) -> None:
+        """A game has ended; called from the thread of its place."""
+        self._over.append(future)
+        self.inbox.put(_nothing)
+
+    def _settle_all(self) -> None:
+        """What has ended by now, in the order in which it did, and is told when all that is durable."""
+        for future in [self._over.popleft() for _ in range(len(self._over))]:
+            self._settle(future, *self.flying.pop(future))
+            self._act()  # a stop holds for what the next one makes room for
+        self._record()
 
     def _settle(self, future: Future[Any], pairing: Pairing, since: float) -> None:
         try:

@@ -66,6 +66,21 @@ def test_fewer_slots() -> None:
     assert slots.slot_for(SECOND) == 0
 
 
+def test_an_engine_runs_no_more_often_than_it_may() -> None:
+    """Its next game waits for the end of the last, however that came; 0 is no bound, and a bound may come later."""
+    copies = {"Ada": 1, "Cid": 0}
+    slots = Allotment(3, copies)
+    slots.begin(0, FIRST)
+    assert slots.slot_for(Pairing("Cid", "Ada")) is None
+    slots.begin(1, OTHER)
+    assert slots.slot_for(Pairing("Cid", "Eve")) == 2
+    slots.end(FIRST, failed=True)
+    slots.end(FIRST, failed=True)
+    assert slots.slot_for(Pairing("Cid", "Ada")) == 0
+    copies["Cid"] = 1
+    assert slots.slot_for(Pairing("Cid", "Ada")) is None
+
+
 def capped(copies: int) -> GameTask:
     task = task_for(FIRST, 0)
     return replace(task, white=replace(task.white, spec=replace(task.white.spec, max_copies=copies)))

@@ -254,9 +254,7 @@ def airborne(**options: Any) -> tuple[Scheduler, Airborne]:
 
 def settle(loop: Scheduler) -> None:
     """What the loop does when games have ended."""
-    for future in [future for future in loop.flying if future.done()]:
-        loop._settle(future, *loop.flying.pop(future))
-    loop._record()
+    loop._settle_all()
     loop._submit()
 
 
@@ -563,14 +561,20 @@ def test_what_is_asked_for_meets_a_written_log() -> None:
     for number in range(3):
         place.end(number)
     loop.inbox.put(lambda: seen.append((len(log.games), len(heard(loop).numbers))))
-    first, *others = [future for future in loop.flying if future.done()]
-    loop._settle(first, *loop.flying.pop(first))
-    loop._act()
-    for future in others:
-        loop._settle(future, *loop.flying.pop(future))
-    loop._record()
+    loop._settle_all()
     assert seen == [(1, 1)]
     assert log.sizes == [1, 2]
+
+
+def test_games_are_told_in_the_order_in_which_they_ended() -> None:
+    """Not in that in which they began, though all are written together."""
+    log = Batches()
+    loop, place = eight(log)
+    for number in (4, 0, 2):
+        place.end(number)
+    settle(loop)
+    assert log.sizes == [3]
+    assert [game.pairing for game in log.games.values()] == [place.tasks[number].pairing for number in (4, 0, 2)]
 
 
 def test_a_void_game_is_written_before_anything_follows() -> None:
