@@ -56,7 +56,7 @@ def test_two_managers_at_once(server: Server, tmp_path: Path, runtime: Path) -> 
     (tmp_path / "results").mkdir()
     url = server.schema()
     one, other = (
-        config(tmp_path, THREE, "roundrobin", "games_per_pairing = 2\ncycles = 40", name=name)
+        config(tmp_path, THREE, "roundrobin", "games_per_pairing = 2\ncycles = 200", name=name)
         for name in ("one", "other")
     )
     with running(tmp_path, one, "--db", url) as first, running(tmp_path, other, "--db", url) as second:
