@@ -41,14 +41,14 @@ def rated(*ratings: float, families: str = "", origins: str = "") -> tuple[Membe
     )
 
 
-def random_field(seed: int, count: int, rounds: int, total: int = 5) -> Field:
+def random_field(seed: int, count: int, rounds: int) -> Field:
     """So many rounds of legal pairs at random, with draws, byes and now and then an absence or a forfeit."""
     dice = random.Random(seed)
     members = tuple(
         Member(f"E{place}", float(dice.randint(1000, 2000)), dice.choice(["", "f", "g"]), dice.choice(["", "x", "y"]))
         for place in range(count)
     )
-    field = Field(members, (), tuple(range(count)), total)
+    field = Field(members, (), tuple(range(count)), 5)
     for _ in range(rounds):
         there = [place for place in range(count) if dice.random() < 0.95]
         dice.shuffle(there)
@@ -65,7 +65,7 @@ def random_field(seed: int, count: int, rounds: int, total: int = 5) -> Field:
             row[other] = Turn(kind, one, BLACK, 2 - points, 0, int(kind is Kind.PLAYED))
         if there:
             row[there[0]] = Turn(Kind.BYE, points=2)
-        field = Field(members, (*field.history, tuple(row)), field.present, total)
+        field = Field(members, (*field.history, tuple(row)), field.present, 5)
     return field
 
 

@@ -12,8 +12,8 @@ from enginetour.model import Outcome, Pairing
 GAMES = tuple(Pairing("A", name, encounter=n) for n, name in enumerate("BCDEF", 1))
 
 
-def docket(width: int = 2) -> Docket:
-    return Docket().renewed(GAMES, width)
+def docket() -> Docket:
+    return Docket().renewed(GAMES, 2)
 
 
 def test_a_window_is_offered_and_moves_on() -> None:

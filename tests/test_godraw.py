@@ -22,10 +22,10 @@ def godraw(**settings_: Any) -> GoDraw:
     return GoDraw(GoDrawOptions(**settings_))
 
 
-def drawn(field: Field, *, colours: bool = False, draws: int = 60) -> set[frozenset[tuple[int, int]]]:
-    """Every round that comes up in so many draws; those without an end are left out."""
+def drawn(field: Field, *, colours: bool = False) -> set[frozenset[tuple[int, int]]]:
+    """Every round that comes up in sixty draws; those without an end are left out."""
     found = set()
-    for number in range(draws):
+    for number in range(60):
         with suppress(Stuck):
             pairs = Draw(field, Bars(), colours, Dice(number)).pairs(field.present)
             found.add(frozenset((min(pair), max(pair)) for pair in pairs))

@@ -26,7 +26,7 @@ SIX = {"A": 509.0, "B": 902.0, "C": 464.0, "D": 800.0, "E": 340.0, "F": 646.0}  
 THESIS = Entropy(EntropyOptions(model="gor", integer_steps=True))
 
 
-def field(ratings: dict[str, float], *rounds: str, families: str = "", rounds_in_all: int = 5) -> Field:
+def field(ratings: dict[str, float], *rounds: str, families: str = "") -> Field:
     """`rounds` name winners and losers, "AB CD": A beat B with White."""
     names = list(ratings)
     members = tuple(
@@ -39,7 +39,7 @@ def field(ratings: dict[str, float], *rounds: str, families: str = "", rounds_in
             row[one] = Turn(Kind.PLAYED, other, WHITE, 2, games=1)
             row[other] = Turn(Kind.PLAYED, one, BLACK, 0, games=1)
         history.append(tuple(row))
-    return Field(members, tuple(history), tuple(range(len(names))), rounds_in_all)
+    return Field(members, tuple(history), tuple(range(len(names))), 5)
 
 
 def met(system: Information, before: Field) -> str:

@@ -56,9 +56,9 @@ def played(
     return state, events
 
 
-def luck(seed: int, games: int = 400) -> list[int]:
+def luck(seed: int) -> list[int]:
     dice = random.Random(seed)
-    return [dice.choice([0, 1, 1, 2, 2]) for _ in range(games)]
+    return [dice.choice([0, 1, 1, 2, 2]) for _ in range(400)]
 
 
 def test_both_play_each_opening_with_both_colours() -> None:

@@ -21,12 +21,12 @@ MATE = ("f2f3", "e7e5", "g2g4", "d8h4")
 BLACK_FIRST = "4k3/8/8/8/8/8/4p3/4K3 b - - 0 37"
 
 
-def moves_of(ucis: tuple[str, ...], fen: str | None = None, book: int = 1) -> tuple[MoveMade, ...]:
+def moves_of(ucis: tuple[str, ...], fen: str | None = None) -> tuple[MoveMade, ...]:
     board = chess.Board(fen or chess.STARTING_FEN)
     made = []
     for number, uci in enumerate(ucis):
         move = chess.Move.from_uci(uci)
-        made.append(MoveMade(uci, board.san(move), 104, 900, 31 - 60 * number, 18, book=number < book))
+        made.append(MoveMade(uci, board.san(move), 104, 900, 31 - 60 * number, 18, book=not number))
         board.push(move)
     return tuple(made)
 

@@ -21,8 +21,8 @@ def entry(number: int, *rounds: str, points: str = "0.0", name: str = "") -> str
     return head + "  ".join(rounds)
 
 
-def header_of(*lines: str, entrants: int = 4) -> Header:
-    return header(read("\n".join([*lines, *(entry(number) for number in range(1, entrants + 1))]), "f.trf"))
+def header_of(*lines: str) -> Header:
+    return header(read("\n".join([*lines, *(entry(number) for number in range(1, 5))]), "f.trf"))
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
