@@ -92,9 +92,7 @@ class Scheduler:
         self._unwritten = Unwritten(self.log)
         self._allotment = Allotment(self.slots, self.copies)
         self.setbacks = Setbacks(self.clock, self.watcher.trouble)
-        self._over: deque[Future[Any]] = (
-            deque()
-        )  # of those in the air, what has ended; nobody asks a thousand each time
+        self._over: deque[Future[Any]] = deque()  # of those in the air, what has ended: nobody asks all of them
         self._offers = Offers(self.format, self.setbacks, self._allotment)
         self._held_until: float | None = None
 
