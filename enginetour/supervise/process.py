@@ -247,7 +247,7 @@ class EngineProcess:
 
     def cpu_ms(self) -> int | None:
         """Processor time since its start, by the kernel's ticks of 10 ms; the launcher's, which does not grow, too."""
-        now = None if self.closed else strays.used_ms(strays.family(self.pid))
+        now = None if self.closed else strays.used_ms(self.pid)
         if now is not None:
             self._used_ms = max(now, self._used_ms or 0)  # what was killed together is nobody's to count
         return self._used_ms

@@ -22,6 +22,7 @@ TAG = "ENGINETOUR_TAG"  # environment of everything we start; unique per run (re
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 TIMES = slice(11, 15)  # utime, stime, cutime, cstime behind the name: proc_pid_stat(5)
+THREADS = 17  # num_threads, likewise
 PASSES = 5  # a stray may fork while we look
 MOST = 64  # processes of one engine that are looked at in a game: one that forks without end must not hold us up
 KILL_WAIT = 1.0  # s; SIGKILL is instant but for a process deep in the kernel (a dead network disk)
@@ -72,11 +73,12 @@ def descendants(root: int, processes: Iterable[Seen]) -> list[Seen]:
     return found
 
 
-def children(pid: int) -> list[int]:
-    """What a process started and what fell to it, by the kernel's own list: proc_pid_task(5)."""
+def children(pid: int, threads: int = 0) -> list[int]:
+    """What a process started and what fell to it, by the kernel's own list: proc_pid_task(5). `threads`: if known."""
     found: list[int] = []
     with contextlib.suppress(OSError):
-        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - quicker, and asked for in games
+        tasks = [pid] if threads == 1 else os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - quicker, asked for in games
+        for task in tasks:
             found += [int(word) for word in told(f"/proc/{pid}/task/{task}/children").split()]
     return found
 
@@ -90,10 +92,15 @@ def family(pid: int) -> list[int]:
     return found
 
 
-def used_ms(pids: Iterable[int]) -> int | None:
-    """Processor time of these processes and of their children that were waited for; None when none can be seen."""
-    stats = [text for pid in pids if (text := told(f"/proc/{pid}/stat"))]
-    ticks = [sum(int(field) for field in text[text.rindex(b")") + 2 :].split()[TIMES]) for text in stats]
+def used_ms(root: int) -> int | None:
+    """Processor time of a process, its descendants and those of them that were waited for; None when none is seen."""
+    pids, ticks = [root], []
+    for pid in pids:
+        if text := told(f"/proc/{pid}/stat"):
+            fields = text[text.rindex(b")") + 2 :].split()
+            ticks.append(sum(map(int, fields[TIMES])))
+            if len(pids) < MOST:
+                pids += children(pid, threads=int(fields[THREADS]))
     return sum(ticks) * 1000 // os.sysconf("SC_CLK_TCK") if ticks else None
 
 

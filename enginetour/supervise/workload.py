@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from enginetour.supervise.kernelfile import told
 
@@ -29,6 +30,7 @@ class Workload:
         return max(0.0, passed[STEAL] / sum(passed)) if len(passed) == COUNTED and sum(passed) > 0 else None
 
 
+@cache
 def processors() -> int | None:
     """Those of the machine, as the load average counts for all of them."""
     return os.cpu_count()
