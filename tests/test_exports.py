@@ -1,4 +1,4 @@
-"""Files made from the store: whole or not at all, and a PGN that is never behind it for long."""
+"""Texts made from the store, and a PGN that is never behind it for long."""
 
 from __future__ import annotations
 
