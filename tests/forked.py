@@ -18,9 +18,9 @@ from typing import IO
 from unittest import mock
 
 from tests.night.lives import temporary
+from tests.playing import SCRIPT
 from tests.touring import BUBBLE, LONG_S, config, default_signals, entrant
 
-SCRIPTED = Path(__file__).parent / "engines" / "scripted.py"
 FIELD = (("Ada", "uci"), ("Bea", "cecp"), ("Cid", "uci"), ("Dot", "cecp"))
 # Two draws by shuffling, and two games that whoever misses a knight loses by an illegal move.
 SUITE = """\
@@ -105,7 +105,7 @@ def live(folder: Path, words: list[str], errors: Path, out: Connection, before: 
 
 def scripted(name: str, protocol: str, *more: str) -> str:
     """An entrant that shuffles its knights, as text of a configuration."""
-    words = [sys.executable, "-I", "-S", str(SCRIPTED), "--protocol", protocol, *more]
+    words = [sys.executable, "-I", "-S", SCRIPT, "--protocol", protocol, *more]
     return entrant(name, words, protocol)
 
 

@@ -13,10 +13,9 @@ from typing import Any
 
 from enginetour.control import ControlServer, Request, socket_path
 from enginetour.model import Game, Note
+from tests.playing import SHUFFLE
 from tests.storing import open_log
 from tests.touring import started
-
-KNIGHTS = ("g1f3", "g8f6", "f3g1", "f6g8")
 
 
 @contextmanager
@@ -92,6 +91,6 @@ def start(slot: int = 0, white: str = "Fruit", black: str = "Toga", **more: Any)
 
 def move(ply: int, slot: int = 0, **more: Any) -> dict[str, Any]:
     """The fields of the event "move" at a ply of a game in which the knights go to and fro."""
-    fields: dict[str, Any] = {"slot": slot, "ply": ply, "uci": KNIGHTS[(ply - 1) % 4], "san": "N", "score": 15}
-    fields |= {"depth": 9, "nodes": 12_345, "pv": KNIGHTS[(ply - 1) % 4], "elapsed_ms": 1234, "clock_ms": 59_000}
+    fields: dict[str, Any] = {"slot": slot, "ply": ply, "uci": SHUFFLE[(ply - 1) % 4], "san": "N", "score": 15}
+    fields |= {"depth": 9, "nodes": 12_345, "pv": SHUFFLE[(ply - 1) % 4], "elapsed_ms": 1234, "clock_ms": 59_000}
     return {**fields, "clocks": [59_000, 58_500], "at": time.time(), **more}

@@ -13,9 +13,8 @@ from enginetour.model import Outcome, Termination
 from enginetour.referee.ends import Ends
 from enginetour.reports.pgn import termination_words
 from enginetour.task import DrawRule, ResignRule, Rules
-from tests.playing import Protocol, game, scripted, sound
+from tests.playing import SHUFFLE, Protocol, game, scripted, sound
 
-SHUFFLE = ["g1f3", "g8f6", "f3g1", "f6g8"]
 FAR = "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K2R w - - 0 30"
 
 

@@ -15,9 +15,8 @@ from enginetour.referee.shelf import EngineShelf
 from enginetour.supervise.waiting import NEVER_NS
 from enginetour.task import Rules, Side
 from enginetour.timecontrol import TimeControl
-from tests.playing import Eavesdropper, sound
+from tests.playing import SHUFFLE, Eavesdropper, sound
 
-SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")
 SECOND_NS = 1_000_000_000
 
 

@@ -12,9 +12,9 @@ from enginetour.reports.html import gamepage
 from enginetour.reports.html.gamepage import game_page, game_pages
 from enginetour.reports.html.gamerow import GameRow, Neighbour
 from enginetour.reports.html.site import Site
+from tests.playing import SHUFFLE
 
 SITE = Site("autumn", (("index.html", "Overview"), ("games.html", "Games")), {"Fruit": "fruit"})
-SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")
 
 
 def game(**more: object) -> Game:

@@ -11,14 +11,14 @@ import pytest
 from enginetour.pathoptions import is_path, path_options
 from enginetour.task import EngineSpec, Side
 from enginetour.timecontrol import TimeControl
+from tests.playing import SCRIPT
 from tests.touring import config, read, tour
 
-SCRIPTED = Path(__file__).parent / "engines" / "scripted.py"
 LOUD = f"""
 [[entrants]]
 name = "loud"
 protocol = "uci"
-command = {json.dumps([sys.executable, str(SCRIPTED)])}
+command = {json.dumps([sys.executable, SCRIPT])}
 options = {{ Log = "out.log", Hash = 2 }}
 """
 

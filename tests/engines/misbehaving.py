@@ -111,7 +111,7 @@ class Misbehaving(Scripted):
             return
         super().uci(word, rest)
         if word == "position" and self.fault == "ignores-position":
-            self.color, self.plies = "w", 0
+            self.colour, self.plies = "w", 0
 
     def cecp(self, word, rest):
         if word == "setboard" and self.fault == "ignores-position":
@@ -141,7 +141,7 @@ class Misbehaving(Scripted):
     # Searches.
 
     def move(self):
-        moves = self.moves or {"w": ["g1f3", "f3g1"], "b": ["g8f6", "f6g8"]}[self.color]
+        moves = self.moves or {"w": ["g1f3", "f3g1"], "b": ["g8f6", "f6g8"]}[self.colour]
         return moves[(self.own - 1) % len(moves)]
 
     def search(self, rest):
@@ -256,7 +256,7 @@ class Misbehaving(Scripted):
         self.answer("e4e5")
 
     def do_wrong_geometry(self, move):
-        self.answer("g1g3" if self.color == "w" else "g8g6")
+        self.answer("g1g3" if self.colour == "w" else "g8g6")
 
     def do_null_word(self, move):
         self.answer("(null)")
@@ -268,11 +268,11 @@ class Misbehaving(Scripted):
         self.say(self.word("").rstrip())
 
     def do_into_check(self, move):
-        self.answer("e1d1" if self.color == "w" else "e8d8")
+        self.answer("e1d1" if self.colour == "w" else "e8d8")
 
     def promote(self, form):
         self.own -= 1  # the knight still waits for its turn
-        self.answer(form.format(*("a7a8", "a8", "A7A8") if self.color == "w" else ("a2a1", "a1", "A2A1")))
+        self.answer(form.format(*("a7a8", "a8", "A7A8") if self.colour == "w" else ("a2a1", "a1", "A2A1")))
 
     def do_promotes_to_nothing(self, move):
         self.promote("{0}")

@@ -25,7 +25,7 @@ class Scripted:
         self.searches = 0
         self.games = 0
         self.force = True
-        self.color = "w"
+        self.colour = "w"
         self.plies = 0
         self.set = []
         self.input = b""
@@ -123,7 +123,7 @@ class Scripted:
             words = rest.split()
             self.plies = len(words) - words.index("moves") - 1 if "moves" in words else 0
             black = "fen" in words and words[2] == "b"
-            self.color = "wb"[(self.plies + black) % 2]
+            self.colour = "wb"[(self.plies + black) % 2]
         elif word == "go" and rest.startswith("ponder"):
             self.ponder()
         elif word == "go":
@@ -176,10 +176,10 @@ class Scripted:
             self.pong(f"pong {rest}")
         elif word == "new":
             self.new_game()
-            self.force, self.plies, self.color = True, 0, "w"
+            self.force, self.plies, self.colour = True, 0, "w"
         elif word == "go":
             self.force = False
-            self.color = "wb"[self.plies % 2]
+            self.colour = "wb"[self.plies % 2]
             self.search(rest)
         elif word == "setboard":
             if self.fault == "refuses-setboard":
@@ -253,12 +253,12 @@ class Scripted:
     # Searches.
 
     def move(self):
-        moves = self.moves or SHUFFLE[self.color]
+        moves = self.moves or SHUFFLE[self.colour]
         return moves[(self.searches - 1) % len(moves)]
 
     def answer(self, move):
         self.plies += 1
-        expected = SHUFFLE["b"][(self.searches - 1) % 2] if self.color == "w" else SHUFFLE["w"][self.searches % 2]
+        expected = SHUFFLE["b"][(self.searches - 1) % 2] if self.colour == "w" else SHUFFLE["w"][self.searches % 2]
         hint = self.hint or expected
         self.say(f"bestmove {move} ponder {hint}" if self.protocol == "uci" else f"move {move}")
 
@@ -346,7 +346,7 @@ class Scripted:
         self.answer("e2e5")
 
     def do_other_side(self, move):
-        self.answer("g8f6" if self.color == "w" else "g1f3")
+        self.answer("g8f6" if self.colour == "w" else "g1f3")
 
     def do_null(self, move):
         self.answer("0000")
@@ -440,14 +440,14 @@ class Scripted:
         self.say("resign")
 
     def do_own_loss(self, move):
-        self.say("0-1 {White resigns}" if self.color == "w" else "1-0 {Black resigns}")
+        self.say("0-1 {White resigns}" if self.colour == "w" else "1-0 {Black resigns}")
 
     def do_win(self, move):
-        self.say("1-0 {White mates}" if self.color == "w" else "0-1 {Black mates}")
+        self.say("1-0 {White mates}" if self.colour == "w" else "0-1 {Black mates}")
 
     def do_move_and_win(self, move):
         self.answer(move)
-        self.say("1-0 {White mates}" if self.color == "w" else "0-1 {Black mates}")
+        self.say("1-0 {White mates}" if self.colour == "w" else "0-1 {Black mates}")
 
     def do_draw_silent(self, move):
         self.say("1/2-1/2 {Draw by repetition}")
