@@ -20,6 +20,8 @@ from tests.touring import LONG_S, audit, config, entrant, pgn_games, tour
 # In user and mount namespaces of their own these need no rights; they last until end of file.
 SMALL = "mount -t tmpfs -o size=4m none results"
 READ_ONLY = "mount --bind results results && mount -o remount,bind,ro results"
+# The command line; a disk that was nearly full is looked at again soon.
+WATCHFUL = "from enginetour import cli, setbacks; setbacks.LOOK_S = 0.1; cli.main()"
 # Plays at once; each game's first search waits until it is told to, but where there is a file `free`.
 GATED = """\
 import os, sys
@@ -49,7 +51,7 @@ class Mounted:
     def running(self, *words: str) -> Iterator[subprocess.Popen[str]]:
         """The command line as it is typed; killed if the test fails."""
         enter = ["nsenter", f"--target={self.holder.pid}", "--user", "--preserve-credentials", "--mount"]
-        command = [*enter, f"--wd={self.folder}", sys.executable, "-u", "-m", "enginetour", *words]
+        command = [*enter, f"--wd={self.folder}", sys.executable, "-u", "-c", WATCHFUL, *words]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:
                 yield process
