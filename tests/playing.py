@@ -21,6 +21,7 @@ from enginetour.task import EngineSpec, GameTask, Quirks, Rules, Side
 from enginetour.timecontrol import TimeControl
 
 Protocol = Literal["uci", "cecp"]
+BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
 SCRIPT = str(Path(__file__).parent / "engines" / "scripted.py")
 SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")  # knights that go to and fro
 LONG = "60"  # a clock that no test runs down, however busy the machine

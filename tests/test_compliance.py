@@ -6,9 +6,7 @@ import pytest
 
 from enginetour.compliance.course import steps_of
 from tests.examinees import hasty, patient, taken
-from tests.playing import Protocol
-
-BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
+from tests.playing import BOTH, Protocol
 
 
 @pytest.fixture(autouse=True)

@@ -18,9 +18,7 @@ from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
 from enginetour.supervise import ending
 from enginetour.supervise.ending import living
-from tests.playing import Eavesdropper, Protocol, game, scripted, sound
-
-BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
+from tests.playing import BOTH, Eavesdropper, Protocol, game, scripted, sound
 
 
 @pytest.fixture(autouse=True)

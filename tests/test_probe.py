@@ -16,9 +16,7 @@ from enginetour.referee.probe import probe
 from enginetour.supervise.ending import living
 from enginetour.task import EngineSpec, Probe, ProbeTask
 from enginetour.timecontrol import TimeControl
-from tests.playing import Protocol, deaf_at_first, scripted, sound
-
-BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
+from tests.playing import BOTH, Protocol, deaf_at_first, scripted, sound
 
 
 @pytest.fixture(autouse=True)

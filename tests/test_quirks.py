@@ -15,9 +15,7 @@ from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
 from enginetour.task import EngineSpec
-from tests.playing import Protocol, game, scripted, sound
-
-BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
+from tests.playing import BOTH, Protocol, game, scripted, sound
 
 
 def sent(spec: EngineSpec, games: int = 1) -> list[tuple[float, str]]:

@@ -14,9 +14,7 @@ from enginetour.referee.link import Link
 from enginetour.referee.reenactment import reenact
 from enginetour.task import EngineSpec, GameTask, Reenacted, ReenactTask, Rules, Side
 from enginetour.timecontrol import TimeControl
-from tests.playing import LONG, Protocol, game, scripted, sound
-
-BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
+from tests.playing import BOTH, LONG, Protocol, game, scripted, sound
 
 
 def task(played: Game, spec: EngineSpec, *, white: bool = True, **more: Any) -> ReenactTask:

@@ -12,9 +12,8 @@ import pytest
 from enginetour.serveraddress import address_of
 from enginetour.store.tournaments import Store
 from tests.servers import Server
-from tests.touring import audited, config, left_running, pgn_games, read, running, tour
+from tests.touring import THREE, audited, config, left_running, pgn_games, read, running, tour
 
-THREE = ("wren1", "wren2", "wren3")
 CYCLES = "games_per_pairing = 2\ncycles = 3"
 
 

@@ -41,6 +41,7 @@ write = false
 """
 BUBBLE = "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 2"
 FOUR = ("wren1", "wren2", "wren3", "wren4")
+THREE = FOUR[:3]
 LONG_S = 60.0  # on a busy machine; nothing takes so long
 
 

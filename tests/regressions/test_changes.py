@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.touring import config, tour
-
-ENGINES = ("wren1", "wren2", "wren3")
+from tests.touring import THREE, config, tour
 
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tournament of two cycles with one game played, to be copied."""
     folder = tmp_path_factory.mktemp("begun")
-    tour(folder, "run", config(folder, ENGINES, "roundrobin", "cycles = 2").name, "--max-games", "1", expect=8)
+    tour(folder, "run", config(folder, THREE, "roundrobin", "cycles = 2").name, "--max-games", "1", expect=8)
     return folder
 
 

@@ -16,9 +16,8 @@ from enginetour.referee import converse
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.shelf import EngineShelf
 from enginetour.task import EngineSpec
-from tests.playing import Protocol, game, scripted, sound
+from tests.playing import BOTH, Protocol, game, scripted, sound
 
-BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
 MISBEHAVING = "misbehaving.py"
 
 

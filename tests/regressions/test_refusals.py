@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.touring import config, tour, try_engines_once
-
-THREE = ("wren1", "wren2", "wren3")
+from tests.touring import THREE, config, tour, try_engines_once
 
 
 def refused(folder: Path, *words: str, code: int = 3) -> str:

@@ -21,10 +21,9 @@ from enginetour.shipped import shipped
 from enginetour.store.lock import TournamentLock
 from enginetour.store.records import entrant_payload, spec_text
 from enginetour.store.tournaments import Store
-from tests.touring import audit, config, default_signals, pgn_games, read, running, tour
+from tests.touring import THREE, audit, config, default_signals, pgn_games, read, running, tour
 
 ROBIN = "cycles = {}\ngames_per_pairing = 2"
-THREE = ("wren1", "wren2", "wren3")
 LONG = ROBIN.format(100)
 
 
