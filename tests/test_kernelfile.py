@@ -5,14 +5,23 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from enginetour.supervise.kernelfile import PAGE, told
 
 
-def test_a_page_of_what_it_says() -> None:
-    """Whole where it is short; of a long one the beginning."""
+def test_a_process_is_told_of() -> None:
+    """Its own line begins with its number."""
     assert told(f"/proc/{os.getpid()}/stat").split()[0] == str(os.getpid()).encode()
-    assert len(told("/proc/kallsyms")) <= PAGE
+
+
+@pytest.mark.parametrize("size", [0, PAGE - 3, PAGE, PAGE + 1, 3 * PAGE - 7])
+def test_a_long_list_is_read_to_its_end(tmp_path: Path, size: int) -> None:
+    """An engine may have more children than stand on one page."""
+    (tmp_path / "children").write_bytes(bytes(size))
+    assert len(told(str(tmp_path / "children"))) == size
 
 
 def test_who_is_gone_says_nothing() -> None:
