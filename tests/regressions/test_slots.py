@@ -17,9 +17,9 @@ from enginetour.places import LocalPlace
 from enginetour.task import EngineSpec, Probe, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import scripted
-from tests.test_places import COMMAND, LONG, cause, processes
+from tests.test_places import COMMAND, cause, processes
 from tests.test_slot import task
-from tests.touring import audit, config, tour
+from tests.touring import LONG_S, audit, config, tour
 
 
 def test_a_slot_that_takes_the_last_descriptor_is_a_failure_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,7 +33,7 @@ def test_a_slot_that_takes_the_last_descriptor_is_a_failure_of_the_machine(monke
     with LocalPlace(1, command=COMMAND) as place:
         monkeypatch.setattr(os, "pidfd_open", failing)
         with pytest.raises(MachineFailure, match="slot 0 cannot be watched: Too many open files"):
-            place.submit(task("one")).result(LONG)
+            place.submit(task("one")).result(LONG_S)
         assert processes(place) == []
         assert cause(place, "two")
 
@@ -97,12 +97,12 @@ def test_a_slot_of_another_version_is_told_nothing(tmp_path: Path) -> None:
     command = (sys.executable, "-P", "-c", ANOTHER.format(mark=str(mark)))
     with LocalPlace(2, command=command) as place:
         there = ProbeTask(scripted(name="Ada"))
-        assert isinstance(place.submit(there, prefer=0).result(LONG), Probe)
+        assert isinstance(place.submit(there, prefer=0).result(LONG_S), Probe)
         mark.touch()
         with pytest.raises(TourError, match=r"was updated while this run goes on: .* then, 9\.9\.9") as told:
-            place.submit(there, prefer=1).result(LONG)
+            place.submit(there, prefer=1).result(LONG_S)
         assert (told.value.exit_code, told.value.step) == (1, "start it again by the same command")
-        assert isinstance(place.submit(there, prefer=0).result(LONG), Probe)
+        assert isinstance(place.submit(there, prefer=0).result(LONG_S), Probe)
 
 
 def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
