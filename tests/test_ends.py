@@ -23,6 +23,24 @@ def play(fen: str | None, moves: str, **rules: int) -> tuple[Outcome, Terminatio
     return None if end is None else end[:2]
 
 
+@pytest.mark.parametrize("start", [None, "7k/8/8/8/8/8/QQ6/K7 w - - 0 1"])
+def test_checks_and_mates_are_marked_as_python_chess_marks_them(start: str | None) -> None:
+    """In random games, up to their last move; where FIDE's rules do not hold nobody has looked."""
+    dice, marks = random.Random(7), set()
+    for _ in range(6):
+        position = Position(start)
+        ends, end = Ends(position, Rules()), None
+        while end is None:
+            move = dice.choice(list(position.board.legal_moves))
+            san = position.board.san(move)
+            end = ends.push(move)
+            marks.add(ends.mark(end))
+            assert ends.mark(end) == san[len(san.rstrip("+#")) :]
+    assert marks >= {"", "+"} and (start is None or "#" in marks)
+    odd = Ends(Position(None, "crazyhouse"), Rules())
+    assert odd.mark(odd.push(chess.Move.from_uci("e2e4"))) is None
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_repetitions_as_python_chess_counts_them(seed: int) -> None:
     """In random games of few pieces the game ends exactly where python-chess sees the third occurrence."""

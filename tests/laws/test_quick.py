@@ -45,6 +45,8 @@ def test_a_game_is_told_as_python_chess_tells_it(fen: str | None, seed: int, shu
         assert in_check(board) == board.is_check()
         for check in (None, board.is_check()):
             assert {move for move in tried if is_plainly_legal(board, move, check=check)} <= set(legal)
+            odd = [move for move in legal if not is_plainly_legal(board, move, check=check)]
+            assert all(board.is_castling(move) or move.to_square == board.ep_square for move in odd)
         if not legal:
             return
         move = dice.choice(legal)
@@ -67,7 +69,7 @@ EVERY = [
     chess.Move(start, end, promotion)
     for start in chess.SQUARES
     for end in chess.SQUARES
-    for promotion in (None, chess.QUEEN)
+    for promotion in (None, chess.QUEEN, chess.PAWN, chess.KING)
     if start != end
 ]
 WORDS = "depth seldepth multipv score cp mate nodes nps hashfull tbhits time lowerbound upperbound pv string currmove"
