@@ -1,7 +1,10 @@
-"""A cluster by TLS, with real certificates: it plays, and who has none of its authority's gets one clear line."""
+"""A cluster by TLS, with certificates made as `services/tls.yaml` says: who has none of its authority is told so."""
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +15,22 @@ from distributed import Security
 
 from enginetour.cluster.certificates import refuse_without
 from enginetour.errors import UsageRefused
-from tests.certificates import authority, settings
 from tests.nearcluster import near_cluster, place_of
 from tests.touring import config, read, tour
+
+TOLD = Path(__file__).parents[1] / "services" / "tls.yaml"
+COMMAND = "#   openssl "
+
+
+def authority(folder: Path) -> Path:
+    """Makes ``ca.pem``, ``host.pem`` and their keys in that folder, which is returned."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not on this machine")
+    folder.mkdir()
+    for line in TOLD.read_text().splitlines():
+        if line.startswith(COMMAND):
+            subprocess.run(shlex.split(line.removeprefix("# ")), cwd=folder, check=True, capture_output=True)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +48,11 @@ def place(ours: Path) -> Iterator[str]:
 
 
 def told(folder: Path, **other: str) -> Any:
-    """As ``~/.config/dask/tls.yaml`` tells every machine."""
+    """As that file tells every machine where it lies beside its certificates, in this folder."""
+    (folder / TOLD.name).write_text(TOLD.read_text().replace("/home/me/.config/dask", str(folder)))
+    found = dask.config.merge(dask.config.config, dask.config.collect([str(folder)], {}))
     own = {f"distributed.comm.tls.{key}": value for key, value in other.items()}
-    return dask.config.set(
-        {"distributed": dask.config.merge(dask.config.config, settings(folder))["distributed"]} | own
-    )
+    return dask.config.set({"distributed": found["distributed"]} | own)
 
 
 def test_games_are_played_by_tls(tmp_path: Path, ours: Path, place: str) -> None:
