@@ -28,7 +28,6 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (exam, uci, cecp, play):
         monkeypatch.setattr(module, "THOUGHT_S", 0.02, raising=False)
         monkeypatch.setattr(module, "QUIET_S", 0.1, raising=False)
-    monkeypatch.setattr(cecp_adapter, "SILENT_NS", 300 * MS)
     monkeypatch.setattr(probes, "AGAIN_S", ())
     monkeypatch.setattr(course, "TRIES", 1)
     monkeypatch.setattr(lines, "ANSWER_S", 0.5)
@@ -43,6 +42,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is to come from a sound engine has all the time that a busy machine may take."""
+    monkeypatch.setattr(cecp_adapter, "SILENT_NS", 20_000 * MS)
     for module in (lines, cecp, uci):
         monkeypatch.setattr(module, "ANSWER_S", 20.0)
     for module in (cecp, uci):

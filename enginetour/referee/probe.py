@@ -118,7 +118,7 @@ def _shake_hands(engine: Engine, found: _Findings, link: Link) -> bool:
         found.good("features", engine.notes["no-features"])
         if not engine.spec.quirks.line_delay_ms and _wakes(engine, link):
             problem = "its features came only after an empty line: it reads one line at a time; set line_delay_ms = 100"
-            found.bad("features", problem, "unsupported", settled=True)
+            found.bad("features", problem, "unsupported")  # or it was late: another try tells
             return False
     found.good("options", f"{len(engine.declared)} declared, {len(engine.spec.options)} set")
     return True

@@ -170,7 +170,7 @@ class Scripted:
         self.searches -= 1
 
     def cecp(self, word, rest):
-        if word == "protover":
+        if word == "protover" or (not word and self.fault == "wakes"):
             self.features()
         elif word == "ping":
             self.pong(f"pong {rest}")
@@ -207,7 +207,7 @@ class Scripted:
         self.told_protover += 1
         if self.fault in ("no-features", "late-features"):
             return
-        if self.fault == "loses-protover" and self.told_protover == 1:
+        if self.fault in ("loses-protover", "wakes") and self.told_protover == 1:
             return
         if self.fault == "never-done":
             self.say("feature ping=1 usermove=1 setboard=1")

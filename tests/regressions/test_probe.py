@@ -6,9 +6,11 @@ import os
 import shlex
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from enginetour.adapters import base, cecp
 from enginetour.errors import MachineFailure
 from enginetour.referee import probe as probes
 from enginetour.referee.link import Link
@@ -19,9 +21,9 @@ from tests.playing import Protocol, scripted, sound
 SOON = (0.01, 0.02)
 
 
-def moody(folder: Path, protocol: Protocol, fault: str, times: int) -> EngineSpec:
+def moody(folder: Path, protocol: Protocol, fault: str, times: int, **quirks: Any) -> EngineSpec:
     """An engine with a fault in its first processes, and sound from then on; it counts them in the folder."""
-    bad, good = scripted(protocol, fault, at=1, handshake_timeout=1.0), sound(protocol)
+    bad, good = scripted(protocol, fault, at=1, **quirks), sound(protocol)
     count = f'n=$(cat {folder}/tries 2>/dev/null || echo 0); echo $((n + 1)) > {folder}/tries; [ "$n" -lt {times} ]'
     script = f"if {count}; then exec {shlex.join(bad.command)}; else exec {shlex.join(good.command)}; fi"
     return EngineSpec("moody", ("/bin/sh", "-c", script), protocol, dir="scratch", quirks=bad.quirks)
@@ -60,9 +62,24 @@ def test_after_three_tries_it_is_unfit(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_what_would_be_found_again_is_not_tried_again(tmp_path: Path) -> None:
     """A program that says nothing of the protocol in all its time does not speak it."""
-    found = tried(moody(tmp_path, "uci", "silent", 9))
+    found = tried(moody(tmp_path, "uci", "silent", 9, handshake_timeout=1.0))
     assert found.category == "start-timeout"
     assert tries(tmp_path) == 1
+
+
+@pytest.mark.parametrize("times", [1, 9])
+def test_features_that_are_late_once_are_no_single_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """On a busy machine they came just after the empty line that was to wake it: only the third time is it so."""
+    monkeypatch.setattr(probes, "AGAIN_S", SOON)
+    monkeypatch.setattr(probes, "WAKE_NS", 20_000 * base.MS)
+    monkeypatch.setattr(cecp, "SILENT_NS", 1_000 * base.MS)
+    found = tried(moody(tmp_path, "cecp", "wakes", times))
+    assert [problem[-23:] for problem in found.problems] == ["set line_delay_ms = 100"] * (times == 9)
+    assert [words[-23:] for what, _, words in found.steps if what == "an earlier try"] == (
+        ["set line_delay_ms = 100"] * min(times, 2)
+    )
 
 
 def test_a_stop_ends_the_wait_for_the_next_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
