@@ -434,15 +434,15 @@ def test_old_ways_to_announce_a_move(fault: str) -> None:
 def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
     """Held back because it may be an echo, it is the answer at the deadline, and in time if it came in time."""
     monkeypatch.setattr(cecp_listening, "HELD_NS", 10**11)
-    played = game(sound(), scripted("cecp", "numbered"), black_tc="0.3", max_moves=2)
-    assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 4), played.cause
+    played = game(sound(), scripted("cecp", "numbered"), black_tc="1", max_moves=1)
+    assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 2), played.cause
 
 
 def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
     """While one engine prints without end the other's answer is heard and the books are kept."""
     link = Eavesdropper()
     white = scripted("uci", "flood-out-of-turn", at=2)
-    played = game(white, scripted("cecp", "numbered", seconds=0.5), white_tc="0.5", black_tc="3", link=link)
+    played = game(white, scripted("cecp", "numbered", seconds=0.5), white_tc="1", black_tc="60", link=link)
     lost(played, "flood-out-of-turn", Termination.TIME)
     assert played.plies == 4
 
