@@ -1,4 +1,4 @@
-"""A dozen kills at random moments in every test run; hundreds of them, by real clocks too, are the night's."""
+"""Twenty kills at random moments in every test run; hundreds of them, by real clocks too, are the night's."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tests.forked import Forked, quick
 from tests.night.lives import Tour, killed
 from tests.touring import LONG_S
 
-KILLS = 12
+KILLS = 20
 
 
-def test_a_dozen_kills_lose_and_double_nothing(workspace: Path) -> None:
+def test_twenty_kills_lose_and_double_nothing(workspace: Path) -> None:
     """SIGKILL of the scheduler or of everybody, at any moment: announced games stay, the rest is as if unbroken."""
     dice = random.Random(20)
 
