@@ -31,7 +31,7 @@ def kill_at_play(dask: Cluster, worker: str, manager: Manager) -> None:
 
 
 @pytest.mark.engine(*REAL)
-@pytest.mark.parametrize("system", ["bubble", pytest.param("swiss", marks=pytest.mark.night)])
+@pytest.mark.parametrize("system", TROUBLED)
 def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server: Server, system: str) -> None:
     """Real engines, a worker killed twice, the scheduler once, the manager once: the log is whole, and replays to its
     decisions; no process is left anywhere.
