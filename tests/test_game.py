@@ -327,7 +327,7 @@ def test_pongs_are_counted(protocol: Protocol, fault: str) -> None:
 def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str) -> None:
     """An engine that cannot begin a second game is started anew, and the game is played."""
     shelf = EngineShelf()
-    spec = scripted(protocol, fault, ready_timeout=1.0)
+    spec = scripted(protocol, fault, ready_timeout=2.0 if fault.startswith("hangs") else 20.0)
     drawn(game(spec, sound(protocol), shelf=shelf))
     drawn(game(spec, sound(protocol), shelf=shelf))
     shelf.close_all()
@@ -335,7 +335,7 @@ def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str) -> N
 
 def test_a_stall_at_a_fence_in_the_game_is_a_loss() -> None:
     """An engine behind a fence that no longer answers pings stalls, and loses."""
-    spec = scripted("uci", "no-pong-in-game", fence="wait", ready_timeout=1.0)
+    spec = scripted("uci", "no-pong-in-game", fence="wait", ready_timeout=2.0)
     lost(game(spec, sound()), "no-pong-in-game", Termination.STALL)
 
 

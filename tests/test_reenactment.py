@@ -85,7 +85,7 @@ def test_claims(fault: str) -> None:
 @pytest.mark.parametrize(("fault", "category"), [("exit-at-start", "start-failure"), ("silent", "start-timeout")])
 def test_failed_starts(fault: str, category: str) -> None:
     """What went wrong before the first search goes wrong there again."""
-    spec = scripted("uci", fault, handshake_timeout=0.5)
+    spec = scripted("uci", fault, handshake_timeout=0.5 if fault == "silent" else 20.0)
     played = game(spec, sound())
     found = reenact(task(played, spec), Link())
     assert (found.category, found.ply) == (category, 0)
