@@ -15,10 +15,11 @@ import pytest
 
 from enginetour import notify
 from enginetour.cli import outlet
+from enginetour.control import ask, socket_path
 from enginetour.store.tournaments import Store
 from tests.forked import Forked, quick, scripted
 from tests.night.lives import everybody, send
-from tests.touring import audit, config, entrant
+from tests.touring import LONG_S, audit, config, entrant, until
 
 BUSY_S = 20.0  # room for a busy machine on top of what is promised
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
@@ -60,9 +61,11 @@ def patient() -> None:
 
 
 def thinking(folder: Path, path: Path) -> Forked:
-    """A run of it in which the engine thinks."""
+    """A run of it in which the engine thinks, in a game that is the loop's: it may have begun before the loop."""
     run = Forked(folder, ["run", str(path)], folder / "errors", patient)
     (folder / "thinks").read_text()
+    place = socket_path(folder / "results" / "enginetour.db", "trial")
+    until(lambda: ask(place, {"do": "status"}, timeout=LONG_S))
     return run
 
 
