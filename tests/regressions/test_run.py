@@ -109,7 +109,10 @@ def test_a_removed_database_ends_the_run_with_one_line(tmp_path: Path) -> None:
     with running(tmp_path, path, stderr=subprocess.PIPE) as process:
         database(tmp_path).rename(tmp_path / "kept.db")
         (tmp_path / "results" / "enginetour.db-wal").rename(tmp_path / "kept.db-wal")
-        out, err = process.communicate(timeout=60)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        out, err = process.stdout.read(), process.stderr.read()  # what came in one breath with the first game too
+        process.wait(60)
     assert process.returncode == 7
     assert "removed or replaced" in err.splitlines()[-1]
     with Store.open(tmp_path / "kept.db", create=False) as store:
