@@ -92,7 +92,7 @@ def _killed_after(folder: Path, path: Path, games: int) -> int:
 
 def test_ctrl_c_stops_tidily(workspace: Path) -> None:
     """SIGINT: the running game may end, the exit code is 130, the message says how to go on."""
-    path = config(workspace, FOUR)
+    path = config(workspace, FOUR, settings=BUBBLE.replace("games_per_pairing = 2", "games_per_pairing = 200"))
     with running(workspace, path, stderr=subprocess.PIPE) as process:
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
