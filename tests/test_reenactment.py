@@ -82,6 +82,23 @@ def test_claims(fault: str) -> None:
     assert happened_again(grave(played), found), found
 
 
+def test_a_claim_behind_its_move() -> None:
+    """Heard instead of a move then, and a moment after one now: it is the same claim."""
+    played = game(scripted("cecp", "win"), sound())
+    found = reenact(task(played, scripted("cecp", "move-and-later-win", seconds=0.05)), Link())
+    assert happened_again(grave(played), found), found
+    assert (found.ply, found.text) == (2, "")
+
+
+def test_a_claim_between_two_searches() -> None:
+    """It comes while the other one thinks: nothing of it is thrown away before the next question."""
+    played = game(scripted("cecp", "win", at=3), sound())
+    again = task(played, scripted("cecp", "move-and-later-win", seconds=0.01), speed=1.0)
+    again = replace(again, moves=(*again.moves[:-1], (again.moves[-1][0], 300)))
+    found = reenact(again, Link())
+    assert happened_again(grave(played), found), found
+
+
 @pytest.mark.parametrize(("fault", "category"), [("exit-at-start", "start-failure"), ("silent", "start-timeout")])
 def test_failed_starts(fault: str, category: str) -> None:
     """What went wrong before the first search goes wrong there again."""

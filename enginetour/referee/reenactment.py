@@ -159,10 +159,14 @@ class _Reenactment:
         text = printable(answer.text)
         if move is None:
             return self._told("illegal-move", f"plays {text!r} after {ms} ms", engine, ms, text)
-        return self._told("", f"plays {move.uci()} after {ms} ms of {limit}", engine, ms, move.uci())
+        plays = self._told("", f"plays {move.uci()} after {ms} ms of {limit}", engine, ms, move.uci())
+        if engine.spec.protocol == "uci":
+            return plays
+        found = self._afterwards(engine)  # a claim that came with its move then may come a moment later now
+        return found if found.category else plays
 
     def _afterwards(self, engine: Engine) -> Reenacted:
-        """It had moved, and then said or did something out of turn."""
+        """It has moved; what it then says or does out of turn."""
 
         def script() -> _Search:
             deadline = time.monotonic_ns() + OWED_NS
@@ -174,14 +178,14 @@ class _Reenactment:
         said = converse({engine: script()}, self._link)[engine]
         if isinstance(said, EngineFault):
             return self._fault(said, engine)
-        if said is not None:
-            verdict = of_talk(self._own, said, thinking=False, aborts=0)
-            assert verdict is not None
-            return self._told(verdict.category or "resign", verdict.cause, engine)
-        return self._told("", "says nothing after its move", engine)
+        found = None if said is None else self._claimed(engine, said, thinking=False)
+        return found or self._told("", "says nothing after its move", engine)
 
     def _asked(self, engine: Engine, patience_ns: int) -> Said | EngineFault | Reenacted | None:
         """One search: its answer, what it did instead, or None for silence."""
+        for said in engine.discard():  # since its last move
+            if (found := self._claimed(engine, said, thinking=False)) is not None:
+                return found
         ask = question(self._position, self._own, self._other)
         if engine.needs_approach:
             fault = self._talk(engine, engine.approach(ask))
@@ -190,20 +194,22 @@ class _Reenactment:
         self._own.searched = True
         result = converse({engine: self._search(engine, ask, patience_ns)}, self._link)[engine]
         if isinstance(result, Said) and result.what is not What.ANSWER:
-            verdict = of_talk(self._own, result, thinking=True, aborts=0)
-            assert verdict is not None
-            return self._told(verdict.category or "resign", verdict.cause, engine)
-        found: Said | EngineFault | None = result
-        return found
+            return self._claimed(engine, result, thinking=True)
+        answer: Said | EngineFault | None = result
+        return answer
 
     def _search(self, engine: Engine, ask: Any, patience_ns: int) -> _Search:
-        engine.discard()
         self._own.asked_ns = engine.go(ask)
         deadline = self._own.asked_ns + patience_ns
         while (said := (yield from engine.hear(deadline))) is not None:
             if said.what is What.ANSWER or of_talk(self._own, said, thinking=True, aborts=0) is not None:
                 return said
         return engine.overdue()
+
+    def _claimed(self, engine: Engine, said: Said, *, thinking: bool) -> Reenacted | None:
+        """What would end a game with these words."""
+        verdict = of_talk(self._own, said, thinking=thinking, aborts=0)
+        return None if verdict is None else self._told(verdict.category or "resign", verdict.cause, engine)
 
     def _fault(self, fault: EngineFault, engine: Engine) -> Reenacted:
         if isinstance(fault, EngineCrashed):

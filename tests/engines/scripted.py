@@ -449,6 +449,11 @@ class Scripted:
         self.answer(move)
         self.say("1-0 {White mates}" if self.colour == "w" else "0-1 {Black mates}")
 
+    def do_move_and_later_win(self, move):
+        self.answer(move)
+        time.sleep(self.seconds)
+        self.say("1-0 {White mates}" if self.colour == "w" else "0-1 {Black mates}")
+
     def do_draw_silent(self, move):
         self.say("1/2-1/2 {Draw by repetition}")
 
