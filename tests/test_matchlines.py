@@ -113,6 +113,18 @@ def test_a_game_begun_before_the_last_one_is_told_is_told_after_it(capsys: pytes
     assert told == ["Started game 1 of 3", "Finished game 1", "Started game 2 of 6"]
 
 
+def test_a_game_that_begins_while_the_last_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is counted already, and the games to go were not looked at again yet: there is not one more of them."""
+    picture = Progress("match", "x", remaining=(4, 4))
+    lines = Lines(picture)
+    lines.event(0, "start", {"white": "A", "black": "B"})
+    picture.done += 1
+    lines.game(1, game("A", "B"), ())
+    lines.event(0, "start", {"white": "B", "black": "A"})
+    told = [line.split(" (")[0] for line in capsys.readouterr().out.splitlines() if line.startswith("Started")]
+    assert told == ["Started game 1 of 4", "Started game 2 of 4"]
+
+
 def test_quick_games_bring_no_progress_every_moment(capsys: pytest.CaptureFixture[str]) -> None:
     """A line after ten games, and the next one when a second has passed too."""
     now = [100.0]

@@ -63,6 +63,7 @@ class Lines(Watcher):
         self._open: dict[int, tuple[str, str]] = {}  # slot -> who plays there
         self._begun: list[tuple[int, tuple[str, str]]] = []  # where the last game is still to be told
         self._number = progress.numbered
+        self._planned = progress.done + progress.remaining[1]  # of one look: between two, only one of both may be new
         self._fresh = False  # there was a game since the strength was told
 
     def event(self, slot: int, name: str, payload: Mapping[str, Any]) -> None:
@@ -90,7 +91,7 @@ class Lines(Watcher):
         with self._lock:
             self._open[slot] = names
             number = self._number + len(self._open)
-        click.echo(matchlines.started(number, self.picture.done + self.picture.remaining[1], *names))
+        click.echo(matchlines.started(number, self._planned, *names))
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """Print the game, then what it decided."""
@@ -120,6 +121,7 @@ class Lines(Watcher):
     def progress(self, scheduler: Scheduler) -> None:
         """A progress line every ten games, and not every moment."""
         self.picture.take(scheduler)
+        self._planned = self.picture.done + self.picture.remaining[1]
         self._tell_begun({(pairing.white, pairing.black) for pairing, _ in scheduler.flying.values()})
         if self.due <= 0 and self._clock() >= self._quiet_until:
             self._quiet_until = self._clock() + PROGRESS_S
