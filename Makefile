@@ -35,7 +35,6 @@ check: $(VENV)/.test-ready
 	@$(BIN)/python .ci/length.py
 
 night: $(VENV)/.test-ready
-	@ENGINETOUR_DICE=1 $(BIN)/python -m pytest -q tests/laws -m "not night" --timeout 0
 	@$(BIN)/python -m pytest -q -m night --timeout 0 $(PYTEST_ARGS)
 
 bench: $(VENV)/.test-ready

@@ -30,7 +30,7 @@ from tests.touring import left_running
 SCRIPT = str(Path(__file__).parent / "engines" / "misbehaving.py")
 ODD, SOUND = "odd", ("sound one", "sound two")
 GAMES = 4  # of the odd one, in six
-GONE_S = 20.0  # after the end: 5 (reliability 6), which the night measures, and room for a busy machine
+GONE_S = 5.0  # after the end (reliability 6)
 MEMORY_KB = 20_000  # scheduler and slot, under any fault (reliability 6)
 LOG_BYTES = 1_000_000  # a fault may add to the log (reliability 6)
 MARGIN_MS = 50

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 
 from enginetour.model import Game, Pairing, Termination
 from enginetour.places import LocalPlace
@@ -72,7 +72,7 @@ def stamps(folder: Path, name: str) -> list[Stamp]:
 def test_a_flood_touches_no_other_game_and_not_its_own_clock(tmp_path: Path) -> None:
     """100 000 lines a second: moves of the game beside it are passed on as ever, and the flooder's clock is right.
 
-    A flood would hold up every move: the quarter of them, and the one search, that a busy machine disturbs least tell.
+    Medians, so that a busy machine does not decide.
     """
     flood = task(engine(tmp_path, "Flood", LINES), engine(tmp_path, "Calm"))
     quiet = task(engine(tmp_path, "Ada"), engine(tmp_path, "Bea"))
@@ -91,7 +91,7 @@ def test_a_flood_touches_no_other_game_and_not_its_own_clock(tmp_path: Path) -> 
     assert median(stamp.answered - stamp.heard for stamp in floods) >= FLOOD_S * 1e9
     charged = [move.elapsed_ms for move in first.moves[::2]]
     errors = [ms - (stamp.answered - stamp.heard) / 1e6 for ms, stamp in zip(charged, floods, strict=True)]
-    assert min(map(abs, errors)) < CLOCK_ERROR_MS, errors
+    assert abs(median(errors)) < CLOCK_ERROR_MS, errors
     begun, ended = floods[0].heard, floods[-1].answered
     said = sorted((stamp for name in ("Ada", "Bea") for stamp in stamps(tmp_path, name)), key=lambda stamp: stamp.heard)
     gaps = [
@@ -99,4 +99,5 @@ def test_a_flood_touches_no_other_game_and_not_its_own_clock(tmp_path: Path) -> 
         for before, after in pairwise(said)
         if after.ply == before.ply + 1 and begun < before.answered < ended
     ]
-    assert quantiles(gaps)[0] < DELAY_MS, gaps
+    assert gaps
+    assert median(gaps) < DELAY_MS, gaps

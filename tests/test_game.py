@@ -434,8 +434,8 @@ def test_old_ways_to_announce_a_move(fault: str) -> None:
 def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
     """Held back because it may be an echo, it is the answer at the deadline, and in time if it came in time."""
     monkeypatch.setattr(cecp_listening, "HELD_NS", 10**11)
-    played = game(sound(), scripted("cecp", "numbered"), black_tc="1", max_moves=1)
-    assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 2), played.cause
+    played = game(sound(), scripted("cecp", "numbered"), black_tc="1", max_moves=2)
+    assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 4), played.cause
 
 
 def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from tests.forked import Forked, quick
 from tests.night.lives import Tour, killed
-from tests.touring import LONG_S
 
 KILLS = 20
 
@@ -21,6 +20,6 @@ def test_twenty_kills_lose_and_double_nothing(workspace: Path) -> None:
     def tours() -> Iterator[Tour]:
         for number in count(1):
             path = quick(workspace, f"trial-{number}")
-            yield Tour(workspace, path, dice, slots=1 + number % 2, start=Forked, start_s=0.4, gone_s=LONG_S)
+            yield Tour(workspace, path, dice, slots=1 + number % 2, start=Forked, start_s=0.4)
 
     assert killed(workspace, tours(), KILLS).startswith(f"{KILLS} kills in ")

@@ -21,7 +21,7 @@ from tests.forked import Forked, quick, scripted
 from tests.night.lives import everybody, send
 from tests.touring import LONG_S, audit, config, entrant, until
 
-BUSY_S = 20.0  # room for a busy machine on top of what is promised
+BUSY_S = 5.0  # room for a busy machine on top of what is promised
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 # Ignores every signal it can, end of file and `quit`; says through a named pipe when its first search begins.
 STUBBORN = """\

@@ -128,7 +128,6 @@ class Tour:
     slots: int = 1
     start: Starter = by_name
     start_s: float = 2.0  # about what the preparations of a run take
-    gone_s: float = GONE_S  # for the last process after the end of a life
     in_order: bool = True  # not where the machine failed games: others go before them then
     lives: int = 0
     announced: dict[int, tuple[str, str, str]] = field(default_factory=dict)
@@ -170,7 +169,7 @@ class Tour:
 
     def nothing_left(self) -> None:
         """No process of ours within the promised time."""
-        until = time.monotonic() + self.gone_s
+        until = time.monotonic() + GONE_S
         while left := left_running(self.folder):
             assert time.monotonic() < until, left
             time.sleep(0.02)  # nothing to wait on: they are nobody's children any more
