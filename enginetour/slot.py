@@ -125,7 +125,7 @@ class PipeLink(Link):
 def serve(link: PipeLink) -> None:
     """Play task after task until told to go; engines may live on between them."""
     from enginetour.referee.game import play
-    from enginetour.referee.probe import probe
+    from enginetour.referee.probe import probe, probe_side_by_side
     from enginetour.referee.shelf import EngineShelf
 
     # What is loaded stays: looking through it for garbage again and again took 5 % of a ply (measured).
@@ -140,7 +140,7 @@ def serve(link: PipeLink) -> None:
             elif isinstance(task, ProbeTask):
                 result = probe(task, link)
             elif isinstance(task, SeatTask):
-                result = tuple(probe(each, link, shelf) for each in task.probes)
+                result = probe_side_by_side(task.probes, link, shelf)
             elif isinstance(task, ReenactTask):
                 from enginetour.referee.reenactment import reenact  # here, for a quicker start
 

@@ -197,7 +197,7 @@ class ProbeTask:
 
 @dataclass(frozen=True, slots=True)
 class SeatTask:
-    """Probe the engines of a coming game, one after the other; those that are fit wait for it in that slot."""
+    """Probe the engines of a coming game, started side by side; those that are fit wait for it in that slot."""
 
     probes: tuple[ProbeTask, ...]
 

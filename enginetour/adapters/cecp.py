@@ -14,6 +14,7 @@ from enginetour.adapters.moves import written
 from enginetour.adapters.position import Position, castling
 from enginetour.adapters.said import Said, What, printable
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
+from enginetour.supervise.starting import Launch
 from enginetour.task import EngineSpec
 from enginetour.timecontrol import TimeControl
 from enginetour.variants import STANDARD, VARIANTS
@@ -26,8 +27,8 @@ _WEIGHTY = frozenset({What.RESIGN, What.RESULT, What.ABORT, What.REFUSED_MOVE, W
 class CecpEngine(CecpListener):
     """One CECP engine. After its one `go` a game it stays out of force mode."""
 
-    def __init__(self, spec: EngineSpec, tag: str = "") -> None:
-        super().__init__(spec, tag)
+    def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
+        super().__init__(spec, launch)
         self._limits: frozenset[str] = frozenset()  # of the games so far; empty before the first
         self._force = True
         self._told = 0  # plies it was told in force mode

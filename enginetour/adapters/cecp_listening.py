@@ -11,6 +11,7 @@ from enginetour.adapters.features import Features
 from enginetour.adapters.intake import KEPT
 from enginetour.adapters.said import Said, Thought, What, printable
 from enginetour.adapters.uci_lines import plain
+from enginetour.supervise.starting import Launch
 from enginetour.task import EngineSpec
 
 HELD_NS = 200 * MS  # a numbered move may be an echo: held back so long (runner spec 7)
@@ -22,8 +23,8 @@ _CASTLING = frozenset({"O-O", "O-O-O"})
 class CecpListener(Engine):
     """The ear of a CECP engine: lines to what they mean, against what was last sent."""
 
-    def __init__(self, spec: EngineSpec, tag: str = "") -> None:
-        super().__init__(spec, tag)
+    def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
+        super().__init__(spec, launch)
         self.features = Features()
         self._placing = False  # a position was sent and not yet fenced
         self._opening: frozenset[str] = frozenset()  # the moves of the opening, in each form

@@ -17,6 +17,7 @@ from enginetour.adapters.options import Setting
 from enginetour.adapters.said import Said, What, printable
 from enginetour.adapters.uci_lines import go_words
 from enginetour.errors import EngineStalled
+from enginetour.supervise.starting import Launch
 from enginetour.task import EngineSpec
 
 # Ethereal 12.00 loses `ponderhit` and `stop` that come before its search thread runs: measured up to 2.5 ms
@@ -28,8 +29,8 @@ LOOK_NS = 1 * MS  # between two looks for that output
 class PonderingEngine(Engine):
     """What UCI engines have beside searches on their own time."""
 
-    def __init__(self, spec: EngineSpec, tag: str = "") -> None:
-        super().__init__(spec, tag)
+    def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
+        super().__init__(spec, launch)
         self._may_ponder = False  # wanted, declared, and nobody's option says otherwise
         self._hint = ""  # the move it expects, as it wrote that behind its last answer
         self._guess: tuple[int, str] | None = None  # plies and last move of the position it ponders on

@@ -9,6 +9,7 @@ from enginetour.adapters.pondering import PonderingEngine
 from enginetour.adapters.said import Said, Thought, What, printable
 from enginetour.adapters.uci_lines import filled, go_words, last_thought, plain, read_option, words_of
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
+from enginetour.supervise.starting import Launch
 from enginetour.task import Declared, EngineSpec
 from enginetour.variants import STANDARD, VARIANTS
 
@@ -19,8 +20,8 @@ _FALSE_STARTS = ("copyprotection", "registration")
 class UciEngine(PonderingEngine):
     """One UCI engine. `declared` keeps the first option of each name; what does not parse is one note."""
 
-    def __init__(self, spec: EngineSpec, tag: str = "") -> None:
-        super().__init__(spec, tag)
+    def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
+        super().__init__(spec, launch)
         self._options: dict[str, Declared] = {}
         self._placed = False  # the position of the next search has been sent
         self._variant = STANDARD  # of the last game

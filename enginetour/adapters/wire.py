@@ -9,6 +9,7 @@ from collections import deque
 from enginetour.adapters.intake import LINE_CAP, Intake
 from enginetour.adapters.said import Said, What, printable
 from enginetour.supervise.process import EngineProcess
+from enginetour.supervise.starting import Launch
 from enginetour.task import Declared, EngineSpec
 
 _STALE = What.STALE  # an enumeration looks its members up by name, which is too much for the path of every ply
@@ -18,10 +19,10 @@ DISCARD_READS = 16  # reads of 64 KiB before a search at most: a flood must not 
 class Wire(ABC):
     """One engine process, what it said, and what is known of it."""
 
-    def __init__(self, spec: EngineSpec, tag: str = "") -> None:
+    def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         self.spec = spec
         self.born_ns = time.monotonic_ns()
-        self.process = EngineProcess(spec, tag=tag)
+        self.process = EngineProcess(spec, launch=launch)
         self.intake = Intake()
         self.own_name = ""
         self.author = ""

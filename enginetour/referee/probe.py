@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 
 from enginetour.adapters.base import MS, Ask, Engine, Setup
@@ -11,10 +11,10 @@ from enginetour.adapters.cecp import CecpEngine
 from enginetour.adapters.moves import read_move
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Said, What, printable
-from enginetour.adapters.start import open_engine
-from enginetour.errors import EngineFault, StartFailed, Unsupported
+from enginetour.errors import EngineFault, Unsupported
 from enginetour.referee.clock import Clock
 from enginetour.referee.converse import converse, heed_until
+from enginetour.referee.greeting import Greeted, greet
 from enginetour.referee.link import Link
 from enginetour.referee.seats import start_fault
 from enginetour.referee.shelf import EngineShelf, end, usable
@@ -56,32 +56,43 @@ class _Findings:
         self.settled = self.settled or settled
 
 
-def probe(task: ProbeTask, link: Link, shelf: EngineShelf | None = None) -> Probe:
-    """Try one engine, up to three times; nothing of it is alive afterwards, but on the `shelf` where there is one.
+def probe(task: ProbeTask, link: Link) -> Probe:
+    """Try one engine, up to three times; nothing of it is alive afterwards.
 
     An earlier try that failed stays among the steps. Raises MachineFailure when told to stop now.
     """
+    return _probed(task, link, None, None)
+
+
+def probe_side_by_side(tasks: Sequence[ProbeTask], link: Link, shelf: EngineShelf) -> tuple[Probe, ...]:
+    """As `probe`, but all are started and shaken hands with at the same time; the fit ones wait on the shelf."""
+    greeted = greet([task.spec for task in tasks], link)
+    return tuple(_probed(task, link, shelf, first) for task, first in zip(tasks, greeted, strict=True))
+
+
+def _probed(task: ProbeTask, link: Link, shelf: EngineShelf | None, first: Greeted | None) -> Probe:
     failed: list[tuple[str, bool, str]] = []
     for pause in AGAIN_S:
-        found, report = _try(task, link, shelf)
+        found, report = _try(task, link, shelf, first)
+        first = None
         if found.settled or not found.problems:
             break
         failed.append(("an earlier try", False, found.problems[0]))
         heed_until(link, time.monotonic_ns() + int(pause * 1e9))
     else:
-        _, report = _try(task, link, shelf)
+        _, report = _try(task, link, shelf, first)
     return replace(report, steps=(*failed, *report.steps))
 
 
-def _try(task: ProbeTask, link: Link, shelf: EngineShelf | None) -> tuple[_Findings, Probe]:
+def _try(task: ProbeTask, link: Link, shelf: EngineShelf | None, greeted: Greeted | None) -> tuple[_Findings, Probe]:
     found = _Findings(task.spec.name)
-    try:
-        engine = open_engine(task.spec)
-    except StartFailed as fault:
-        found.bad("start", fault.detail, fault.category, settled=True)
+    greeted = greeted or greet([task.spec], link)[0]
+    engine = greeted.engine
+    if engine is None:
+        _did_not_start(greeted, found)
         return found, _report(found, None)
     try:
-        if _shake_hands(engine, found, link) and _declares(engine, task.variant, found):
+        if _is_ready(engine, greeted, found, link) and _declares(engine, task.variant, found):
             engine = _moves(engine, task, found, link)
     except BaseException:
         kill_living()
@@ -93,12 +104,15 @@ def _try(task: ProbeTask, link: Link, shelf: EngineShelf | None) -> tuple[_Findi
     return found, _report(found, engine)
 
 
-def _shake_hands(engine: Engine, found: _Findings, link: Link) -> bool:
-    begun = time.monotonic_ns()
-    fault = converse({engine: engine.handshake()}, link)[engine]
-    found.handshake_ms = (time.monotonic_ns() - begun) // MS
-    if isinstance(fault, EngineFault):
-        fault = start_fault(fault)
+def _did_not_start(greeted: Greeted, found: _Findings) -> None:
+    assert greeted.fault is not None
+    found.bad("start", greeted.fault.detail, greeted.fault.category, settled=True)
+
+
+def _is_ready(engine: Engine, greeted: Greeted, found: _Findings, link: Link) -> bool:
+    found.handshake_ms = greeted.handshake_ms
+    if greeted.fault is not None:
+        fault = start_fault(greeted.fault)
         words = [*engine.problems] if fault.category == "bad-option" else [_with_stderr(engine, fault.detail)]
         settled = fault.category == "bad-option"
         # Without a word of the protocol for the whole limit it does not speak it, unless it is known to.
@@ -154,10 +168,10 @@ def _bears_no_tables(engine: Engine, link: Link) -> bool:
     rest = tuple((name, value) for name, value in spec.offered if name.casefold() != TABLES)
     if rest == spec.offered:
         return False
-    other = open_engine(replace(spec, offered=rest))
-    fault = converse({other: other.handshake()}, link)[other]
-    end([other])
-    return not isinstance(fault, EngineFault)
+    (other,) = greet([replace(spec, offered=rest)], link)
+    if other.engine is not None:
+        end([other.engine])
+    return other.fault is None
 
 
 def _with_stderr(engine: Engine, detail: str) -> str:
@@ -174,8 +188,12 @@ def _moves(engine: Engine, task: ProbeTask, found: _Findings, link: Link) -> Eng
     for control in controls:
         if not engine.suits(_short(control)):
             engine.process.end()
-            engine = open_engine(task.spec)
-            if not _shake_hands(engine, found, link):
+            (greeted,) = greet([task.spec], link)
+            if greeted.engine is None:
+                _did_not_start(greeted, found)
+                return engine
+            engine = greeted.engine
+            if not _is_ready(engine, greeted, found, link):
                 return engine
         if not _move(engine, task, control, f"a move under {control}", found, link):
             return engine

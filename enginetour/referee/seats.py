@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from enginetour.adapters.base import Ask, Engine, Script, Setup
 from enginetour.adapters.position import Position
-from enginetour.adapters.start import open_engine
+from enginetour.adapters.start import open_engines
 from enginetour.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed
 from enginetour.model import Incident
 from enginetour.referee.clock import Clock
@@ -101,18 +101,18 @@ def _prepare(
     seats: Sequence[Seat], names: Mapping[Seat, str], position: Position, link: Link
 ) -> dict[Seat, EngineFault]:
     faults: dict[Seat, EngineFault] = {}
-    scripts: dict[Engine, Script] = {}
-    for seat in seats:
-        try:
-            if seat.present is None:
-                seat.sit(open_engine(seat.side.spec))
-        except StartFailed as fault:
-            faults[seat] = fault
-            continue
-        scripts[seat.engine] = _script(seat.engine, Setup(position, seat.side.tc, names[seat]))
-    ends = converse(scripts, link)
-    for seat in seats:
-        end = ends.get(seat.engine) if seat.present is not None else None
+    empty = [seat for seat in seats if seat.present is None]
+    for seat, opened in zip(empty, open_engines(*(seat.side.spec for seat in empty)), strict=True):
+        if isinstance(opened, StartFailed):
+            faults[seat] = opened
+        else:
+            seat.sit(opened)
+    taken = [seat for seat in seats if seat.present is not None]
+    ends = converse(
+        {seat.engine: _script(seat.engine, Setup(position, seat.side.tc, names[seat])) for seat in taken}, link
+    )
+    for seat in taken:
+        end = ends[seat.engine]
         if isinstance(end, EngineFault):
             faults[seat] = start_fault(end)
     return faults

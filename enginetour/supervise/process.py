@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import select
 import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
-from enginetour.supervise import memory, starting, strays
+from enginetour.supervise import memory, strays
 from enginetour.supervise import scratch as folders
 from enginetour.supervise.ending import end_all, kill_all, kill_living, living
 from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, last_lines, printable
 from enginetour.supervise.sandbox import SHELL_SIGNAL
+from enginetour.supervise.starting import STRAY, Launch
 from enginetour.supervise.waiting import NEVER_NS, Polled, Wake, wait
 from enginetour.task import EngineSpec
 
@@ -24,27 +23,20 @@ __all__ = ["EngineProcess", "Wake", "end_all", "kill_all", "kill_living", "statu
 UNKNOWN = "ended, status unknown"
 READ_SIZE = 64 * 1024  # bytes a read, runner spec 2
 
-_numbers = itertools.count(1)
-
 
 class EngineProcess:
     """One running engine. All descriptors are non-blocking; nothing here waits but the start (some 10 ms) and the end.
 
+    `launch`: its own, where that has begun already.
     Raises StartFailed (the program cannot be run) or MachineFailure (no process can be started here).
     `orphans` and `deaf` are filled by the end: processes it left behind, and whether it ignored `quit`.
     """
 
-    def __init__(self, spec: EngineSpec, *, tag: str = "") -> None:
+    def __init__(self, spec: EngineSpec, *, tag: str = "", launch: Launch | None = None) -> None:
+        launch = launch or Launch(spec, tag)
+        started = launch.started()
         self.spec = spec
-        base = tag or os.environ.get(strays.TAG, "") or "enginetour"
-        self.tag = f"{base}/{os.getpid()}.{next(_numbers)}"
-        self.scratch: Path = folders.make_kept(spec.name) if spec.keep_scratch else folders.make_scratch()
-        try:
-            folders.fill(self.scratch, spec)
-            started = starting.start(spec, self.scratch, self.tag)
-        except BaseException:
-            folders.wipe(self.scratch)
-            raise
+        self.tag, self.scratch = launch.tag, launch.scratch
         self.started_ns = time.monotonic_ns()
         self._process = started.process
         self.pid: int = started.process.pid
@@ -257,7 +249,7 @@ class EngineProcess:
         if self._report is not None and not self.closed:
             with suppress(OSError):
                 self._left += os.read(self._report, READ_SIZE)
-        told = [line.split(b" ", 2)[1:] for line in self._left.splitlines() if line.startswith(starting.STRAY)]
+        told = [line.split(b" ", 2)[1:] for line in self._left.splitlines() if line.startswith(STRAY)]
         return [f"{printable(name)} ({number.decode()})" for number, name in told]
 
     def forget(self) -> None:

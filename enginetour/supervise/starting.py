@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import select
 import subprocess
@@ -32,6 +33,7 @@ MB = 1_000_000  # bytes
 FAILED, RUNNING, STRAY = b"failed ", b"running", b"stray "  # the launcher's lines
 DECIDED = (FAILED, RUNNING)
 
+_numbers = itertools.count(1)
 _forbidden = ""  # why this machine has no PID namespace for us, once that is known
 
 
@@ -70,22 +72,96 @@ def environment(spec: EngineSpec, scratch: Path, tag: str) -> dict[str, str]:
     return kept | {TAG: tag}
 
 
-def start(spec: EngineSpec, scratch: Path, tag: str) -> Started:
-    """Launch and wait until the program is loaded (exec), some 10 ms; what it then says is the adapter's business.
+class Launch:
+    """A program on its way: its launcher runs, and `started` waits until it is loaded (exec), some 10 ms.
 
-    Call it from a thread that outlives the engine: the parent-death signal is bound to it.
-    Raises StartFailed when the program cannot be run, MachineFailure when this machine cannot start any.
+    Several may be on their way at once, but no engine may be ended meanwhile: what is no engine yet looks like an
+    orphan. To be made in a thread that outlives the engine: the parent-death signal is bound to it.
+    Both raise StartFailed when the program cannot be run, MachineFailure when this machine cannot start any.
     """
-    global _forbidden  # what a machine forbids once it forbids always
-    command = [folders.expand(word, scratch) for word in spec.command]
-    if not command:
-        raise StartFailed("no command")
-    directory = folders.working_directory(spec, command, scratch)
-    try:
-        return _launch(spec, scratch, tag, command, directory)
-    except _NoNamespace as refused:
-        _forbidden = os.strerror(refused.number) if refused.number else "the kernel forbids it"
-        return _launch(spec, scratch, tag, command, directory)
+
+    def __init__(self, spec: EngineSpec, tag: str = "") -> None:
+        base = tag or os.environ.get(TAG, "") or "enginetour"
+        self.spec = spec
+        self.tag = f"{base}/{os.getpid()}.{next(_numbers)}"
+        self.scratch: Path = folders.make_kept(spec.name) if spec.keep_scratch else folders.make_scratch()
+        try:
+            folders.fill(self.scratch, spec)
+            self._command = [folders.expand(word, self.scratch) for word in spec.command]
+            if not self._command:
+                raise StartFailed("no command")
+            self._directory = folders.working_directory(spec, self._command, self.scratch)
+            self._process, self._report = self._call()
+        except BaseException:
+            folders.wipe(self.scratch)
+            raise
+
+    def started(self) -> Started:
+        """The program runs; what it then says is the adapter's business."""
+        global _forbidden  # what a machine forbids once it forbids always
+        try:
+            try:
+                return self._loaded()
+            except _NoNamespace as refused:
+                _forbidden = os.strerror(refused.number) if refused.number else "the kernel forbids it"
+                self._process, self._report = self._call()
+                return self._loaded()
+        except BaseException:
+            folders.wipe(self.scratch)
+            raise
+
+    def drop(self) -> None:
+        """Nobody will ask for it: leave nothing of it."""
+        self._process.kill()
+        self._process.communicate()
+        os.close(self._report)
+        folders.wipe(self.scratch)
+
+    def _call(self) -> tuple[subprocess.Popen[bytes], int]:
+        """The launcher, and the pipe on which it reports."""
+        inside = not without_namespace()
+        settings = [f"namespace={'pid' if inside else 'off'}", *_limits(self.spec.resources)]
+        if processors := os.environ.get(CPUS):
+            settings.append(f"cpus={processors}")
+        if self.spec.sandbox == "landlock":
+            settings.append(f"landlock={self.scratch}")
+        program = self._command
+        if self.spec.sandbox == "bwrap":
+            program = sandbox.wrapped(self.spec, program, self._directory, self.scratch, in_namespace=inside)
+        report, status = os.pipe2(os.O_CLOEXEC)
+        call = [*LAUNCHER, str(os.getpid()), str(status), str(self._directory), *settings, "--", *program]
+        try:
+            process = subprocess.Popen(
+                call,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment(self.spec, self.scratch, self.tag),
+                start_new_session=True,
+                pass_fds=(status,),
+            )
+        except ValueError as error:  # an embedded null byte
+            os.close(report)
+            raise StartFailed(f"{self._command[0]!r} cannot be started: {error}") from error
+        except OSError as error:
+            os.close(report)
+            raise MachineFailure(f"cannot start a process: {error.strerror}") from error
+        finally:
+            os.close(status)
+        return process, report
+
+    def _loaded(self) -> Started:
+        process, report = self._process, self._report
+        try:
+            said = _hear(report)
+            told = None if said is None else said.splitlines()
+            if not told or b"ready" not in told or any(line.startswith(FAILED) for line in told):
+                raise _failure(process, told, self._command[0], self._directory, self.spec.resources)
+            return _ends(process, report, said or b"")
+        except BaseException:
+            os.close(report)
+            raise
 
 
 class _NoNamespace(Exception):
@@ -94,48 +170,6 @@ class _NoNamespace(Exception):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
-
-
-def _launch(spec: EngineSpec, scratch: Path, tag: str, command: list[str], directory: Path) -> Started:
-    inside = not without_namespace()
-    settings = [f"namespace={'pid' if inside else 'off'}", *_limits(spec.resources)]
-    if processors := os.environ.get(CPUS):
-        settings.append(f"cpus={processors}")
-    if spec.sandbox == "landlock":
-        settings.append(f"landlock={scratch}")
-    program = command
-    if spec.sandbox == "bwrap":
-        program = sandbox.wrapped(spec, command, directory, scratch, in_namespace=inside)
-    report, status = os.pipe2(os.O_CLOEXEC)
-    call = [*LAUNCHER, str(os.getpid()), str(status), str(directory), *settings, "--", *program]
-    try:
-        process = subprocess.Popen(
-            call,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment(spec, scratch, tag),
-            start_new_session=True,
-            pass_fds=(status,),
-        )
-    except ValueError as error:  # an embedded null byte
-        os.close(report)
-        raise StartFailed(f"{command[0]!r} cannot be started: {error}") from error
-    except OSError as error:
-        os.close(report)
-        raise MachineFailure(f"cannot start a process: {error.strerror}") from error
-    finally:
-        os.close(status)
-    try:
-        said = _hear(report)
-        told = None if said is None else said.splitlines()
-        if not told or b"ready" not in told or any(line.startswith(FAILED) for line in told):
-            raise _failure(process, told, command[0], directory, spec.resources)
-        return _ends(process, report, said or b"")
-    except BaseException:
-        os.close(report)
-        raise
 
 
 def _limits(resources: Resources) -> list[str]:
