@@ -245,6 +245,13 @@ def test_games_needed_are_enough() -> None:
         assert los is not None and (los >= 0.95) is apart
 
 
+def test_one_more_game_is_one() -> None:
+    """Where a single one would do, it is told so."""
+    found = rating_list({("A", "B"): (5, 1, 1)})
+    assert games_needed(found, *found.rows[:2]) == 1
+    assert "about 1 more game of each" in told_apart(found)
+
+
 def test_told_apart_says_so() -> None:
     """A clear winner is called one, with its likelihood."""
     found = rating_list({("A", "B"): (90, 5, 5), ("B", "A"): (5, 5, 90)})

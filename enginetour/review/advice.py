@@ -90,7 +90,8 @@ def told_apart(found: RatingList) -> str:
     words = f"{first.name} and {second.name} cannot be told apart yet (likelihood {_percent(los)})"
     if needed is None:
         return f"{words}, and no number of games can be named at this difference."
-    return f"{words}: about {needed:,} more games of each would do it at 95 % if the difference of now is the true one."
+    more = counted(needed, "more game")
+    return f"{words}: about {more} of each would do it at 95 % if the difference of now is the true one."
 
 
 def games_needed(found: RatingList, first: Row, second: Row) -> int | None:
