@@ -20,15 +20,13 @@ class Offers:
 
     def __init__(self, format_: Format[Any], setbacks: Setbacks, allotment: Allotment) -> None:
         self._format, self._setbacks, self._allotment = format_, setbacks, allotment
-        self._known: tuple[tuple[Any, Shown], ...] = ()  # of the last two states: that of the log, and that after it
+        # Of the last two states, that of the log and that after it; and whether games beside others were asked for.
+        self._known: tuple[tuple[Any, bool, Shown], ...] = ()
 
     def wanted(self, state: Any) -> Iterator[Pairing]:
         """Games in the order in which they should begin; beside other slots one looks ahead before it stands idle."""
         now, ahead = self._of(state)
-        wanted = self._setbacks.ordered(now)
-        if self._allotment.slots > 1:
-            wanted += self._setbacks.ordered(ahead)
-        return self._allotment.ordered(wanted)
+        return self._allotment.ordered(self._setbacks.ordered(now) + self._setbacks.ordered(ahead))
 
     def are_sure_of(self, pairing: Pairing, state: Any) -> bool:
         """It is on offer in this state, or sure to be."""
@@ -37,9 +35,10 @@ class Offers:
         return any(any(map(is_, games, repeat(pairing))) for games in shown) or any(pairing in games for games in shown)
 
     def _of(self, state: Any) -> Shown:
-        for known, shown in self._known:
-            if known is state:
+        beside = self._allotment.slots > 1
+        for known, asked, shown in self._known:
+            if known is state and asked is beside:
                 return shown
-        shown = self._format.offers(state), self._format.ahead(state) if self._allotment.slots > 1 else ()
-        self._known = (*self._known[-1:], (state, shown))
+        shown = self._format.offers(state), self._format.ahead(state) if beside else ()
+        self._known = (*self._known[-1:], (state, beside, shown))
         return shown

@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -77,15 +78,16 @@ def replace_bytes(path: Path, chunks: Iterable[bytes]) -> None:
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[BinaryIO]:
-    """An empty file of our own to be renamed; its name is always the same, so a kill leaves one at most.
+def beside(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """An empty file of our own to be renamed, with the rights of `mode` less the umask.
 
-    It is gone afterwards unless it was renamed. BlockingIOError while somebody else makes a file for the same path, who
-    might be stopped: nobody waits for it. OSError where a link has that name: it was not we who made it.
+    Its name is always the same, so a kill leaves one at most. It is gone afterwards unless it was renamed.
+    BlockingIOError while somebody else makes a file for the same path, who might be stopped: nobody waits for it.
+    OSError where a link has that name: it was not we who made it.
     """
     name = path.with_name(f".{path.name}.new")
     while True:
-        with open(name, "ab", opener=_no_link) as sink:
+        with open(name, "ab", opener=partial(_no_link, mode)) as sink:
             fcntl.flock(sink, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not is_there(sink.fileno(), name):
                 continue  # it was renamed in this moment: that is the other's file
@@ -98,8 +100,8 @@ def beside(path: Path) -> Iterator[BinaryIO]:
             return
 
 
-def _no_link(name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+def _no_link(mode: int, name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
 
 
 def is_there(fd: int, path: Path) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import sqlite3
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +152,15 @@ def test_two_backups_leave_each_other_alone(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setattr(backup, "version_of", followed)
         back_up(tmp_path / "t.db", target)
         assert beside.read_text() == "the next one's"
+
+
+def test_only_its_owner_may_write_to_a_copy(tmp_path: Path) -> None:
+    """As SQLite makes a database, whatever the umask leaves open."""
+    store, _ = open_log(tmp_path / "t.db")
+    store.close()
+    before = os.umask(0)
+    try:
+        made = back_up(tmp_path / "t.db", tmp_path / "copy.db")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(made.path.stat().st_mode) == 0o644

@@ -54,6 +54,7 @@ class Found:
     processors: int = 0  # as many as the worker may use at once
     affinity: frozenset[int] = frozenset()  # among which; workers of a machine may share them
     memory_mb: int = 0
+    group: str = ""  # with a quota, as in `Allowed`; workers of a machine may share that too
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,5 +35,6 @@ def shared(workers: Iterable[Worker], demand: Demand) -> Iterator[str]:
 
 
 def _processors(found: Sequence[Found]) -> int:
-    """Those of all workers together: each may have its own by an affinity, or its part by a quota."""
-    return min(len(frozenset().union(*(one.affinity for one in found))), sum(one.processors for one in found))
+    """Those of all workers together: each may have its own by an affinity, its group shares a quota."""
+    parts = {one.group or str(number): one.processors for number, one in enumerate(found)}
+    return min(len(frozenset().union(*(one.affinity for one in found))), sum(parts.values()))

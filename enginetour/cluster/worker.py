@@ -55,8 +55,8 @@ def look(demand: bytes, run: str) -> Found:
     if not lacks:
         desk = Desk(worker, run, wanted, slots, start, speed if wanted.scaled else None)
         sync(worker.loop, worker.plugin_add, plugin=desk, name=run)
-    affinity = frozenset(os.sched_getaffinity(0))
-    return Found(platform.node(), processor(), speed, lacks, allowed().count, affinity, memory_mb())
+    affinity, here = frozenset(os.sched_getaffinity(0)), allowed()
+    return Found(platform.node(), processor(), speed, lacks, here.count, affinity, memory_mb(), here.group)
 
 
 def seats_of(worker: Worker) -> int:

@@ -22,6 +22,8 @@ from enginetour.store.sqlite_file import connected, found_schema, reading_mode
 from enginetour.store.trouble import StoreBusy
 from enginetour.wholefile import beside, is_there, sync_folder
 
+RIGHTS = 0o644  # of a copy, as SQLite makes a database (SQLITE_DEFAULT_FILE_PERMISSIONS)
+
 
 @dataclass(frozen=True, slots=True)
 class Backup:
@@ -94,7 +96,7 @@ def _beside(target: Path) -> Iterator[Path]:
     with ExitStack() as stack:
         new = target.with_name(f".{target.name}.new")
         try:
-            mark = stack.enter_context(beside(target))
+            mark = stack.enter_context(beside(target, RIGHTS))
         except BlockingIOError:
             raise StoreRefused("another backup is being written", place=str(target), step="wait for its end") from None
         except OSError as error:

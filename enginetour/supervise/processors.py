@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 GROUPS = Path("/sys/fs/cgroup")  # cgroups(7)
@@ -17,6 +18,7 @@ class Allowed:
 
     count: int
     why: str = ""
+    group: str = ""  # the control group with the quota, the same for all in it, however each of them calls it
 
     def __str__(self) -> str:
         plural = "s" * (self.count != 1)
@@ -26,12 +28,14 @@ class Allowed:
 def allowed(own: Path = OWN_GROUPS, groups: Path = GROUPS) -> Allowed:
     """For this process: whole ones, at least one."""
     bound = len(os.sched_getaffinity(0))
-    quota = min(_quotas(own, groups), default=float(bound))
-    return Allowed(bound) if quota >= bound else Allowed(max(1, int(quota)), f" (a quota of {quota:g} of {bound})")
+    quota, folder = min(_quotas(own, groups), key=itemgetter(0), default=(float(bound), groups))
+    if quota >= bound:
+        return Allowed(bound)
+    return Allowed(max(1, int(quota)), f" (a quota of {quota:g} of {bound})", _mark(folder))
 
 
-def _quotas(own: Path, groups: Path) -> Iterator[float]:
-    """Processors' worth of time that each group above us may use, where it is limited."""
+def _quotas(own: Path, groups: Path) -> Iterator[tuple[float, Path]]:
+    """Processors' worth of time that each group above us may use, where it is limited; and its folder."""
     for line in _read(own).splitlines():
         number, controllers, place = line.split(":", 2)
         if number == "0":
@@ -42,9 +46,10 @@ def _quotas(own: Path, groups: Path) -> Iterator[float]:
             continue
         steps = [step for step in place.split("/") if step not in ("", "..")]
         for depth in range(len(steps) + 1):
-            quota = parse(folder.joinpath(*steps[:depth]))
+            group = folder.joinpath(*steps[:depth])
+            quota = parse(group)
             if quota is not None:
-                yield quota
+                yield quota, group
 
 
 def _second(folder: Path) -> float | None:
@@ -55,6 +60,15 @@ def _second(folder: Path) -> float | None:
 def _first(folder: Path) -> float | None:
     """-1 is no limit. Source: Documentation/scheduler/sched-bwc.rst."""
     return _share(*(_read(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")))
+
+
+def _mark(folder: Path) -> str:
+    """By its inode: from inside a container every group is called the root."""
+    try:
+        about = folder.stat()
+    except OSError:
+        return ""
+    return f"{about.st_dev:x}-{about.st_ino:x}"
 
 
 def _share(quota: str = "", period: str = "") -> float | None:

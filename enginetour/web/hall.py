@@ -22,8 +22,12 @@ from enginetour.web.listener import Listener, framed
 from enginetour.web.room import Room
 
 LOOK_S = 1.0  # between two looks for tournaments that began, and two tables of one
-NO_TABLE = {"rows": [], "more": 0}
 EVENTS_AHEAD = 1000  # of one tournament that may wait for the loop; then its thread waits, and at last it is cut off
+
+
+def no_table() -> dict[str, Any]:
+    """That of a tournament whose log cannot be read."""
+    return {"rows": [], "more": 0}
 
 
 class Hall:
@@ -69,10 +73,12 @@ class Hall:
         if not (room.table and room.running and room.audience):
             try:
                 await self._furnish(entry, room)
+            except StoreBusy:
+                raise
             except StoreRefused:
                 if not room.running:
                     raise
-                room.table = room.table or NO_TABLE  # its boards are there all the same; the next look tells why
+                room.table = room.table or no_table()  # its boards are there all the same; the next look tells why
         return room
 
     def shown(self) -> str:
@@ -120,8 +126,10 @@ class Hall:
                 except StoreBusy:
                     raise
                 except StoreRefused as refused:  # its log is another version's, or no log of this format
-                    room.table, room.stale = NO_TABLE, False
-                    self._tell(str(refused))
+                    room.table, room.stale = no_table(), False
+                    if room.refused != str(refused):  # each game asks again
+                        room.refused = str(refused)
+                        self._tell(room.refused)
 
     async def _furnish(self, entry: Entry, room: Room) -> None:
         """Bring the table of a room up to the log; its last lines too, if some are missing."""
@@ -132,7 +140,7 @@ class Hall:
         except BaseException:
             room.stale, room.whole = True, room.whole and not lines
             raise
-        room.table = made.table
+        room.table, room.refused = made.table, ""
         if lines:
             room.remember(made.lines, made.incidents)
         room.tell("table", "table", room.table)

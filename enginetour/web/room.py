@@ -32,6 +32,7 @@ class Room:
         self.incidents: deque[dict[str, Any]] = deque(maxlen=LINES)
         self.audience: set[Listener] = set()
         self.stale = True  # there was a game or another change since the table was made
+        self.refused = ""  # why there is no table, as it was told
         self.whole = False  # its lines are the last of the log, none missing
         self._changed: set[int] = set()
         self._due_at = 0.0  # by the loop's clock: no board is told before

@@ -19,3 +19,12 @@ def test_two_workers_with_half_a_machine_each(own: tuple[set[int], set[int]]) ->
         for worker, affinity in zip(beside, own, strict=True):
             worker.found = replace(FOUR, processors=2, affinity=frozenset(affinity))
         assert len(list(shared(beside, Demand(())))) == lines
+
+
+def test_two_workers_of_one_container_have_its_quota_once() -> None:
+    """Each is told of the same two processors; they were counted as four. Another container has its own."""
+    for groups, lines in ((("box", "box"), 1), (("box", "other"), 0)):
+        beside = workers(2, 2)
+        for worker, group in zip(beside, groups, strict=True):
+            worker.found = replace(FOUR, processors=2, group=group)
+        assert len(list(shared(beside, Demand(())))) == lines

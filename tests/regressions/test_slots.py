@@ -17,6 +17,7 @@ from enginetour.places import LocalPlace
 from enginetour.task import EngineSpec, Probe, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import scripted
+from tests.test_offers import LATER, NOW, offers
 from tests.test_places import COMMAND, cause, processes
 from tests.test_slot import task
 from tests.touring import LONG_S, audit, config, tour
@@ -121,3 +122,12 @@ def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monk
     mark.unlink()
     tour(tmp_path, "run", str(path))
     assert audit(tmp_path) == 1
+
+
+def test_one_more_slot_finds_its_game_at_once() -> None:
+    """Of a state that was asked about with one slot nothing ahead was known, and the new slot stood idle for a game."""
+    made, _, allotment = offers(1)
+    state = list(NOW)
+    assert tuple(made.wanted(state)) == NOW
+    allotment.slots = 2
+    assert tuple(made.wanted(state)) == NOW + LATER
