@@ -68,7 +68,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Path]:
     """With a results folder; at the end nothing of it runs."""
-    from tests.night.lives import everybody, send  # as above
+    from tests.lives import everybody, send  # as above
     from tests.touring import left_running
 
     (tmp_path / "results").mkdir()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 from unittest import mock
 
-from tests.night.lives import temporary
+from tests.lives import temporary
 from tests.playing import SCRIPT
 from tests.touring import BUBBLE, LONG_S, config, default_signals, entrant
 

@@ -25,12 +25,11 @@ from enginetour.supervise import strays
 from enginetour.task import EngineSpec, GameTask, Quirks, Rules, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import LONG, Protocol
-from tests.touring import left_running
+from tests.touring import GONE_S, left_running
 
 SCRIPT = str(Path(__file__).parent / "engines" / "misbehaving.py")
 ODD, SOUND = "odd", ("sound one", "sound two")
 GAMES = 4  # of the odd one, in six
-GONE_S = 5.0  # after the end (reliability 6)
 MEMORY_KB = 20_000  # scheduler and slot, under any fault (reliability 6)
 LOG_BYTES = 1_000_000  # a fault may add to the log (reliability 6)
 MARGIN_MS = 50

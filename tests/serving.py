@@ -36,7 +36,7 @@ def serving(folder: Path, *options: str, **more: Any) -> Iterator[tuple[str, sub
             yield next(line for line in process.stdout if line.startswith("http")).split()[0].rstrip("/"), process
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(20)
 
 
 class Stage:

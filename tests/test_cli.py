@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from enginetour.cli import COMMANDS, cli
-from tests.touring import config, tour, try_engines_once
+from tests.touring import config, tour, try_engines_once, typed
 
 HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich", "jinja2", "matplotlib")
 
@@ -202,4 +202,10 @@ def test_the_configuration_of_the_readme_is_one(tmp_path: Path) -> None:
 def test_a_refusal_is_told_without_a_traceback(tmp_path: Path, words: tuple[str, ...], code: int, told: str) -> None:
     """The place, the exit code, and nothing written."""
     assert told in tour(tmp_path, *words, expect=code).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refusal_as_a_tester_sees_it(tmp_path: Path) -> None:
+    """The same in a process of its own."""
+    assert "nosuch.toml" in typed(tmp_path, "run", "nosuch.toml", expect=3).stderr
     assert list(tmp_path.iterdir()) == []

@@ -445,6 +445,7 @@ def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
     played = game(white, scripted("cecp", "numbered", seconds=0.5), white_tc="1", black_tc="60", link=link)
     lost(played, "flood-out-of-turn", Termination.TIME)
     assert played.plies == 4
+    assert sum(move.elapsed_ms for move in played.moves[1::2]) < 3_000  # no more than that is waited (reliability 1)
 
 
 # Openings.

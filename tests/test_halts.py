@@ -14,7 +14,7 @@ from enginetour.referee import clock
 from enginetour.referee.link import Link
 from enginetour.store.tournaments import Store
 from tests.forked import Forked, scripted
-from tests.night.lives import slots_of
+from tests.lives import slots_of
 from tests.playing import game, sound
 from tests.touring import audit, config, entrant, left_running
 

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from tests.forked import Forked, quick
-from tests.night.lives import Tour, killed
+from tests.lives import Tour, killed
 
 KILLS = 20
 

@@ -18,8 +18,8 @@ import pytest
 from enginetour.cli import outlet
 from enginetour.store.database import Database
 from tests.forked import Forked, quick
-from tests.test_signals import BUSY_S, stubborn
-from tests.touring import audit, default_signals
+from tests.test_signals import stubborn
+from tests.touring import BUSY_S, audit, default_signals
 
 SMALLEST_PIPE = 4096  # bytes, fcntl(2)
 QUIET_S = 0.5  # many games long

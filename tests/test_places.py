@@ -21,7 +21,7 @@ from enginetour.supervise import strays
 from enginetour.task import EngineSpec, Probe, ProbeTask
 from tests.test_process import alive, odd
 from tests.test_slot import SCRIPTED, task
-from tests.touring import LONG_S, until
+from tests.touring import BUSY_S, GONE_S, LONG_S, until
 
 COMMAND = (sys.executable, "-P", SCRIPTED)
 
@@ -138,7 +138,7 @@ def test_the_engines_of_a_dead_slot_die_with_it(place: LocalPlace, heard: Heard)
     os.kill(slot, signal.SIGKILL)
     with pytest.raises(MachineFailure):
         future.result(LONG_S)
-    until(lambda: not any(alive(pid) for pid in [*engines, *children]))
+    until(lambda: not any(alive(pid) for pid in [*engines, *children]), 1.0 + BUSY_S)  # reliability 3
     assert cause(place, "draw")
 
 
@@ -264,8 +264,8 @@ def test_slots_and_engines_go_with_a_scheduler_that_was_killed(tmp_path: Path) -
         assert len(pids) == 8
         assert all(alive(pid) for pid in pids)
         scheduler.kill()
-    until(lambda: not any(alive(pid) for pid in pids))
-    until(lambda: os.listdir(tmp_path) == [])
+    until(lambda: not any(alive(pid) for pid in pids), GONE_S)
+    until(lambda: os.listdir(tmp_path) == [], BUSY_S)
 
 
 def test_leftovers_of_an_earlier_run_are_found_by_its_tag(heard: Heard) -> None:

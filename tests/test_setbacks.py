@@ -50,3 +50,16 @@ def test_pauses_grow_to_a_minute() -> None:
     setbacks.heed(Game(PAIRING, Outcome.DRAW, Termination.STALEMATE))
     assert [pause() for _ in range(3)] == [0, 0, 5]
     assert told[3] == "3 failures of the machine in a row: waiting 5 s"
+
+
+def test_a_cramped_disk_is_looked_at_again_after_five_seconds() -> None:
+    """Not before (reliability 3); it is told once."""
+    clock, told = Clock(), list[str]()
+    setbacks = Setbacks(clock, told.append)
+    assert setbacks.is_cramped(0.0, 1)
+    clock.now = 4.9
+    assert setbacks.is_pausing()
+    clock.now = 5.0
+    assert not setbacks.is_pausing()
+    assert setbacks.is_cramped(0.0, 1)
+    assert len(told) == 1

@@ -18,10 +18,9 @@ from enginetour.cli import outlet
 from enginetour.control import ask, socket_path
 from enginetour.store.tournaments import Store
 from tests.forked import Forked, quick, scripted
-from tests.night.lives import everybody, send
-from tests.touring import LONG_S, audit, config, entrant, until
+from tests.lives import everybody, send
+from tests.touring import BUSY_S, LONG_S, audit, config, entrant, until
 
-BUSY_S = 5.0  # room for a busy machine on top of what is promised
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 # Ignores every signal it can, end of file and `quit`; says through a named pipe when its first search begins.
 STUBBORN = """\
@@ -162,7 +161,8 @@ def test_a_signal_while_a_large_suite_is_read(workspace: Path) -> None:
     os.mkfifo(workspace / "suite.epd")  # as slow as a suite can be
     run = Forked(workspace, ["run", str(path)], workspace / "errors")
     with (workspace / "suite.epd").open("w"):  # it has come to its suite
-        run.send(TERM)  # perhaps in the very step before it waits: Python acts on it once the wait is over
-    code, _, _ = run.ended()
+        until(lambda: "pipe" in Path(f"/proc/{run.pid}/wchan").read_text())  # and waits for it
+        run.send(TERM)
+        code, _, _ = run.ended()
     assert code == 143
     assert list((workspace / "results").iterdir()) == []

@@ -15,11 +15,11 @@ import pytest
 
 from enginetour.model import Pairing
 from enginetour.referee.link import HEAD, VERSION, Frames, Link, Stop, frame
-from enginetour.slot import MOST_MOVES, PipeLink
+from enginetour.slot import LAST_BREATH, MOST_MOVES, PipeLink
 from enginetour.task import EngineSpec, GameTask, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.test_process import alive, odd
-from tests.touring import until
+from tests.touring import BUSY_S, GONE_S, until
 
 SCRIPTED = str(Path(__file__).parent / "engines" / "proc_slot.py")
 TAG = "slot-test"
@@ -160,7 +160,7 @@ def test_a_slot_told_to_go_takes_its_engines_along(child: Child, how: str, tmp_p
         send(child, Stop(now=True))
     else:
         os.kill(slot, signal.SIGTERM)
-    until(lambda: not any(alive(pid) for pid in everybody))
+    until(lambda: not any(alive(pid) for pid in everybody), GONE_S)
     assert not tmp_path.exists() or os.listdir(tmp_path) == []
 
 
@@ -170,7 +170,7 @@ def test_a_running_game_may_end_when_asked_politely(child: Child) -> None:
     assert hear(child)[1] == "playing"
     send(child, Stop(now=False))
     assert hear(child)[0] == "result"
-    assert child.wait(60) == 0
+    assert child.wait(GONE_S + BUSY_S) == 0
 
 
 def test_engines_kept_between_games_end_with_the_slot(child: Child) -> None:
@@ -180,7 +180,7 @@ def test_engines_kept_between_games_end_with_the_slot(child: Child) -> None:
     assert hear(child)[0] == "result"
     assert all(alive(pid) for pid in engines)
     send(child, Stop(now=False))
-    assert child.wait(60) == 0
+    assert child.wait(GONE_S + BUSY_S) == 0
     assert not any(alive(pid) for pid in engines)
 
 
@@ -197,7 +197,7 @@ def test_a_hung_slot_is_ended_by_its_alarm(child: Child) -> None:
     send(child, task("sleeps"))
     assert hear(child)[1] == "playing"
     child.send_signal(signal.SIGTERM)
-    assert child.wait(60) == -signal.SIGALRM
+    assert child.wait(LAST_BREATH + BUSY_S) == -signal.SIGALRM
 
 
 def test_a_slot_loads_the_rules_only() -> None:

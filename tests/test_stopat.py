@@ -79,6 +79,13 @@ def test_no_game_begins_then() -> None:
     assert [words.endswith("may end") for words in said.words] == [True]
 
 
+def test_it_is_the_clock_on_the_wall() -> None:
+    """A time that is past stops the loop at once, one to come does not."""
+    now = time.time()
+    for at, end in ((now - 1, End.STOPPED), (now + 3600, End.FINISHED)):
+        assert scheduler(ended, watcher=StopAt(at, Heard())).run() is end
+
+
 def on_our_clock(late: Path) -> None:
     """In the new process: it is time once there is this file."""
     clock = partial(StopAt, clock=lambda: math.inf if late.exists() else 0.0)

@@ -119,7 +119,7 @@ def test_it_follows_a_run_from_process_to_process(stage: Stage) -> None:
             )
             assert json.loads(board[5:])["ply"] == 1
             process.send_signal(signal.SIGTERM)
-            assert process.wait(60) in (-signal.SIGTERM, 143)
+            assert process.wait(10) in (-signal.SIGTERM, 143)
 
 
 def test_the_whole_way_in_with_a_token(stage: Stage) -> None:

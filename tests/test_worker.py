@@ -22,7 +22,7 @@ from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import scripted, sound
 from tests.test_process import alive
-from tests.touring import until
+from tests.touring import GONE_S, until
 
 LONG = 30  # s; nothing here takes that long
 TAG = f"cluster-desk-{os.getpid()}"  # tests of another process may run beside this one
@@ -124,7 +124,7 @@ def test_a_key_that_is_released_drops_its_game_and_engines(desk: Desk) -> None:
     desk.transition("key", "executing", "released")
     thread.join(LONG)
     assert replies[0][0] == "failed"
-    until(lambda: processes() == [])
+    until(lambda: processes() == [], GONE_S)
 
 
 def test_the_guard_s_release_closes_the_desk(desk: Desk, here: Any) -> None:

@@ -43,6 +43,8 @@ BUBBLE = "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 2
 FOUR = ("wren1", "wren2", "wren3", "wren4")
 THREE = FOUR[:3]
 LONG_S = 60.0  # on a busy machine; nothing takes so long
+GONE_S = 5.0  # after the end of the scheduler, however it ended: reliability section 3
+BUSY_S = 5.0  # room for a busy machine on top of what is promised
 
 
 def config(
@@ -147,9 +149,9 @@ def running(folder: Path, path: Path, *options: str, **more: Any) -> Iterator[su
             process.kill()
 
 
-def until(condition: Callable[[], object]) -> None:
-    """Look again and again."""
-    deadline = time.monotonic() + LONG_S
+def until(condition: Callable[[], object], within: float = LONG_S) -> None:
+    """Look again and again, so many seconds at most: what is promised, where something is."""
+    deadline = time.monotonic() + within
     while not condition():
         assert time.monotonic() < deadline, "it never came true"
         time.sleep(0.01)

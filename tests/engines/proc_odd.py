@@ -27,8 +27,11 @@ def fork_child(*, session: bool = False, bare: bool = False) -> None:
         return
     if session:
         os.setsid()
+        between = os.getpid()
         if os.fork():
             os._exit(0)
+        while os.getppid() == between:  # it is gone before anybody looks
+            time.sleep(0.001)
     if bare:
         os.execve(sys.executable, [sys.executable, "-I", "-S", __file__, "bare"], {})
     say(f"child {os.getpid()}")

@@ -11,8 +11,7 @@ import pytest
 
 from tests.clusters import Cluster, cluster, manager, unhurried
 from tests.networks import Network, lacking
-from tests.night.lives import GONE_S
-from tests.touring import FOUR, audit, config, left_running, until
+from tests.touring import FOUR, GONE_S, audit, config, left_running, until
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
@@ -71,7 +70,7 @@ def test_a_worker_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path: 
         dask.kill("near")
         assert "Finished game" in one.finishes()
     dask.end()
-    until(lambda: left_running(tmp_path) == [])  # slots end by themselves, after their worker
+    until(lambda: left_running(tmp_path) == [], GONE_S)  # slots end by themselves, after their worker
     assert audit(path.parent) == 24
 
 
@@ -92,5 +91,5 @@ def test_a_manager_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path:
         one.hears("is back")
         assert "set aside" not in one.finishes()
     dask.end()
-    until(lambda: left_running(tmp_path) == [])  # slots end by themselves, after their worker
+    until(lambda: left_running(tmp_path) == [], GONE_S)  # slots end by themselves, after their worker
     assert audit(path.parent) == 6

@@ -15,7 +15,7 @@ from enginetour.ratings.pentanomial import elo_of, moments
 from enginetour.ratings.samplenumber import sample_number
 from enginetour.ratings.sequential import Model, Sprt, Walk, step
 from enginetour.ratings.stopped import estimate
-from tests.night.lives import SEED
+from tests.lives import SEED
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

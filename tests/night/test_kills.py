@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.supervise import strays
-from tests.night.lives import ENDS, KILLS, SEED, STUCK_S, Tour, everybody, kill, killed, send, slots_of
+from tests.lives import ENDS, KILLS, SEED, STUCK_S, Tour, everybody, kill, killed, send, slots_of
 from tests.touring import config
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]

@@ -18,9 +18,8 @@ import pytest
 
 from tests.clusters import Cluster, cluster, unhurried
 from tests.forked import Forked
-from tests.night.lives import GONE_S
 from tests.relays import Relay
-from tests.touring import FOUR, audit, config, left_running, until
+from tests.touring import FOUR, GONE_S, audit, config, left_running, until
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 

@@ -21,7 +21,7 @@ from enginetour.shipped import shipped
 from enginetour.store.lock import TournamentLock
 from enginetour.store.records import entrant_payload, spec_text
 from enginetour.store.tournaments import Store
-from tests.touring import THREE, audit, config, default_signals, pgn_games, read, running, tour
+from tests.touring import BUSY_S, GONE_S, THREE, audit, config, default_signals, pgn_games, read, running, tour
 
 ROBIN = "cycles = {}\ngames_per_pairing = 2"
 LONG = ROBIN.format(100)
@@ -144,7 +144,7 @@ def test_a_signal_while_engines_are_probed(tmp_path: Path, number: signal.Signal
     ) as process:
         started.read_text()  # until the engine has opened it
         process.send_signal(number)
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=GONE_S + BUSY_S)
     assert process.returncode == 128 + number, told
     assert "stopped before the first game" in told
     assert not (tmp_path / "results").exists()

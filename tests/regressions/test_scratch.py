@@ -11,7 +11,7 @@ import pytest
 from enginetour.places import end_leftovers
 from enginetour.supervise.scratch import SCRATCH_ROOT, leave_scratch, make_scratch
 from tests.forked import Forked, quick
-from tests.night.lives import everybody, kill_everybody, send, temporary
+from tests.lives import everybody, kill_everybody, send, temporary
 
 
 def test_scratch_folders_of_a_killed_run_are_wiped_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,12 +26,11 @@ from enginetour.plan import prepare
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
 from enginetour.supervise import strays
-from tests.touring import audited, default_signals, left_running, pgn_games, tour
+from tests.touring import GONE_S, audited, default_signals, left_running, pgn_games, tour
 
 KILLS = int(os.environ.get("ENGINETOUR_NIGHT_KILLS", "1000"))
 ENDS = max(4, KILLS // 20)  # of every other kind
 SEED = int(os.environ.get("ENGINETOUR_NIGHT_SEED", "2007"))
-GONE_S = 5.0  # after the end of the scheduler, however it ended: reliability section 3
 ALL_OF_IT = 0.3  # share of kills that hit scheduler, slots and engines at once
 STUCK_S = 120.0  # a life without any sign for so long hangs
 FINISHED = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (\S+) ")
