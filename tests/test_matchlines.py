@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from enginetour.cli.screen import Claimed, Lines
-from enginetour.model import Game, Outcome, Pairing, SideRecord, Termination
+from enginetour.model import Game, Note, Outcome, Pairing, SideRecord, Termination
 from enginetour.ratings.matchtest import match_test
 from enginetour.ratings.sequential import Sprt
 from enginetour.reports import matchlines
 from enginetour.reports.matchlines import MatchScore
 from enginetour.reports.progress import Progress
 from tests.test_scheduler import ended, scheduler
-from tests.touring import config, tour
+from tests.touring import LONG_S, config, tour
 
 
 def game(white: str = "A", black: str = "B") -> Game:
@@ -123,6 +125,58 @@ def test_a_game_that_begins_while_the_last_one_is_told(capsys: pytest.CaptureFix
     lines.event(0, "start", {"white": "B", "black": "A"})
     told = [line.split(" (")[0] for line in capsys.readouterr().out.splitlines() if line.startswith("Started")]
     assert told == ["Started game 1 of 4", "Started game 2 of 4"]
+
+
+class Asked(Progress):
+    """A picture of a match, told of by `meanwhile` while the score is being looked up."""
+
+    def __init__(self, meanwhile: Callable[[], None]) -> None:
+        super().__init__("match", "x", remaining=(9, 9))
+        self.meanwhile = meanwhile
+
+    def match(self) -> MatchScore | None:
+        self.meanwhile()
+        return MatchScore("A", "B", (1, 0, 0), (0, 0, 0))
+
+
+def test_the_lines_of_a_game_stand_together(capsys: pytest.CaptureFixture[str]) -> None:
+    """Games start on its own slot and on another while its score is looked up: neither waits, none comes between."""
+
+    def start() -> None:
+        lines.event(0, "start", {"white": "B", "black": "A"})
+        lines.event(1, "start", {"white": "A", "black": "C"})
+
+    def start_elsewhere() -> None:
+        thread = threading.Thread(target=start, daemon=True)
+        thread.start()
+        thread.join(LONG_S)
+        waited.append(thread.is_alive())
+
+    waited: list[bool] = []
+    lines = Lines(Asked(start_elsewhere))
+    lines.event(0, "start", {"white": "A", "black": "B"})
+    lines.game(1, game("A", "B"), ())
+    lines.progress(scheduler(ended))
+    assert waited == [False]
+    told = [line.split(" (")[0] for line in capsys.readouterr().out.splitlines()]
+    assert told == [
+        "Started game 1 of 9",
+        "Started game 2 of 9",
+        "Finished game 1",
+        "Score of A vs B: 1 - 0 - 0  [1.000] 1",
+        "Started game 3 of 6",
+    ]
+
+
+def test_the_lines_of_a_game_are_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that another thread or program writes into the same place can come between."""
+    written: list[str] = []
+    monkeypatch.setattr("click.echo", written.append)
+    lines = Lines(Asked(lambda: None))
+    lines.game(1, game("A", "B"), (Note("decision", "A is first"),))
+    assert written == [
+        "Finished game 1 (A vs B): 1-0 {White mates}\nScore of A vs B: 1 - 0 - 0  [1.000] 1\n  A is first"
+    ]
 
 
 def test_quick_games_bring_no_progress_every_moment(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,6 +34,11 @@ def _about(engine: str, cause: str) -> str:
     return cause if not engine or begins_with_it else f"{engine}: {cause}"
 
 
+def _print(lines: Sequence[str]) -> None:
+    if lines:
+        click.echo("\n".join(lines))
+
+
 class Claimed:
     """What engines said of their searches that was not so: each kind of each engine once."""
 
@@ -59,7 +64,7 @@ class Lines(Watcher):
         self._clock = clock
         self._quiet_until = 0.0
         self._claimed = Claimed()
-        self._lock = threading.Lock()  # games start in another thread
+        self._lock = threading.Lock()  # of what follows, and of the lines: games start in another thread
         self._open: dict[int, tuple[str, str]] = {}  # slot -> who plays there
         self._begun: list[tuple[int, tuple[str, str]]] = []  # where the last game is still to be told
         self._number = progress.numbered
@@ -74,45 +79,45 @@ class Lines(Watcher):
         with self._lock:
             if slot in self._open:
                 self._begun.append((slot, names))
-                return
-        self._started(slot, names)
+            else:
+                click.echo(self._started(slot, names))
 
     def _tell_begun(self, flying: Collection[tuple[str, str]]) -> None:
         """Games whose slot has nothing else that is still to be told; what the machine failed never is."""
         with self._lock:
             begun, self._begun = self._begun, []
-        for slot, names in begun:
-            if self._open.get(slot) in flying:
-                self._begun.append((slot, names))
-            else:
-                self._started(slot, names)
+            lines = list[str]()
+            for slot, names in begun:
+                if self._open.get(slot) in flying:
+                    self._begun.append((slot, names))
+                else:
+                    lines.append(self._started(slot, names))
+            _print(lines)
 
-    def _started(self, slot: int, names: tuple[str, str]) -> None:
-        with self._lock:
-            self._open[slot] = names
-            number = self._number + len(self._open)
-        click.echo(matchlines.started(number, self._planned, *names))
+    def _started(self, slot: int, names: tuple[str, str]) -> str:
+        """The line of a game that is on its slot from now on; the lock is held until it is printed."""
+        self._open[slot] = names
+        return matchlines.started(self._number + len(self._open), self._planned, *names)
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Print the game, then what it decided."""
+        """Print the game, then what it decided, with nothing between: scripts read it as cutechess-cli prints it."""
+        self._fresh = True
+        lines = [matchlines.finished(number, game)]
+        if (match := self.picture.match()) is not None:  # it is looked up: no game that starts meanwhile waits for it
+            lines.append(matchlines.score(match))
+        for incident in game.incidents:
+            kind = "warning" if incident.is_warning else "incident"
+            lines.append(safe(f"  {kind}: {_about(incident.engine, incident.cause)}   enginetour games {number}"))
+        lines += [safe(f"  {words}   enginetour games {number}") for words in self._claimed.new(game)]
+        lines += [safe(f"  {note.text}") for note in notes]
+        self.due -= 1
+        names = game.pairing.white, game.pairing.black
         with self._lock:
             self._number = max(number, self._number)
-            names = game.pairing.white, game.pairing.black
             slot = next((slot for slot, playing in self._open.items() if playing == names), None)
             if slot is not None:
                 del self._open[slot]
-        self._fresh = True
-        click.echo(matchlines.finished(number, game))
-        if (match := self.picture.match()) is not None:
-            click.echo(matchlines.score(match))
-        for incident in game.incidents:
-            kind = "warning" if incident.is_warning else "incident"
-            click.echo(safe(f"  {kind}: {_about(incident.engine, incident.cause)}   enginetour games {number}"))
-        for words in self._claimed.new(game):
-            click.echo(safe(f"  {words}   enginetour games {number}"))
-        for note in notes:
-            click.echo(safe(f"  {note.text}"))
-        self.due -= 1
+            _print(lines)
 
     def trouble(self, text: str) -> None:
         """Print it on stderr, where a log of results does not want it."""
@@ -126,21 +131,24 @@ class Lines(Watcher):
         if self.due <= 0 and self._clock() >= self._quiet_until:
             self._quiet_until = self._clock() + PROGRESS_S
             self.due = max(PROGRESS_GAMES, self.picture.done // 100)
-            click.echo(headline(self.picture))
-            self.strength()
-            for line in test_lines(self.picture):
-                click.echo(line)
+            lines = [headline(self.picture), *self._strength(), *test_lines(self.picture)]
+            with self._lock:
+                _print(lines)
 
     def strength(self) -> None:
         """How far two engines are apart, as far as that can be told, unless it was told since the last game."""
+        lines = list(self._strength())
+        with self._lock:
+            _print(lines)
+
+    def _strength(self) -> Iterator[str]:
         match = self.picture.match() if self._fresh else None
         self._fresh = False
         if match is not None:
             test = self.picture.test[1] if self.picture.test else None
-            for line in matchlines.interval(self.picture.paired(match), test):
-                click.echo(line)
+            yield from matchlines.interval(self.picture.paired(match), test)
             if not self.picture.remaining[1]:
-                click.echo(matchlines.ended())
+                yield matchlines.ended()
 
 
 class LiveTable(Watcher):
