@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -20,6 +21,7 @@ from enginetour.tomlplace import near
 Detect = Callable[[tuple[str, ...], str | None, Path], tuple[EngineSpec, Probe]]
 LONGEST_NAME = 64  # characters of [tournament] name
 MOST_TEST_GAMES = 1_000_000  # a test ends by itself; a million is what nobody waits for
+_PARTED = frozenset({"path"})  # lists that read a text themselves, folders parted as in PATH
 MOST_NAMED = 3  # engines in the name of a tournament
 
 
@@ -75,25 +77,56 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Dra
 
 
 def setting(section: type[BaseModel], key: str, text: str) -> Any:
-    """What was typed for a setting: text where it takes text, else a number, true, a list, ``moves=8 score=10``."""
+    """What was typed for a setting: text or a list where it takes one, else a number, true, ``moves=8 score=10``."""
     known = section.model_fields.get(key)
-    return text if known is not None and _takes_text(known.annotation) else typed(text)
+    kind = None if known is None else _kind(known.annotation)
+    if kind is str:
+        return text
+    if is_list(section, key):
+        words = _kind(get_args(kind)[0]) is str
+        return [part if words else read_value(part) for part in _parts(text)]
+    table = _table(text)
+    if table is not None and isinstance(kind, type) and issubclass(kind, BaseModel):
+        return {name: setting(kind, name, value) for name, value in table.items()}
+    return table if table is not None and kind == dict[str, str] else typed(text)
 
 
-def _takes_text(annotation: object) -> bool:
-    """Text and nothing else, or none at all."""
-    parts = set(get_args(annotation)) - {type(None)} or {annotation}
-    return {getattr(part, "__origin__", part) for part in parts} == {str}
+def is_list(section: type[BaseModel], key: str) -> bool:
+    """A setting that takes several values, ``nodes,pv`` on a command line."""
+    return key not in _PARTED and get_origin(_kind(section.model_fields[key].annotation)) is tuple
+
+
+def _kind(annotation: object) -> object:
+    """What a setting takes, if it takes one kind of thing, or none at all."""
+    parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else [annotation]
+    kinds = {get_args(part)[0] if get_origin(part) is Annotated else part for part in parts} - {type(None)}
+    return kinds.pop() if len(kinds) == 1 else None
 
 
 def typed(text: str) -> Any:
     """``50``, ``true``, a word, ``[2, 4]``, or a table as ``moves=8 score=10``."""
-    words = shlex.split(text)
-    if words and all("=" in word and not word.startswith("=") for word in words):
-        return {key: read_value(value) for key, _, value in (word.partition("=") for word in words)}
+    if (table := _table(text)) is not None:
+        return {key: read_value(value) for key, value in table.items()}
     if text.startswith("[") and text.endswith("]"):
-        return [read_value(part.strip()) for part in text[1:-1].split(",") if part.strip()]
+        return [read_value(part) for part in _parts(text)]
     return read_value(text)
+
+
+def _table(text: str) -> dict[str, str] | None:
+    """The words KEY=VALUE of a table; None for anything else."""
+    try:
+        words = shlex.split(text)
+    except ValueError:  # a quote alone
+        return None
+    if not words or not all("=" in word and not word.startswith("=") for word in words):
+        return None
+    return {key: value for key, _, value in (word.partition("=") for word in words)}
+
+
+def _parts(text: str) -> list[str]:
+    """Between commas, in brackets or not."""
+    listed = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    return [part.strip() for part in listed.split(",") if part.strip()]
 
 
 def with_number(draft: Draft, number: int) -> Draft:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from enginetour.config import load
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.plan import registry_of
-from enginetour.quickmatch import Asked, drafted, setting, typed, with_number
+from enginetour.quickmatch import Asked, drafted, is_list, setting, typed, with_number
 from enginetour.registry import candidates
 from enginetour.sections.entrants import EntrantSection
 from enginetour.sections.play import PlaySection
@@ -79,7 +81,15 @@ def test_a_test_ends_by_itself(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "read"),
-    [("8", 8), ("0.5", 0.5), ("true", True), ("loss", "loss"), ("[2, 4.5]", [2, 4.5]), ("a=1 b=x", {"a": 1, "b": "x"})],
+    [
+        ("8", 8),
+        ("0.5", 0.5),
+        ("true", True),
+        ("loss", "loss"),
+        ("[2, 4.5]", [2, 4.5]),
+        ("a=1 b=x", {"a": 1, "b": "x"}),
+        ("'", "'"),
+    ],
 )
 def test_what_is_typed(text: str, read: object) -> None:
     """Numbers, truths, lists and tables; everything else is a word."""
@@ -94,6 +104,26 @@ def test_a_setting_of_text_stays_text() -> None:
     assert setting(EntrantSection, "white_tc", "5") == "5"
     assert setting(PlaySection, "speed", "0.5") == 0.5
     assert setting(PlaySection, "draw", "after_move=40 moves=8") == {"after_move": 40, "moves": 8}
+    assert setting(PlaySection, "openings", "file=518 plies=4") == {"file": "518", "plies": 4}
+    assert setting(EntrantSection, "env", "THREADS=1 NET=small") == {"THREADS": "1", "NET": "small"}
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "text", "read"),
+    [
+        (PlaySection, "pgn", "nodes", ["nodes"]),
+        (PlaySection, "pgn", "nodes,pv", ["nodes", "pv"]),
+        (PlaySection, "pgn", "[nodes, pv]", ["nodes", "pv"]),
+        (PlaySection, "odds", "2,4.5", [2, 4.5]),
+        (PlaySection, "openings", "positions=518,3", {"positions": [518, 3]}),
+        (PlaySection, "tablebases", "path=/one:/two", {"path": "/one:/two"}),
+        (EntrantSection, "limits", "nodes,clock", ["nodes", "clock"]),
+        (EntrantSection, "pass_env", "HOME", ["HOME"]),
+    ],
+)
+def test_a_list_is_typed_with_commas(section: type[BaseModel], key: str, text: str, read: object) -> None:
+    """One value is a list too; brackets are not needed, folders are parted as in PATH."""
+    assert setting(section, key, text) == read
 
 
 def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:
@@ -163,6 +193,16 @@ def test_every_setting_of_play_is_an_option(tmp_path: Path) -> None:
     """The help names them all, and what comes to [play] later."""
     told = tour(tmp_path, "match", "--help").stdout
     assert all(f"--{key.replace('_', '-')}" in told for key in PlaySection.model_fields)
+
+
+def test_the_help_shows_how_to_write_a_list_and_a_table(tmp_path: Path) -> None:
+    """What takes more than one value is told with an example that is understood."""
+    told = " ".join(tour(tmp_path, "match", "--help").stdout.split())
+    several = {"draw", "resign", "tablebases", "odds", "pgn"}
+    assert {key for key in PlaySection.model_fields if is_list(PlaySection, key)} <= several
+    for key in several:
+        (shown,) = re.findall(rf"\[play\] {key}, as (.+?) --", told)
+        PlaySection.model_validate({key: setting(PlaySection, key, shown)})
 
 
 def test_a_program_that_is_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 _OWN = frozenset({"tc", "slots", "openings"})  # settings of [play] with an option written out below
 _LISTED = frozenset({"--option", "--entrant"})  # take one value each time
+_EXAMPLES = {  # of what is no single value
+    "draw": "after_move=40 moves=8 score=10",
+    "resign": "moves=4 score=600",
+    "tablebases": "path=/syzygy",
+    "odds": "2,4,8",
+    "pgn": "nodes,nps,pv",
+}
 _PAIR = re.compile(r"[a-z][a-z0-9_]*=")
 MOST_FILES = 1000  # configurations of one name
 
@@ -46,7 +53,8 @@ def _play_options() -> list[click.Option]:
             continue
         word = f"--{key.replace('_', '-')}"
         usual = field.get_default(call_default_factory=True)
-        told = f"[play] {key}" + ("" if usual is None else f", default {usual}" if not isinstance(usual, tuple) else "")
+        told = f"[play] {key}" + (f", as {_EXAMPLES[key]}" if key in _EXAMPLES else "")
+        told += "" if usual in (None, (), "") else f", default {usual}"
         if field.annotation is bool:
             options.append(click.Option([f"{word}/--no-{word[2:]}", f"play_{key}"], default=None, help=told))
         else:
@@ -109,7 +117,8 @@ def match(
     Two play a match, more a round robin. A configuration is written into
     results/, so all other commands know it; the same line goes on where it
     stopped, and plays it anew once it has ended. Tables are written as
-    KEY=VALUE words. ENGINE may be its number, from 1.
+    KEY=VALUE words, lists with commas: --pgn nodes,pv. ENGINE may be its
+    number, from 1.
 
     Example: enginetour match stockfish ./my-engine --tc 1+0.01 --games 20
     """
@@ -150,10 +159,11 @@ def match(
 
 
 def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
-    from enginetour.quickmatch import typed
+    from enginetour.quickmatch import setting
+    from enginetour.sections.play import PlaySection
 
-    read = typed(openings) if openings is not None else {}
-    suite = dict(read) if isinstance(read, Mapping) else {"file": str(openings)}
+    read = setting(PlaySection, "openings", openings) if openings is not None else {}
+    suite = dict(read) if isinstance(read, Mapping) else {"file": openings}
     return suite if order is None else {**suite, "order": order}
 
 
