@@ -98,6 +98,7 @@ def test_nodes_and_depth_have_a_hang_limit() -> None:
     assert side.flag_ns() == 2_001 * MS
     beside = clock("10+0.1,depth=4", hang_limit=2.0)
     assert beside.rest_ms == 10_100
+    assert (side.hang_words, beside.hang_words) == ("the hang limit of 2 s", "")
 
 
 def test_what_is_counted() -> None:

@@ -130,11 +130,20 @@ def test_output_extends_no_deadline(fault: str) -> None:
 
 @pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize(
-    ("protocol", "control"), [("uci", "depth=3"), ("uci", "nodes=100"), ("uci", "movetime=0.2"), ("cecp", "depth=3")]
+    ("protocol", "control", "after"),
+    [
+        ("uci", "depth=3", "the hang limit of 0.3 s"),
+        ("uci", "nodes=100", "the hang limit of 0.3 s"),
+        ("uci", "movetime=0.2", "the flag"),
+        ("cecp", "depth=3", "the hang limit of 0.3 s"),
+    ],
 )
-def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str) -> None:
-    """Depth and nodes games know a hang limit, fixed times their own."""
-    lost(game(scripted(protocol, "hang", at=1), sound(), white_tc=control, hang_limit=0.3), "hang", Termination.TIME)
+def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str, after: str) -> None:
+    """Depth and nodes games know a hang limit, which is told and has no margin; fixed times have their own."""
+    played = game(scripted(protocol, "hang", at=1), sound(), white_tc=control, hang_limit=0.3)
+    cause = lost(played, "hang", Termination.TIME).cause
+    assert re.search(rf"^White loses on time, no answer \d+\.\d s after {after} \(", cause), cause
+    assert ("margin" in cause) == (after == "the flag")
 
 
 @BOTH
@@ -148,6 +157,13 @@ def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None
     assert process is not None
     shelf.give_back(process)
     shelf.close_all()
+
+
+def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
+    """It is the hang limit that it was over, by the true overrun."""
+    played = game(scripted("uci", "late", at=1, seconds=0.4), sound(), white_tc="nodes=1", hang_limit=0.1)
+    cause = lost(played, "late", Termination.TIME).cause
+    assert re.search(r"on time, \d+ ms over the hang limit of 0\.1 s, after stop \(referee", cause), cause
 
 
 @pytest.mark.usefixtures("idle")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from enginetour.adapters import base
 from enginetour.cli.replaying import happened_again
-from enginetour.model import Game, Incident, Opening
+from enginetour.model import Game, Incident, Opening, Outcome, Pairing, Termination
+from enginetour.referee import clock
 from enginetour.referee.link import Link
 from enginetour.referee.reenactment import reenact
 from enginetour.task import EngineSpec, GameTask, Reenacted, ReenactTask, Rules, Side
@@ -17,13 +20,13 @@ from enginetour.timecontrol import TimeControl
 from tests.playing import BOTH, LONG, Protocol, game, scripted, sound
 
 
-def task(played: Game, spec: EngineSpec, *, white: bool = True, **more: Any) -> ReenactTask:
+def task(played: Game, spec: EngineSpec, *, white: bool = True, hang_limit: float = 60.0, **more: Any) -> ReenactTask:
     """As the command line makes it, but quick."""
     own = Side(spec, TimeControl.parse(played.white_tc if white else played.black_tc))
     other = Side(sound(), TimeControl.parse(LONG))
     seats = (own, other) if white else (other, own)
     moves = tuple((move.uci, move.elapsed_ms) for move in played.moves if not move.book)
-    whole = GameTask(played.pairing, *seats, played.opening, Rules())
+    whole = GameTask(played.pairing, *seats, played.opening, Rules(hang_limit=hang_limit))
     return ReenactTask(whole, white, moves, **{"speed": 100.0, **more})
 
 
@@ -62,6 +65,30 @@ def test_the_last_search_alone() -> None:
         played = game(spec, sound())
         found = reenact(task(played, scripted("uci", "crash", at=at), last_only=True), Link())
         assert (found.category, found.ply) == (category, 4)
+
+
+@pytest.mark.parametrize(
+    ("fault", "control", "limit", "words"),
+    [
+        ("hang", "nodes=1", 0.2, "no answer within the hang limit of 0.2 s"),
+        ("late", "depth=1", 0.2, r"answered after \d+ ms of the hang limit of 0.2 s"),
+        ("", "nodes=1", 60.0, r"plays g1f3 after \d+ ms of the hang limit of 60 s"),
+        ("", "movetime=60", 0.2, r"plays g1f3 after \d+ ms of 60000 ms and a margin of 50 ms"),
+    ],
+    ids=["silent", "late", "in-time", "fixed-time"],
+)
+def test_the_limit_is_told_as_it_is(
+    fault: str, control: str, limit: float, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In games by nodes or depth it is the hang limit, which has no margin."""
+    monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
+    if fault == "late":  # it is waited for, however busy the machine is
+        monkeypatch.setattr(clock, "GRACE_NS", 60_000 * base.MS)
+    spec = scripted("uci", fault, at=1, seconds=0.25)
+    pairing = Pairing(spec.name, "sound")
+    lost = Game(pairing, Outcome.BLACK, Termination.TIME, white_tc=control, black_tc=LONG)
+    found = reenact(task(lost, spec, hang_limit=limit), Link())
+    assert re.fullmatch(words, found.words), found.words
 
 
 @BOTH

@@ -53,8 +53,14 @@ class Clock:
         return self.tc.movetime_ms if self.tc.movetime_ms is not None else self._hang_ms
 
     @property
+    def hang_words(self) -> str:
+        """The hang limit in words, where nothing else limits the time of a move; else ""."""
+        timed = self.rest_ms is not None or self.tc.movetime_ms is not None
+        return "" if timed else f"the hang limit of {self._hang_ms / 1000:g} s"
+
+    @property
     def _margin_ms(self) -> int:
-        return self.margin_ms if self.rest_ms is not None or self.tc.movetime_ms is not None else 0
+        return 0 if self.hang_words else self.margin_ms
 
     def flag_ns(self) -> int:
         """Nanoseconds of thought from which the move has lost on time."""

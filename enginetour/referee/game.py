@@ -260,11 +260,11 @@ class Contest:
         if engine.late_ns:
             return self._flag(seat, engine.late_ns - self._go_ns, "after stop", own_ns=own_ns)
         late = time.monotonic_ns() - flag_ns
-        words = f"no answer {late / 1e9:.1f} s after the flag"
+        words = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
         return self._flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns)
 
     def _flag(self, seat: Seat, elapsed_ns: int, when: str, words: str = "", *, own_ns: int | None = None) -> Verdict:
-        answered, words = not words, words or f"{seat.clock.overrun_ms(elapsed_ns)} ms over, {when}"
+        answered, words = not words, words or verdicts.overrun(seat.clock, elapsed_ns, when)
         if self._halts.words:
             return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
         over_ns = elapsed_ns - seat.clock.flag_ns() if answered else None

@@ -147,7 +147,7 @@ class _Reenactment:
             return answer
         if isinstance(answer, EngineFault):
             return self._fault(answer, engine)
-        limit = f"{clock.limit_ms} ms and a margin of {clock.margin_ms} ms"
+        limit = clock.hang_words or f"{clock.limit_ms} ms and a margin of {clock.margin_ms} ms"
         if answer is None:
             return self._told("time", f"no answer within {limit}", engine)
         elapsed_ns = answer.stamp_ns - self._own.asked_ns

@@ -10,7 +10,7 @@ from enginetour.adapters.said import Said, What, printable
 from enginetour.adjudication import End
 from enginetour.errors import EngineCrashed, EngineFault
 from enginetour.model import Outcome, Termination
-from enginetour.referee.clock import MS
+from enginetour.referee.clock import MS, Clock
 from enginetour.referee.seats import ILLEGAL_INSTRUCTION, Seat
 from enginetour.supervise.memory import KILLED
 from enginetour.task import Rules
@@ -70,6 +70,12 @@ def resigns(seat: Seat) -> Verdict:
     return Verdict(outcome, Termination.RESIGN, f"{seat.color} resigns")
 
 
+def overrun(clock: Clock, elapsed_ns: int, when: str) -> str:
+    """How late an answer was, the margin not counted, and when it came."""
+    over = " ".join(filter(None, (f"{clock.overrun_ms(elapsed_ns)} ms over", clock.hang_words)))
+    return f"{over}, {when}"
+
+
 def flag(seat: Seat, board: chess.Board, rules: Rules, over_ns: int | None, own_ns: int, words: str) -> Verdict:
     """A flag: the opponent wins, or draws if it cannot mate by any means (FIDE 6.9).
 
@@ -77,7 +83,7 @@ def flag(seat: Seat, board: chess.Board, rules: Rules, over_ns: int | None, own_
     (`over_ns` None) nothing is: it was told to stop and listened to for another second, whatever kept us before.
     """
     cause = f"{seat.color} loses on time, {words}"
-    margin = f"margin {seat.clock.margin_ms} ms; " if seat.clock.tc.stages or seat.clock.tc.movetime_ms else ""
+    margin = "" if seat.clock.hang_words else f"margin {seat.clock.margin_ms} ms; "
     queued = None if seat.queue is None else seat.queue.of_move_ms()
     waited = "" if queued is None else f"; its process waited up to {queued:.1f} ms for a processor"
     cause += f" ({margin}referee's own share up to {own_ns / MS:.1f} ms{waited})"
