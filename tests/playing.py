@@ -44,6 +44,7 @@ def scripted(
     name: str = "",
     at: int = 2,
     moves: str = "",
+    variants: str = "",
     seconds: float = 1.0,
     options: tuple[tuple[str, str], ...] = (),
     **quirks: Any,
@@ -52,6 +53,8 @@ def scripted(
     command = [sys.executable, "-E", "-S", SCRIPT, "--protocol", protocol, "--fault", fault, "--at", str(at)]
     if moves:
         command += ["--moves", moves]
+    if variants:
+        command += ["--variants", variants]
     command += ["--seconds", str(seconds)]
     quirks.setdefault("ready_timeout", 20.0)
     quirks.setdefault("handshake_timeout", 20.0)

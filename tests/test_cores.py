@@ -9,12 +9,18 @@ from unittest import mock
 import pytest
 
 from enginetour.errors import MachineFailure
+from enginetour.model import Game, Opening, Pairing
+from enginetour.places import LocalPlace
+from enginetour.store.tournaments import Store
 from enginetour.supervise import cores
 from enginetour.supervise.cores import CPUS, Cores, bind, elsewhere, find
 from enginetour.supervise.process import EngineProcess, end_all
 from enginetour.supervise.processors import Allowed
+from enginetour.task import GameTask, Rules, Side
+from enginetour.timecontrol import TimeControl
+from tests.playing import LONG, scripted
 from tests.test_process import odd
-from tests.touring import config, tour
+from tests.touring import LONG_S, config, entrant, tour
 
 
 def machine(
@@ -81,6 +87,42 @@ def test_engines_of_a_slot_have_its_cores(tmp_path: Path) -> None:
             assert os.sched_getaffinity(process.engine_pid) == bound
         finally:
             end_all([process], b"quit\n")
+
+
+KEPT = "processors [0-9,]+$"  # what these engines say with each search
+
+
+def processors(game: Game) -> set[str]:
+    """Those that the engines of a game said they may use, a text for each answer."""
+    return {line.split()[-1] for move in game.moves for line in move.lines}
+
+
+def test_each_slot_has_cores_of_its_own() -> None:
+    """The engines of a place's slots run where they belong, and nowhere else."""
+    found = find(1)
+    slots = min(2, len(found.cores))
+    specs = scripted("uci", "tells-processors"), scripted("cecp", "tells-processors")
+    white, black = (Side(spec, TimeControl.parse(LONG)) for spec in specs)
+    task = GameTask(Pairing("w", "b"), white, black, Opening(), Rules(), keep_lines=KEPT)
+    with LocalPlace(slots, cores=found) as place:
+        games = [place.submit(task, slot).result(LONG_S) for slot in range(slots)]
+    assert [processors(game) for game in games if isinstance(game, Game)] == [
+        {str(found.cores[slot][0])} for slot in range(slots)
+    ]
+
+
+def test_a_tournament_with_affinity(tmp_path: Path) -> None:
+    """The setting reaches its engines: with it they have one processor each game, without it all of ours."""
+    specs = [scripted("uci", "tells-processors", name="U"), scripted("cecp", "tells-processors", name="C")]
+    entrants = "".join(entrant(spec.name, spec.command, spec.protocol) for spec in specs)
+    for affinity, expected in (("true", find(1).engines(0)), ("false", os.sched_getaffinity(0))):
+        path = config(tmp_path, (), "match", "games = 2", entrants, name=affinity, tc="60")
+        play = f"[play]\naffinity = {affinity}\nkeep_lines = '{KEPT}'\n"
+        path.write_text(path.read_text().replace("[play]\n", play))
+        tour(tmp_path, "run", str(path))
+        with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+            told = processors(store.tournament(affinity).game(1).game)
+        assert told == {",".join(map(str, sorted(expected)))}
 
 
 def test_processors_that_are_not_there(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,9 +11,11 @@ import pytest
 
 from enginetour import tablebases
 from enginetour.errors import MachineFailure
-from enginetour.model import Outcome
+from enginetour.model import Opening, Outcome, Termination
 from enginetour.tablebases import TableJudge, found_in
 from enginetour.task import Rules, TableRule
+from tests.playing import game, scripted, sound
+from tests.touring import config, entrant, tour
 
 if TYPE_CHECKING:
     from chess.syzygy import Tablebase
@@ -142,6 +145,49 @@ def test_a_table_that_cannot_be_read_is_the_machines_failure(tmp_path: Path) -> 
     assert judge is not None
     with pytest.raises(MachineFailure, match=r"a tablebase cannot be read: .*KQvK\.rtbw"):
         judge.result(chess.Board(KQK.format("w", 0)))
+
+
+def of_one_value(path: Path) -> str:
+    """A folder with a table of king and queen that says "won" of all with the queen to move, "lost" of all others.
+
+    Syzygy tables with one value a side hold no more than that: flag 0x80 and the value, 4 for won and 0 for lost.
+    """
+    path.mkdir()
+    head = bytes.fromhex("71e8235d 01 00 6655ee 00")  # "WDL", of two sides; pieces: king, queen, and the other king
+    (path / "KQvK.rtbw").write_bytes((head + bytes((0x80, 4, 0x80, 0))).ljust(80, b"\0"))
+    return str(path)
+
+
+TAKES = "7k/8/8/3p4/8/8/8/K2Q4 w - - 0 1"  # the queen takes the pawn: three pieces, which are in the table
+KNOWN_END = "White wins by adjudication: SyzygyTB"
+
+
+def test_a_game_ends_where_the_tables_know_it(tmp_path: Path) -> None:
+    """With the move that leads there, and only by the rule; the moves before it are played."""
+    tables, opening = TableRule((of_one_value(tmp_path / "tables"),), 3), Opening(fen=TAKES)
+    white, black = sound(moves="a1a2,d1d5"), sound("cecp", moves="h8g8")
+    ended = game(white, black, opening=opening, tables=tables, max_moves=2)
+    assert (ended.outcome, ended.termination) == (Outcome.WHITE, Termination.ADJUDICATION_TABLEBASE)
+    assert (ended.cause, ended.plies) == (KNOWN_END, 3)
+    for rule in (None, replace(tables, only="draws")):
+        goes_on = game(white, sound(moves="h8g8,g8h8"), opening=opening, tables=rule, max_moves=2)
+        assert (goes_on.termination, goes_on.plies) == (Termination.ADJUDICATION_LENGTH, 4)
+
+
+def test_a_tournament_with_tables(tmp_path: Path) -> None:
+    """`tablebases` of a configuration ends its games, and the PGN says by what."""
+    of_one_value(tmp_path / "tables")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "takes.epd").write_text(f"{TAKES}\n")
+    specs = (scripted("uci", name="U", moves="d1d5/h8g8"), scripted("cecp", name="C", moves="d1d5/h8g8"))
+    entrants = "".join(entrant(spec.name, spec.command, spec.protocol) for spec in specs)
+    path = config(tmp_path, (), "match", "games = 2", entrants, tc="60")
+    play = '[play]\ntablebases = { path = "tables" }\nopenings = { file = "takes.epd" }\n'
+    path.write_text(path.read_text().replace("[play]\n", play))
+    tour(tmp_path, "run", str(path))
+    pgn = (tmp_path / "results" / "trial.pgn").read_text()
+    assert pgn.count('[Result "1-0"]') == pgn.count('[Termination "adjudication"]') == pgn.count('[PlyCount "1"]') == 2
+    assert " ".join(pgn.split()).count(KNOWN_END) == 2
 
 
 def test_tables_are_opened_once_in_a_process(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import chess
 import chess.pgn
@@ -19,9 +20,10 @@ from enginetour.errors import Unsupported
 from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.referee.ends import Ends
 from enginetour.reports import pgn
-from enginetour.task import Declared, Rules
+from enginetour.task import Declared, EngineSpec, Rules
 from enginetour.variants import VARIANTS, board_of, shuffled_fen, start_fen, tag_fits, trial_fen, variant_named
-from tests.playing import scripted
+from tests.playing import BOTH, Protocol, scripted
+from tests.touring import config, entrant, tour, try_engines_once
 
 OTHERS = [name for name, variant in VARIANTS.items() if not variant.is_usual]
 
@@ -186,3 +188,97 @@ def test_cecp_words() -> None:
         assert engine.variant_lines("kingofthehill") == [b"variant king-of-the-hill"]
     finally:
         engine.kill()
+
+
+def of_variant(folder: Path, variant: str, *specs: EngineSpec) -> Path:
+    """A match of two games of a variant, in which all that is said is kept; of Chess960 from one back rank."""
+    (folder / "results").mkdir()
+    entrants = "".join(entrant(spec.name, spec.command, spec.protocol) for spec in specs)
+    path = config(folder, (), "match", "games = 2", entrants, tc="60")
+    play = f'[play]\nvariant = "{variant}"\nrestart = "on"\nlog_traffic = true\n'
+    if variant == "chess960":
+        play += "openings = { positions = [423] }\n"  # RNBQNKRB: who is to move may castle short at once
+    path.write_text(path.read_text().replace("[play]\n", play))
+    return path
+
+
+def told(folder: Path) -> dict[str, list[list[str]]]:
+    """By protocol what the engines were told, a list of lines for each game."""
+    lines: dict[str, list[list[str]]] = {"uci": [], "cecp": []}
+    for path in sorted((folder / "results" / "trial.traffic").glob("*.log")):
+        talk = [line.split(maxsplit=2) for line in path.read_text().splitlines()[1:]]
+        for colour in ("White", "Black"):
+            own = [words[2].removeprefix("> ") for words in talk if words[1] == colour and words[2].startswith("> ")]
+            lines["uci" if "uci" in own else "cecp"].append(own)
+    return lines
+
+
+def played(folder: Path) -> list[chess.pgn.Game]:
+    """The games of the PGN, none of them with an error."""
+    with (folder / "results" / "trial.pgn").open() as file:
+        games = list(iter(lambda: chess.pgn.read_game(file), None))
+    assert all(not one.errors for one in games)
+    return games
+
+
+KNOWN = "fischerandom,chess960,crazyhouse"
+START = shuffled_fen(423, 423)
+DROPS = "e2e4,e4d5,P@e5,a2a3/d7d5,d8d5,P@e6,a7a6"
+TOURNAMENTS = {  # moves of the UCI engine, of the CECP engine, when that resigns; then what is told and written
+    "chess960": (
+        ("f1g1,a2a3/f8g8,a7a6", "O-O,a2a3/O-O,a7a6", 2),
+        ["UCI_Variant value chess", "UCI_Chess960 value true"],
+        f"position fen {START} moves f1g1 f8g8",
+        ["variant fischerandom", f"setboard {START}", "usermove O-O", "usermove a2a3"],
+        ("Chess960", "O-O O-O a3"),
+    ),
+    "crazyhouse": (
+        (DROPS, DROPS, 4),
+        ["UCI_Variant value crazyhouse", "UCI_Chess960 value false"],
+        "position startpos moves e2e4 d7d5 e4d5 d8d5 P@e5 P@e6",
+        ["variant crazyhouse", "usermove e2e4", "usermove e4d5", "usermove P@e5", "usermove a2a3"],
+        ("Crazyhouse", "e4 d5 exd5 Qxd5 @e5 @e6 a3"),
+    ),
+}
+
+
+@pytest.mark.parametrize("variant", TOURNAMENTS)
+def test_a_tournament_of_a_variant(tmp_path: Path, variant: str) -> None:
+    """Both protocols are told the variant, where it begins and its moves, in their own words; the PGN can be read."""
+    (moves, cecp_moves, at), options, position, cecp_lines, (tag, line) = TOURNAMENTS[variant]
+    uci = scripted("uci", name="U", moves=moves, variants=KNOWN)
+    cecp = scripted("cecp", "resign", name="C", at=at, moves=cecp_moves, variants=KNOWN)
+    tour(tmp_path, "run", str(of_variant(tmp_path, variant, uci, cecp)))
+    lines = told(tmp_path)
+    for own in lines["uci"]:
+        begun = own.index("ucinewgame")
+        assert own[begun - 2 : begun] == [f"setoption name {words}" for words in options]
+    assert [own for own in lines["uci"][0] if own.startswith("position")][-1] == position
+    for own in lines["cecp"]:
+        assert own[own.index("new") + 1] == cecp_lines[0]
+    words = ("variant", "setboard", "usermove")
+    assert [own for own in lines["cecp"][0] if own.startswith(words)] == cecp_lines
+    games = played(tmp_path)
+    assert [(one.headers["Variant"], one.headers["Result"]) for one in games] == [(tag, "1-0"), (tag, "0-1")]
+    start = board_of(variant, START if variant == "chess960" else None).fen()
+    assert [one.board().fen() for one in games] == [start, start]
+    first, second = (" ".join(node.san() for node in one.mainline()) for one in games)
+    assert first == line
+    assert line.startswith(second)
+
+
+@BOTH
+@pytest.mark.parametrize("variant", ["chess960", "atomic"])
+def test_who_does_not_declare_it_is_refused(
+    tmp_path: Path, protocol: Protocol, variant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the first game, by name and with what to do; `check` and `run` say the same."""
+    try_engines_once(monkeypatch)
+    knows, does_not = (
+        scripted(protocol, name=name, variants=known) for name, known in (("K", "chess960,atomic"), ("D", ""))
+    )
+    path = of_variant(tmp_path, variant, knows, does_not)
+    for command in ("check", "run"):
+        done = tour(tmp_path, command, str(path), expect=3)
+        assert f"D does not declare {variant}" in done.stderr
+        assert "K does not" not in done.stderr

@@ -1,6 +1,7 @@
 """A scripted engine for the referee's tests: shuffles knights (or plays --moves) and misbehaves once in one way.
 
-It knows no chess: the n-th answer is the n-th move of its list. The fault strikes at the --at-th search of the process.
+It knows no chess: the n-th answer is the n-th move of its list, or of the list of its colour where a slash parts two.
+The fault strikes at the --at-th search of the process.
 """
 
 # mypy: ignore-errors
@@ -19,7 +20,8 @@ class Scripted:
         self.protocol = options.protocol
         self.fault = options.fault
         self.at = options.at
-        self.moves = options.moves.split(",") if options.moves else None
+        self.moves = [text.split(",") for text in options.moves.split("/")] if options.moves else None
+        self.variants = options.variants.split(",") if options.variants else []
         self.seconds = options.seconds
         self.end = "\r\n" if self.fault == "crlf" else "\n"
         self.searches = 0
@@ -103,6 +105,11 @@ class Scripted:
             self.say("option name Clear Hash type button", "option name OwnBook type check default true")
             self.say("option name Style type combo default Solid var Solid var Very Risky")
             self.say("option name Log type string default <empty>")
+            if "chess960" in self.variants:
+                self.say("option name UCI_Chess960 type check default false")
+            if self.variants:
+                values = " ".join(f"var {name}" for name in ["chess", *self.variants])
+                self.say(f"option name UCI_Variant type combo default chess {values}")
             if self.fault == "no-tables":
                 self.say("option name SyzygyPath type string default <empty>")
             if self.fault == "odd-options":
@@ -225,6 +232,8 @@ class Scripted:
         self.say(f"feature ping={ping} setboard={setboard} usermove=1 reuse={reuse} sigint=0 colors=0 draw={draw}")
         self.say('feature myname="Scripted" option="Depth -spin 3 1 9" option="Book -check 1"')
         self.say("feature memory=1 smp=1")
+        if self.variants:
+            self.say(f'feature variants="normal,{",".join(self.variants)}"')
         self.say('feature option="Level -combo Easy /// *Hard" option="Wipe -button" done=1')
 
     def pong(self, text):
@@ -253,7 +262,7 @@ class Scripted:
     # Searches.
 
     def move(self):
-        moves = self.moves or SHUFFLE[self.colour]
+        moves = self.moves["wb".index(self.colour) % len(self.moves)] if self.moves else SHUFFLE[self.colour]
         return moves[(self.searches - 1) % len(moves)]
 
     def answer(self, move):
@@ -265,6 +274,9 @@ class Scripted:
     def think(self):
         if self.fault == "wordless" and self.searches == self.at:
             time.sleep(self.seconds)
+        if self.fault == "tells-processors":
+            numbers = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+            self.say(f"{'info string' if self.protocol == 'uci' else '#'} processors {numbers}")
         if self.protocol == "uci":
             self.say("info depth 5 seldepth 9 score cp 31 nodes 1234 nps 9 time 1 pv g1f3 g8f6", "info string hello")
         else:
@@ -493,6 +505,7 @@ parser.add_argument("--protocol", default="uci")
 parser.add_argument("--fault", default="")
 parser.add_argument("--at", type=int, default=2)
 parser.add_argument("--moves", default="")
+parser.add_argument("--variants", default="")
 parser.add_argument("--hint", default="a1a1")
 parser.add_argument("--seconds", type=float, default=1.0)
 parser.add_argument("--starts", default="")
