@@ -7,13 +7,14 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from enginetour.model import Game, Outcome
 from enginetour.reports import epd, pgn
 from enginetour.store.log import TournamentLog
 from enginetour.store.queries import Stored
-from enginetour.wholefile import is_special, replace_file
+from enginetour.wholefile import is_special, replace_bytes, replace_file
 
 # A game whose end is seen; after its tags a line of moves, which may hold anything. PGN standard 8.1.
 _VALUE = rb'"(?:[^"\\\n]|\\.)*"\]\n'
@@ -55,6 +56,7 @@ class PgnFile:
 
     What could not be written is written with a later game; what is not as we left it is made anew from the store,
     from its first game that is missing or torn. In a `hurry` that is left to the next run: it takes 1 ms of CPU a game.
+    Games that were struck out leave it, the others stay as they were written.
     """
 
     def __init__(
@@ -70,33 +72,46 @@ class PgnFile:
         self._hurry = hurry
         self._size: int | None = None  # of the file as we left it; None: to be looked at
         self._missing: int | None = None  # number of the first game that is not in it
+        self._newest = 0  # number of the last game in the log when it was mended
 
     def mend(self) -> None:
         """Make it anew unless it holds every game that counts and each of them whole; OSError if that fails."""
-        self._missing = None
+        if self._missing is not None:
+            self._size = self._missing = None
         if is_special(self.path):  # a named pipe would wait for its reader
             raise OSError(errno.EINVAL, "it is no plain file")
-        if self._size is None or self._size != self._size_there():
-            self._size = None
-            wanted = [line.number for line in self.log.games(counting=True)]
-            there, whole = self._whole_games()
-            if not there or there != wanted[: len(there)]:
-                replace_file(self.path, self._unhurried(games_text(self.log, 1, self._comments)))
-            elif whole != self._size_there() or len(there) < len(wanted):
-                os.truncate(self.path, whole)
-                with self.path.open("a", encoding="utf-8") as sink:
-                    sink.writelines(self._unhurried(games_text(self.log, there[-1] + 1, self._comments)))
-            self._size = self._size_there()
+        if self._is_as_left():
+            return
+        self._size, self._newest = None, self.log.last_number
+        wanted = [line.number for line in self.log.games(counting=True)]
+        counting, there, whole = set(wanted), list[int](), 0
+        for number, text in self._whole_games():
+            there.append(number)
+            whole += len(text)
+        kept = [number for number in there if number in counting]
+        if not kept or kept != wanted[: len(kept)]:
+            replace_file(self.path, self._texts(1))
+        elif len(kept) < len(there):
+            standing = (text for number, text in self._whole_games() if number in counting)
+            replace_bytes(self.path, chain(standing, (text.encode("utf-8") for text in self._texts(kept[-1] + 1))))
+        elif whole != self._size_there() or len(there) < len(wanted):
+            os.truncate(self.path, whole)
+            with self.path.open("a", encoding="utf-8") as sink:
+                sink.writelines(self._texts(kept[-1] + 1))
+        self._size = self._size_there()
 
     def outdated(self) -> None:
-        """A game in it was struck out: it is looked at before the next one."""
+        """A game in it may have been struck out: the next `mend` looks at it, or the next `append`."""
         self._size = None
 
     def append(self, number: int, game: Game) -> None:
         """Add one game that is in the store already; OSError is the caller's to tell, not to die of."""
+        if number <= self._newest and self._is_as_left():
+            return  # it came with another one, when all that was missing was written
         missing = number if self._missing is None else self._missing
         self._missing = missing
-        if self._size is None or self._size != self._size_there():
+        size = self._size
+        if size is None or not self._is_as_left():
             self.mend()
             return
         ratings = self.log.known_ratings
@@ -106,7 +121,7 @@ class PgnFile:
                 sink.writelines(one if missing == number else games_text(self.log, missing, self._comments))
         except OSError:
             with suppress(OSError):
-                os.truncate(self.path, self._size)
+                os.truncate(self.path, size)
             raise
         self._missing = None
         self._size = self._size_there()
@@ -117,29 +132,32 @@ class PgnFile:
         except FileNotFoundError:
             return -1
 
-    def _unhurried(self, games: Iterable[str]) -> Iterator[str]:
-        for game in games:
+    def _is_as_left(self) -> bool:
+        return self._size is not None and self._size == self._size_there()
+
+    def _texts(self, first: int) -> Iterator[str]:
+        """The games that count from that number on."""
+        for game in games_text(self.log, first, self._comments):
             if self._hurry():
                 raise InterruptedError(errno.EINTR, "the run is being stopped")
             yield game
 
-    def _whole_games(self) -> tuple[list[int], int]:
-        """Numbers and bytes of the whole games the file begins with: tags, a blank line, moves, a blank line each.
+    def _whole_games(self) -> Iterator[tuple[int, bytes]]:
+        """The whole games the file begins with, by number: tags, a blank line, moves, a blank line each.
 
         The last one before anything else is left out: its moves may have run into the tags of another.
         """
-        numbers: list[int] = []
-        rest, whole, last = b"", 0, 0
+        rest, last = b"", list[tuple[int, bytes]]()
         try:
             with self.path.open("rb") as source:
                 while len(rest) < LONGEST and (block := source.read(BLOCK)):
                     rest += block
                     at = 0
                     while (one := _WHOLE.match(rest, at)) and (number := _ROUND.search(one[1])):
-                        at, last = one.end(), len(one[0])
-                        numbers.append(int(number[1]))
-                    whole += at
+                        yield from last
+                        at, last = one.end(), [(int(number[1]), one[0])]
                     rest = rest[at:]
         except FileNotFoundError:
-            pass
-        return (numbers[:-1], whole - last) if rest else (numbers, whole)
+            return
+        if not rest:
+            yield from last

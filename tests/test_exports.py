@@ -10,10 +10,15 @@ from typing import Any
 import chess.pgn
 import pytest
 
+from enginetour.cli.broadcast import Broadcast
+from enginetour.cli.voice import Voice
+from enginetour.cli.watching import Exports, Picture, Watching
 from enginetour.exports import PgnFile, games_text
 from enginetour.model import Game, GameVoided, Outcome
+from enginetour.scheduler import Watcher
 from enginetour.store.log import TournamentLog
 from tests.storing import game, open_log
+from tests.test_scheduler import ended, scheduler
 
 
 @pytest.fixture
@@ -130,6 +135,65 @@ def test_a_game_struck_out_leaves_the_pgn(tmp_path: Path, log: TournamentLog) ->
     pgn.append(3, recorded(log, 3))
     assert is_whole(pgn)
     assert pgn.path.read_text().count("[Event ") == 2
+
+
+def test_a_game_struck_out_leaves_the_pgn_at_once(tmp_path: Path, log: TournamentLog) -> None:
+    """A run looks at it with its next turn, whether or not another game ends: paused runs have none for a while."""
+    exports, loop, picture = (
+        Exports(with_games(tmp_path, log, 3), Watcher()),
+        scheduler(ended),
+        Picture(log, "roundrobin"),
+    )
+    watching = Watching(picture, exports, Voice(), Broadcast(picture))
+    exports.progress(loop)
+    log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE))
+    watching.changed()
+    exports.progress(loop)
+    assert is_whole(exports.pgn)
+    assert exports.pgn.path.read_text().count("[Event ") == 2
+    for number in (4, 5):
+        exports.game(number, recorded(log, number), ())  # they are still due when one of them is struck out
+    log.record_event(GameVoided(game(meeting=5).pairing, Outcome.WHITE))
+    watching.changed()
+    exports.progress(loop)
+    assert is_whole(exports.pgn)
+    assert exports.pgn.path.read_text().count("[Event ") == 3
+
+
+def test_games_that_stay_are_as_they_were_written(tmp_path: Path, log: TournamentLog) -> None:
+    """Whoever strikes one out does not know with which comments the run wrote the others."""
+    pgn = PgnFile(tmp_path / "x.pgn", log, comments=("nodes", "lines"))
+    pgn.mend()
+    for number in (1, 2, 3):
+        pgn.append(number, recorded(log, number))
+    games = pgn.path.read_text().replace("1. e4", "1. e4 {of the run}").split("[Event ")[1:]
+    pgn.path.write_text("".join(f"[Event {one}" for one in games))
+    log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE))
+    PgnFile(pgn.path, log).mend()
+    assert pgn.path.read_text() == f"[Event {games[0]}[Event {games[2]}"
+
+
+def test_games_of_one_commit_are_in_the_pgn_once(tmp_path: Path, log: TournamentLog) -> None:
+    """The first of them to be appended brings all that the store has; the next ones are there already."""
+    both = [(number, recorded(log, number)) for number in (1, 2)]
+    pgn = PgnFile(tmp_path / "x.pgn", log)
+    for number, one in both:
+        pgn.append(number, one)
+    pgn.append(3, recorded(log, 3))
+    assert is_whole(pgn)
+
+
+def test_a_look_forgets_no_game_that_found_no_room(
+    tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is as it was left, and lacks a game."""
+    pgn = with_games(tmp_path, log, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(pgn.path), "open", _opening(Full(pgn.path, 0), Path.open))
+        with pytest.raises(OSError, match="No space"):
+            pgn.append(2, recorded(log, 2))
+    pgn.mend()
+    assert is_whole(pgn)
 
 
 def test_a_pgn_that_was_removed_comes_back(tmp_path: Path, log: TournamentLog) -> None:

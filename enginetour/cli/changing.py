@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import COUNTED, chosen, open_store, tournament_options
+from enginetour.cli.common import COUNTED, chosen, open_store, say, tournament_options
 from enginetour.cli.request import answered, tell_answer
-from enginetour.errors import UsageRefused
+from enginetour.errors import TourError, UsageRefused
 from enginetour.serveraddress import Address
+
+if TYPE_CHECKING:
+    from enginetour.store.log import TournamentLog
 
 
 def _send(db: Address | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
     """Ask the running tournament, else do it ourselves under its lock."""
     from enginetour import tournament
     from enginetour.changes import desk_of
-    from enginetour.workspace import database_of
+    from enginetour.workspace import database_of, results_of
 
+    database = database_of(Path.cwd(), db)
     with open_store(db, change=True) as store:
         log = chosen(store, name, None)
-        with answered(database_of(Path.cwd(), db), log, request) as (answer, lock):
+        with answered(database, log, request) as (answer, lock):
             if answer is None:
                 log.under(lock)
                 answer = desk_of(log, *tournament.fold(log)).carry_out(request)
+                if answer["ok"]:
+                    _mend_pgn(results_of(Path.cwd(), database) / f"{log.slug}.pgn", log)
     return tell_answer(answer, as_json=as_json)
+
+
+def _mend_pgn(path: Path, log: TournamentLog) -> None:
+    """Bring the PGN that a run left up to the log; a line on stderr where that fails, for the change is made."""
+    from enginetour.exports import PgnFile
+
+    try:
+        if path.exists():  # where nobody has played there is nothing that could disagree
+            PgnFile(path, log).mend()
+    except (OSError, TourError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        say(f"warning: {path} not written ({why}); the store has the change, the next run brings it", err=True)
 
 
 def _change(command: Any) -> Any:

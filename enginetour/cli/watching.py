@@ -106,10 +106,15 @@ class Exports(Watcher):
         self._due: list[tuple[int, Game]] = []
 
     def look(self) -> None:
-        """Check and mend what an earlier run left, once."""
+        """Check and mend what an earlier run left, once, and again after a change."""
         if not self._looked:
             self._looked = True
             self._write(self.pgn.mend)
+
+    def outdated(self) -> None:
+        """A game may have been struck out: the PGN is looked at once more."""
+        self.pgn.outdated()
+        self._looked = False
 
     def progress(self, scheduler: Scheduler) -> None:
         """Append what is due and look, when games are in the air already: a long file must not hold them up."""
@@ -159,7 +164,7 @@ class Watching(Both):
         """Somebody changed the tournament: a game struck out counts no more."""
         self.picture.recount()
         self.picture.stale = True
-        self.exports.pgn.outdated()
+        self.exports.outdated()
 
     def event(self, slot: int, name: str, payload: object) -> None:
         """A live event of a slot."""

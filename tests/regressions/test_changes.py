@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -50,3 +51,32 @@ def test_a_void_game_says_what_it_was(stopped: Path) -> None:
     """The list shows that it was struck out, and its result and end then."""
     tour(stopped, "void", "1", "--why", "swapping")
     assert "struck out, was " in tour(stopped, "games").stdout
+
+
+def rounds(text: str) -> list[str]:
+    """The numbers of the games in a PGN, in its order."""
+    return re.findall(r'^\[Round "(.+)"\]$', text, re.MULTILINE)
+
+
+def test_a_game_struck_out_leaves_the_pgn_of_the_last_run(begun: Path, tmp_path: Path) -> None:
+    """Nobody runs the tournament: standings and `export pgn` had one game less than the file beside them."""
+    stopped = shutil.copytree(begun, tmp_path / "stopped")
+    tour(stopped, "run", "trial.toml", "--max-games", "2", expect=8)
+    pgn = stopped / "results" / "trial.pgn"
+    assert len(rounds(pgn.read_text())) == 3
+    tour(stopped, "void", "2")
+    exported = tour(stopped, "export", "pgn").stdout
+    assert pgn.read_text() == exported
+    assert [one.partition(".")[2] for one in rounds(exported)] == ["1", "3"]
+
+
+def test_a_pgn_that_cannot_be_written_fails_no_change(stopped: Path) -> None:
+    """One line, the exit code of the change; where there is no PGN, none is made."""
+    pgn = stopped / "results" / "trial.pgn"
+    pgn.unlink()
+    tour(stopped, "withdraw", "Wren 2")
+    assert not pgn.exists()
+    pgn.mkdir()
+    done = tour(stopped, "void", "1")
+    assert "is void" in done.stdout
+    assert done.stderr.count("trial.pgn not written") == 1

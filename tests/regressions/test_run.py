@@ -67,7 +67,7 @@ def test_a_pgn_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> None
 
 
 def test_a_game_struck_out_in_a_running_tournament(tmp_path: Path) -> None:
-    """It leaves the count and, with the next game, the PGN."""
+    """It leaves the count and the PGN."""
     path = config(tmp_path, THREE, "roundrobin", LONG)
     with running(tmp_path, path) as process:
         assert "offered again" in tour(tmp_path, "void", "1").stdout
