@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -113,3 +114,39 @@ def test_slugs_differ() -> None:
     slugs = [slug_of(name, edition) for name in names for edition in (1, 2, 3)]
     assert len(set(slugs)) == len(slugs)
     assert slug_of("autumn") == "autumn"
+
+
+def test_the_file_goes_with_the_lock(tmp_path: Path) -> None:
+    """Nothing is left beside the database, and nobody waits for what is gone."""
+    with TournamentLock(tmp_path / "t.db", "autumn") as lock:
+        assert lock.path.exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_of_another_stays(tmp_path: Path) -> None:
+    """Ours was removed by hand and another run made its own: that is not ours to take away, and it keeps its lock."""
+    first, second = (TournamentLock(tmp_path / "t.db", "autumn") for _ in range(2))
+    first.acquire()
+    first.path.unlink()
+    second.acquire()
+    first.release()
+    with pytest.raises(StoreRefused):
+        first.acquire()
+    second.release()
+
+
+def test_who_opened_the_file_before_it_went_locks_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between opening and locking its holder may let go: a lock on a file without a name would keep nobody out."""
+    first, second = (TournamentLock(tmp_path / "t.db", "autumn") for _ in range(2))
+    first.acquire()
+    lock = fcntl.flock
+
+    def late(fd: int, how: int) -> None:
+        first.release()
+        lock(fd, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    second.acquire()
+    with pytest.raises(StoreRefused):
+        TournamentLock(tmp_path / "t.db", "autumn").acquire()
+    second.release()

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginetour.errors import InputRefused, UsageRefused
+from enginetour.errors import TourError, UsageRefused
 
 if TYPE_CHECKING:
     from enginetour.draft import Draft
     from enginetour.registry import Registry
 
 
-def write_draft(draft: Draft, path: Path, words: dict[str, str] | None = None) -> None:
+def write_draft(draft: Draft, path: Path, words: Mapping[str, str] | None = None) -> None:
     """Write and validate it; a refusal takes the file away again.
 
-    `words` names the option of the command line for a key, or for all by ``*``: refusals are told with it.
+    `words` has for a key, for one of the n-th entrant (``1.tc``), for that entrant (``1.``) or for all (``*``) what was
+    typed on the command line: refusals are told with it.
     """
     from enginetour import config
 
-    text = draft.text()
+    text, fresh = draft.text(), not path.parent.exists()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as sink:
@@ -29,23 +32,39 @@ def write_draft(draft: Draft, path: Path, words: dict[str, str] | None = None) -
         raise UsageRefused("there is a file already", place=str(path), step="choose another name") from None
     try:
         config.load(path)
-    except InputRefused as error:
-        path.unlink()
-        error.place = _option_of(error.place, path, text, words or {}) or error.place
-        raise
-    except BaseException:
-        path.unlink()
+    except BaseException as error:
+        take_back(path, with_folder=fresh)
+        if isinstance(error, TourError):
+            name_typed(error, path, text, words or {})
         raise
 
 
-def _option_of(place: str, path: Path, text: str, words: dict[str, str]) -> str:
-    """The option that wrote the line a refusal names; "" where none did."""
-    number = place.removeprefix(f"{path}:")
-    lines = text.splitlines()
-    if number == place or not number.isdecimal() or not 0 < int(number) <= len(lines):
+def take_back(path: Path, *, with_folder: bool) -> None:
+    """The file of what is refused, and the folder that was made for it."""
+    path.unlink()
+    if with_folder:
+        with suppress(OSError):  # somebody else has put something there
+            path.parent.rmdir()
+
+
+def name_typed(error: TourError, path: Path, text: str, words: Mapping[str, str]) -> None:
+    """A refusal that names lines of a file written by a command tells what was typed instead, where that is known."""
+
+    def typed(found: re.Match[str]) -> str:
+        return _typed_at(int(found[1]), text.splitlines(), words) or found[0]
+
+    line = re.compile(rf"(?:{re.escape(str(path))}|\b{re.escape(path.name)}):(\d+)")
+    error.place, error.what, error.step = (line.sub(typed, part) for part in (error.place, error.what, error.step))
+
+
+def _typed_at(number: int, lines: Sequence[str], words: Mapping[str, str]) -> str:
+    """What wrote that line; "" where nothing did."""
+    if not 0 < number <= len(lines):
         return ""
-    key = re.match(r"[\w-]*", lines[int(number) - 1])
-    return words.get(key[0], words.get("*", "")) if key else ""
+    key = re.match(r"[\w-]*", lines[number - 1])
+    entrant = lines[:number].count("[[entrants]]")
+    names = [f"{entrant}.{key and key[0]}", f"{entrant}."] if entrant else [key[0] if key else ""]
+    return next((words[name] for name in (*names, "*") if name in words), "")
 
 
 def known_keys() -> dict[str, frozenset[str]]:

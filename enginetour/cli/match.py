@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.common import database_option, say, show
-from enginetour.errors import EngineRefused, InputRefused, UsageRefused
+from enginetour.errors import TourError, UsageRefused
 from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ def match(
 
     Example: enginetour match stockfish ./my-engine --tc 1+0.01 --games 20
     """
+    from enginetour.cli.drafts import name_typed, take_back
     from enginetour.cli.session import Run
     from enginetour.plan import registry_of
     from enginetour.probing import detect
@@ -142,17 +143,27 @@ def match(
     asked = Asked(engine, under_play, games, table, system, seeds, options, settings, name or "", seed)
     workspace = workspace_of(Path.cwd())
     draft = drafted(asked, registry_of(workspace), Path.cwd(), detect)
-    path, made = _written(draft, workspace / "results")
-    say(f"configuration {path}{'' if made else ', as before'}")
+    folder = workspace / "results"
+    fresh = not folder.exists()
+    path, made = _written(draft, folder, words := _words(draft, engine))
+    kept = not made  # a new file stays if there will be a tournament
+
+    def announce() -> None:
+        nonlocal kept
+        kept = True
+        say(f"configuration {path}{'' if made else ', as before'}")
+
     if write_only:
+        announce()
         say(f"enginetour run {path} plays it")
         return 0
     try:
-        run = Run(path, db, new=True, accept_change=False, live=False, resume_new=True)
+        run = Run(path, db, new=True, accept_change=False, live=False, resume_new=True, settled=announce)
         code = run.go(slots=slots, force=force)
-    except (UsageRefused, InputRefused, EngineRefused):  # before the first game: the words will be mended
-        if made:
-            path.unlink()
+    except TourError as error:
+        name_typed(error, path, path.read_text("utf-8", "replace"), words)
+        if not kept:
+            take_back(path, with_folder=fresh)
         raise
     _tell_result(run)
     return code
@@ -167,13 +178,23 @@ def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
     return suite if order is None else {**suite, "order": order}
 
 
-def _written(draft: Draft, folder: Path) -> tuple[Path, bool]:
+def _words(draft: Draft, engines: Sequence[str]) -> dict[str, str]:
+    """What was typed for each key of the configuration, as `drafts` asks for it."""
+    words = {key: f"--{key.replace('_', '-')}" for key in draft.play} | {"sprt": "--sprt", "games": "--games"}
+    words |= {"games_per_pairing": "--games", "system": "--format", "seeds": "--seeds", "name": "--name"}
+    for number, (entrant, typed) in enumerate(zip(draft.entrants, engines, strict=True), 1):
+        own = {key: "--option" if key == "options" else "--entrant" for key in entrant}
+        words |= {f"{number}.{key}": option for key, option in own.items()}
+        words |= {f"{number}.{key}": typed for key in ("", "engine", "command", "name", "protocol")}
+    return words
+
+
+def _written(draft: Draft, folder: Path, words: Mapping[str, str]) -> tuple[Path, bool]:
     """The file of this configuration, and whether it was made now: the same words have the same file."""
     from enginetour.cli.drafts import write_draft
     from enginetour.config import slug
     from enginetour.quickmatch import with_number
 
-    words = {key: f"--{key.replace('_', '-')}" for key in draft.play} | {"sprt": "--sprt", "games": "--games"}
     for number in range(1, MOST_FILES):
         numbered = with_number(draft, number)
         path = folder / f"{slug(str(numbered.tournament['name']))}.toml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -73,17 +73,16 @@ class Run:
         live: bool,
         resume_new: bool = False,
         begun: Begun | None = None,
+        settled: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = config
         begun = begun or Begun(prepare(config, db), Heard())
-        self.place = begun.place
+        self.plan, self.signals, self._ahead, self.place = begun
         more = [word for name, one in (("--db", db), ("--place", self.place)) if one for word in (name, str(one))]
         self.again = shlex.join(["enginetour", "run", str(config), *more])
-        self.new = new
-        self.accept_change = accept_change
-        self.live = live
+        self.new, self.accept_change, self.live = new, accept_change, live
         self.resume_new = resume_new  # the demo: an unfinished one is resumed, a finished one starts anew
-        self.plan, self.signals, self._ahead = begun.plan, begun.signals, begun.ahead
+        self.settled = settled  # called once nothing can be refused any more
         self.until: float | None = None
         self.voice = Voice()
         self.farewell = ExitStack()  # what may take a while after everything has been told
@@ -135,6 +134,7 @@ class Run:
                 ahead=self._ahead,
             ) as session,
         ):
+            self.settled()
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
             crowd = () if self.place else crowded(session.sides.values(), slots)
             for warning in filter(None, (inforce.root_warning(), inforce.unguarded(), *crowd)):

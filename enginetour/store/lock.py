@@ -1,7 +1,8 @@
 """One run per tournament: a lock on a file beside the database, which dies with its process.
 
-The file stays and means nothing by itself; its text is for the message only, so a pid in use by somebody else
-or a file left over needs nothing done by hand.
+Its holder takes the file away as it lets go. That is no race: whoever has locked a file looks whether it still has its
+name, and takes the one of that name otherwise. A file that a kill left means nothing by itself, and its text is for the
+message only: a pid in use by somebody else, or a file left over, needs nothing done by hand.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,8 +71,11 @@ class TournamentLock:
             pass  # a full disk: the lock holds without its text
 
     def release(self) -> None:
-        """Let go; nothing happens if it was not held."""
+        """Let go, the file first; nothing happens if it was not held."""
         if self._fd is not None:
+            with suppress(OSError):  # a folder that may not be written to any more: the file means nothing
+                if is_there(self._fd, self.path):  # else it was removed by hand, and this one may be another's
+                    self.path.unlink()
             os.close(self._fd)
             self._fd = None
 
