@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import chess
 import pytest
 
 from enginetour import config, rulebook
+from enginetour.adapters import base
 from enginetour.errors import InputRefused
-from enginetour.task import DrawRule, EngineSpec, Quirks, ResignRule, TableRule
+from enginetour.model import Game, Outcome, Pairing, Termination
+from enginetour.plan import prepare
+from enginetour.referee.bookkeeping import Books
+from enginetour.referee.game import play
+from enginetour.referee.link import Link
+from enginetour.referee.shelf import EngineShelf
+from enginetour.task import DrawRule, EngineSpec, GameTask, Quirks, ResignRule, Rules, TableRule
+from tests import touring
+from tests.playing import scripted, sound
 
 HEAD = '[tournament]\nname = "t"\n[format]\nsystem = "roundrobin"\n[[entrants]]\nengine = "a"\n[play]\n'
 
@@ -97,3 +107,89 @@ def test_engines_get_the_tables_where_it_is_said(folder: Path) -> None:
     assert rulebook.offered_to(loaded(folder, 'tablebases = { path = "tables" }'), plain) == ()
     without = EngineSpec("a", ("/a",), "uci", quirks=Quirks(no_tablebases=True))
     assert rulebook.offered_to(for_engines, without) == ()
+
+
+def prepared(
+    folder: Path, lines: str, white: EngineSpec, *, fen: str = chess.STARTING_FEN, moves: str = ""
+) -> GameTask:
+    """The first game of a tournament with these lines under [play], against a sound engine with these moves."""
+    (folder / "start.epd").write_text(f"{fen}\n", encoding="utf-8")
+    entrants = "".join(touring.entrant(spec.name, spec.command) for spec in (white, sound(moves=moves)))
+    path = touring.config(folder, (), "match", "games = 2", entrants, tc="nodes=1")
+    text = path.read_text().replace("[play]\n", f'[play]\nopenings = {{ file = "start.epd" }}\n{lines}\n')
+    path.write_text(text, encoding="utf-8")
+    plan = prepare(path, None)
+    return plan.task(plan.sides, Pairing(white.name, "sound"), 0)
+
+
+def played(task: GameTask) -> Game:
+    """The same, played; no engine is left."""
+    shelf = EngineShelf()
+    try:
+        return play(task, Link(), shelf)
+    finally:
+        shelf.close_all()
+
+
+def test_a_game_has_the_rules_of_its_configuration(folder: Path) -> None:
+    """Each of them, as it is written; without a word the defaults."""
+    white = scripted(name="W")
+    assert prepared(folder, "", white).rules == Rules()
+    lines = """
+repetition = 4
+fifty = 60
+max_moves = 90
+hang_limit = 7.5
+doubtful_flag = "loss"
+draw = { after_move = 40, moves = 8, score = 10 }
+resign = { moves = 4, score = 600, two_sided = false }
+tablebases = { path = "tables", only = "wins" }
+draw_offers = true
+"""
+    tables = TableRule((str(folder / "tables"),), 3, only="wins")
+    resign = ResignRule(4, 600, two_sided=False)
+    expected = Rules(4, 60, 90, 7.5, "loss", DrawRule(40, 8, 10), resign, tables, draw_offers=True)
+    assert prepared(folder, lines, white).rules == expected
+
+
+WALK = ("7k/8/8/8/8/8/8/R3K3 w - - 99 80", "a1a2,a2a3,a3a4,a4a5,a5a6,a6b6,b6b5,b5b4,b4b3,b3b2,b2b1/h8h7,h7h8")
+
+
+@pytest.mark.parametrize(
+    ("lines", "start", "cause", "plies"),
+    [
+        ("", (), "Draw by 3-fold repetition", 8),
+        ("repetition = 5", (), "Draw by 5-fold repetition", 16),
+        ("", WALK, "Draw by fifty moves rule", 1),
+        ("fifty = 60", WALK, "Draw by fifty moves rule, counted to 60", 21),
+        ("max_moves = 1", (), "Draw by adjudication: 2 plies played", 2),
+    ],
+    ids=["repetition-3", "repetition-5", "fifty-50", "fifty-60", "max-moves"],
+)
+def test_a_game_ends_by_the_rules_of_its_configuration(
+    folder: Path, lines: str, start: tuple[str, ...], cause: str, plies: int
+) -> None:
+    """The same two engines, and what is written decides."""
+    fen, moves = start or (chess.STARTING_FEN, "")
+    drawn = played(prepared(folder, lines, scripted(name="W", moves=moves), fen=fen, moves=moves))
+    assert (drawn.cause, drawn.plies) == (cause, plies)
+
+
+def test_a_hang_ends_by_the_limit_of_its_configuration(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Games without a clock are lost by it."""
+    monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
+    lost = played(prepared(folder, "hang_limit = 0.2", scripted("uci", "hang", at=1)))
+    assert (lost.outcome, lost.termination) == (Outcome.BLACK, Termination.TIME)
+    assert "after the hang limit of 0.2 s (" in lost.cause
+
+
+@pytest.mark.parametrize(("lines", "outcome"), [("", Outcome.VOID), ('doubtful_flag = "loss"', Outcome.BLACK)])
+def test_a_doubtful_flag_is_what_its_configuration_says(
+    folder: Path, lines: str, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Late by less than the referee itself may have cost: void, or a loss all the same."""
+    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000 * base.MS)
+    late = scripted("uci", "late", at=1, seconds=0.25)
+    flag = played(prepared(folder, f"hang_limit = 0.1\n{lines}", late))
+    assert (flag.outcome, flag.termination) == (outcome, Termination.TIME), flag.cause
+    assert "doubtful" in flag.cause
