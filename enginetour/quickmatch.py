@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +24,9 @@ Detect = Callable[[tuple[str, ...], str | None, Path], tuple[EngineSpec, Probe]]
 LONGEST_NAME = 64  # characters of [tournament] name
 MOST_TEST_GAMES = 1_000_000  # a test ends by itself; a million is what nobody waits for
 _PARTED = frozenset({"path"})  # lists that read a text themselves, folders parted as in PATH
+# What runs a program that is told behind it.
+_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|lua|node|java|mono|dotnet|wine|bash|sh|env|nice)[\d.]*")
+_SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]{1,5}$")  # of a file's kind: the end of stockfish-16.1 is none
 MOST_NAMED = 3  # engines in the name of a tournament
 
 
@@ -46,11 +51,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Seat:
-    """One of the engines: its section so far, and what it may be called in ``ENGINE.NAME=VALUE``."""
+    """One of the engines: its section so far, and what it may be called in ``ENGINE.NAME=VALUE``.
+
+    `words` are those behind its program: they tell two of one name apart.
+    """
 
     name: str
     section: Mapping[str, Any]
     called: frozenset[str]
+    words: str = ""
 
 
 def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Draft:
@@ -59,10 +68,12 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Dra
         found = f"found {len(asked.engines)}" if asked.engines else "found none"
         raise UsageRefused(f"a match needs two engines, {found}", step="name them by id, name or command")
     seats = [_seat(word, registry, base, detect) for word in asked.engines]
+    names = told_apart(_full_names(seats))
     entrants: list[dict[str, Any]] = []
-    for seat, name in zip(seats, told_apart([seat.name for seat in seats]), strict=True):
+    for seat, name in zip(seats, names, strict=True):
         named = {} if name == seat.name and "engine" in seat.section else {"name": name}
         entrants.append({**named, **seat.section})
+    seats = [replace(seat, called=seat.called | {name}) for seat, name in zip(seats, names, strict=True)]
     for text in asked.options:
         for number, key, value in _meant(text, seats, "--option"):
             entrants[number].setdefault("options", {})[key] = read_value(value)
@@ -78,8 +89,9 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Dra
 
 def setting(section: type[BaseModel], key: str, text: str) -> Any:
     """What was typed for a setting: text or a list where it takes one, else a number, true, ``moves=8 score=10``."""
-    known = section.model_fields.get(key)
-    kind = None if known is None else _kind(known.annotation)
+    if key not in section.model_fields:
+        return typed(text)
+    kind = _kind(section.model_fields[key].annotation)
     if kind is str:
         return text
     if is_list(section, key):
@@ -170,9 +182,29 @@ def _seat(word: str, registry: Registry, base: Path, detect: Detect) -> _Seat:
         step = "enginetour engines list names those with a file"
         raise InputRefused(f"{word!r} is no engine file and no program here{hint}", place="match", step=step)
     spec, _ = detect(command, None, base)
-    name = Path(command[0]).stem if len(command) == 1 else Path(command[-1]).stem
+    name, words = _called(command, base)
     section: dict[str, Any] = {"command": list(spec.command), "protocol": spec.protocol}
-    return _Seat(name, section, frozenset({word, name, Path(command[0]).name}))
+    return _Seat(name, section, frozenset({word, name, Path(command[0]).name}), " ".join(words))
+
+
+def _called(command: tuple[str, ...], base: Path) -> tuple[str, tuple[str, ...]]:
+    """The name of the program, or of the script where an interpreter is told one; and the words behind it."""
+    place = 0
+    if len(command) > 1 and _INTERPRETER.fullmatch(Path(command[0]).name):
+        files = (number for number, word in enumerate(command) if number and (base / word).is_file())
+        plain = (number for number, word in enumerate(command) if number and not re.match("-|.*=", word))
+        place = next(files, next(plain, 0))
+    name = Path(command[place]).name
+    return _SUFFIX.sub("", name)[:LONGEST_NAME], command[place + 1 :]
+
+
+def _full_names(seats: Sequence[_Seat]) -> list[str]:
+    """Commands of one program with other words are called by these too."""
+    count = Counter(seat.name for seat in seats)
+    return [
+        " ".join(f"{seat.name} {seat.words}".split())[:LONGEST_NAME].strip() if count[seat.name] > 1 else seat.name
+        for seat in seats
+    ]
 
 
 def _meant(text: str, seats: Sequence[_Seat], option: str) -> list[tuple[int, str, str]]:

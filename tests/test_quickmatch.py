@@ -47,7 +47,7 @@ def test_engines_by_id_name_and_command(tmp_path: Path) -> None:
     found = draft(tmp_path, "wren1", "Wren 2", "./mine --fast")
     assert [entrant.get("engine") for entrant in found["entrants"]] == ["wren1", "wren2", None]
     assert found["entrants"][2] == {
-        "name": "--fast",
+        "name": "mine",
         "command": (str(tmp_path / "mine"), "--fast"),
         "protocol": "uci",
     }
@@ -61,6 +61,31 @@ def test_two_copies_have_names_of_their_own(tmp_path: Path) -> None:
         {"engine": "wren1", "margin_ms": 70, "rating": 100.5},
         {"engine": "wren1", "name": "Wren 1 (2)", "margin_ms": 70, "rating": 100.5, "tc": "5"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("commands", "names"),
+    [
+        (("./crash.py segv 3", "wren1"), ["crash", "Wren 1"]),
+        (("python3 -O crash.py --fast", "./sf-16.1"), ["crash", "sf-16.1"]),
+        (("/usr/bin/env perl crash.py", "./sf-16.1 net.nnue"), ["crash", "sf-16.1"]),
+        (("python3 -m wren 4", "wren1"), ["wren", "Wren 1"]),
+        (("./crash.py segv 3", "./crash.py stall"), ["crash segv 3", "crash stall"]),
+        (("./crash.py", "./crash.py --fast"), ["crash", "crash --fast"]),
+        (("./crash.py 1", "./crash.py 1"), ["crash 1", "crash 1 (2)"]),
+        (("./crash.py 1", "other/crash.py"), ["crash 1", "crash"]),
+    ],
+)
+def test_a_command_is_called_by_its_program(tmp_path: Path, commands: tuple[str, ...], names: list[str]) -> None:
+    """Or by the script it is given to; words behind it tell two of one name apart, and equal ones a number."""
+    (tmp_path / "other").mkdir()
+    for file in ("crash.py", "other/crash.py", "sf-16.1"):
+        (tmp_path / file).write_text("#!/bin/sh\n")
+        (tmp_path / file).chmod(0o755)
+    found = drafted(Asked(commands, options=("1.Hash=1",)), registry_of(tmp_path), tmp_path, detect)
+    assert [entrant.get("name", "Wren 1") for entrant in found.entrants] == names
+    again = drafted(Asked(commands, options=(f"{names[1]}.Hash=1",)), registry_of(tmp_path), tmp_path, detect)
+    assert again.entrants[1]["options"] == {"Hash": 1}
 
 
 def test_options_of_one_and_of_all(tmp_path: Path) -> None:
@@ -178,6 +203,7 @@ def test_a_match_is_played_kept_and_played_again(tmp_path: Path) -> None:
         (("--sprt", "elo0=5", "elo1=0"), "--sprt: "),
         (("--option", "wren1.Hsh=3"), "engine Wren 1: unknown option 'Hsh'"),
         (("--sprt", "yes"), "expected elo0=0 elo1=5"),
+        (("--entrant", "wren1.nonsense=2"), "unknown key 'entrants.0.nonsense'"),
         (("--no-such-thing", "1"), "No such option"),
     ],
 )
