@@ -10,7 +10,7 @@ from typing import BinaryIO, overload
 
 from enginetour.errors import InputRefused
 from enginetour.model import Opening
-from enginetour.openingcheck import Bad, Written, checked, shown
+from enginetour.openingcheck import NONE, Bad, LeftOut, Written, checked, shown
 from enginetour.variants import STANDARD
 
 _OPERATION = re.compile(r'(\w+)(?:\s+("[^"]*"|[^;"]*))?')  # no blanks around it: their number would count squared
@@ -65,6 +65,7 @@ class IndexedPositions(Sequence[Opening]):
     def __init__(self, stream: BinaryIO, path: Path, variant: str = STANDARD, *, skip_bad: bool = False) -> None:
         self._stream, self._path, self._variant, self._skip_bad = stream, path, variant, skip_bad
         self._offsets = array("Q")
+        self._bad: set[int] = set()  # places of those that were found bad so far
         at, whole = 0, True
         stream.seek(0)
         while piece := stream.readline(LONGEST_LINE):
@@ -94,10 +95,21 @@ class IndexedPositions(Sequence[Opening]):
             found = self._read(number)
             if isinstance(found, Opening):
                 return Opening(found.name, number + 1, found.fen, (), found.eco, self._variant)
+            self._bad.add(number)
         bad = self._read(first)
         assert isinstance(bad, Bad)
         step = "mend it" if self._skip_bad else "mend it, or leave bad openings out with skip_bad = true"
         raise InputRefused(f"bad opening, {bad.why}", place=f"{self._path}:{self._line(first)}", step=step)
+
+    def left_out(self) -> LeftOut:
+        """What `skip_bad` has passed over so far."""
+        if not self._bad:
+            return NONE
+        first = min(self._bad)
+        bad = self._read(first)
+        assert isinstance(bad, Bad)
+        place = f"{self._path}:{self._line(first)}"
+        return LeftOut(len(self._bad), len(self), f"{place}: {bad.why}", whole=False)
 
     def _read(self, number: int) -> Opening | Bad:
         self._stream.seek(self._offsets[number])

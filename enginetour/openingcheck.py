@@ -24,6 +24,28 @@ class Bad:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """How many of a suite were left out as bad, and the first of them as ``file:line: why``.
+
+    Of a large file only those that the games can need are looked at: there may be more unless it is the `whole`.
+    """
+
+    count: int = 0
+    of: int = 0
+    first: str = ""
+    whole: bool = True
+
+    def __str__(self) -> str:
+        """A sentence; an empty text where none was."""
+        more = "" if self.whole else "at least "
+        words = f"openings: {more}{self.count} of {self.of} left out as they cannot be played: {self.first}"
+        return words if self.count else ""
+
+
+NONE = LeftOut()
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """An opening as a file has it; `sans` are (line, SAN)."""
 

@@ -19,7 +19,7 @@ from enginetour.backranks import BackRanks, most
 from enginetour.epdfile import IndexedPositions
 from enginetour.errors import InputRefused
 from enginetour.model import Opening, Pairing
-from enginetour.openingcheck import Bad
+from enginetour.openingcheck import NONE, LeftOut
 from enginetour.polyglot import BookLines, Choice
 from enginetour.shipped import shipped_suite
 from enginetour.suitefile import MOST_OPENINGS, large_positions, read_suite
@@ -27,7 +27,6 @@ from enginetour.variants import STANDARD, VARIANTS
 from enginetour.wholefile import file_digest
 
 Per = Literal["pairing", "round", "encounter"]
-MOST_TOLD = 1000  # bad openings that are remembered; all are counted
 HELD_ORDER = 1 << 16  # openings; the order of so many is held (8 bytes each), of more each place is computed
 AHEAD = 20_000  # openings of a large file that are checked before game 1: 2 s of processor (measured)
 _ROUNDS = 4  # Luby and Rackoff 1988: four make a permutation that looks random both ways
@@ -88,7 +87,7 @@ class OpeningSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class OpeningSuite:
-    """Checked openings and the rule by which they are dealt; `skipped` says what `skip_bad` left out, as file:line."""
+    """Checked openings and the rule by which they are dealt; `skipped` is what `skip_bad` left out of those read."""
 
     openings: Sequence[Opening]
     seed: int = 0
@@ -98,7 +97,7 @@ class OpeningSuite:
     legs: int = 2
     repeat: int = 2
     source: str = ""
-    skipped: tuple[str, ...] = ()
+    skipped: LeftOut = NONE
     digest: str = ""  # of the bytes of its file; a file that changed would change openings
 
     def pick(self, pairing: Pairing) -> Opening:
@@ -143,6 +142,11 @@ class OpeningSuite:
         if isinstance(self.openings, BookLines):
             return f"{'the best line' if self.openings.choice == 'best' else 'lines drawn by weight'} of {self.source}"
         return f"{len(self.openings)} from {self.source}"
+
+    @property
+    def left_out(self) -> LeftOut:
+        """What `skip_bad` has left out, as far as that was looked at."""
+        return self.openings.left_out() if isinstance(self.openings, IndexedPositions) else self.skipped
 
     def _turn(self, pairing: Pairing) -> int:
         """How many openings the games before this one have taken, by the policy's count."""
@@ -202,9 +206,7 @@ def load(settings: OpeningSettings, *, seed: int, legs: int, folder: Path, varia
     )
 
 
-def _found(
-    settings: OpeningSettings, seed: int, folder: Path, variant: str
-) -> tuple[Sequence[Opening], str, tuple[str, ...]]:
+def _found(settings: OpeningSettings, seed: int, folder: Path, variant: str) -> tuple[Sequence[Opening], str, LeftOut]:
     """The openings, where they come from, and what was left out."""
     if settings.positions is not None and not VARIANTS[variant].any_rank:
         what = f"positions are numbers of back ranks, and {variant} is played"
@@ -212,39 +214,38 @@ def _found(
     if settings.file is None and VARIANTS[variant].any_rank:
         if too_high := [number for number in settings.positions or () if number >= most(variant)]:
             raise InputRefused(f"no start number {too_high[0]}: {variant} has 0 to {most(variant) - 1}")
-        return BackRanks(variant, settings.positions), "back ranks by number", ()
+        return BackRanks(variant, settings.positions), "back ranks by number", NONE
     if settings.file is None and variant != STANDARD:
-        return (Opening(index=1, variant=variant),), f"the usual start of {variant}", ()
+        return (Opening(index=1, variant=variant),), f"the usual start of {variant}", NONE
     path = (folder / Path(settings.file).expanduser()) if settings.file else shipped_suite()
     if path.suffix.lower() == ".bin":
         if variant != STANDARD:
             what = f"a Polyglot book begins at the usual start of standard chess, and {variant} is played"
             raise InputRefused(what, place=str(path), step="give PGN games, EPD or FEN lines")
-        return BookLines(path, settings.choice, seed, settings.longest), str(path), ()
+        return BookLines(path, settings.choice, seed, settings.longest), str(path), NONE
     return _read(settings, path, variant)
 
 
-def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence[Opening], str, tuple[str, ...]]:
+def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence[Opening], str, LeftOut]:
     stream = large_positions(path)
     if stream is not None:
         indexed = IndexedPositions(stream, path, variant, skip_bad=settings.skip_bad)
         if not 0 < len(indexed) <= MOST_OPENINGS:
             raise InputRefused(f"{len(indexed):,} openings, at most {MOST_OPENINGS:,}", place=str(path), step="cut it")
-        return indexed, str(path), ()
+        return indexed, str(path), NONE
     good: list[Opening] = []
-    bad: list[Bad] = []
-    count = 0
+    count, first = 0, ""
     for found in read_suite(path, settings.longest, variant):
         if isinstance(found, Opening):
             good.append(found)
             continue
+        place = f"{path}:{found.line}"
         if not settings.skip_bad:
             step = "mend it, or leave bad openings out with skip_bad = true"
-            raise InputRefused(f"bad opening, {found.why}", place=f"{path}:{found.line}", step=step)
+            raise InputRefused(f"bad opening, {found.why}", place=place, step=step)
         count += 1
-        if len(bad) < MOST_TOLD:
-            bad.append(found)
+        first = first or f"{place}: {found.why}"
     if not good:
-        more = f", {count} bad ones" if bad else ""
+        more = f", {count} bad ones" if count else ""
         raise InputRefused(f"no openings in it{more}", place=str(path), step="give PGN games, EPD or FEN lines")
-    return tuple(good), str(path), tuple(f"{path}:{one.line}: {one.why}" for one in bad)
+    return tuple(good), str(path), LeftOut(count, len(good) + count, first)

@@ -57,7 +57,10 @@ def test_a_bad_line_of_a_large_file(tmp_path: Path) -> None:
         suite.check(3)
     wished = OpeningSettings(file="s.epd", order="sequential", skip_bad=True)
     skipping = load(wished, seed=1, legs=2, folder=tmp_path)
+    assert not skipping.left_out.count
     skipping.check(4)
+    words = f"openings: at least 1 of 4 left out as they cannot be played: {tmp_path / 's.epd'}:4: impossible position "
+    assert str(skipping.left_out).startswith(words)
     assert [opening.name for opening in skipping.openings] == ["", "x", "y", "y"]
     assert [opening.index for opening in skipping.openings] == [1, 2, 4, 4]
 

@@ -19,6 +19,8 @@ from enginetour.model import Opening, Pairing
 from enginetour.openings import OpeningSettings, OpeningSuite, load, shuffled
 from enginetour.shipped import shipped_suite
 from enginetour.suitefile import read_suite
+from tests.touring import config as configured
+from tests.touring import read, tour
 
 OPENINGS = tuple(Opening(f"o{number}", number) for number in range(1, 8))
 
@@ -150,8 +152,28 @@ def test_bad_openings(tmp_path: Path) -> None:
         load(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
     suite = load(OpeningSettings(file="s.epd", skip_bad=True), seed=1, legs=2, folder=tmp_path)
     assert len(suite.openings) == 1
-    assert len(suite.skipped) == 1
-    assert suite.skipped[0].startswith(f"{tmp_path / 's.epd'}:2: ")
+    words = f"openings: 1 of 2 left out as they cannot be played: {tmp_path / 's.epd'}:2: impossible position "
+    assert suite.left_out.count == 1
+    assert suite.left_out.first.startswith(f"{tmp_path / 's.epd'}:2: ")
+    assert str(suite.left_out).startswith(words)
+
+
+def test_openings_that_were_left_out_are_told(tmp_path: Path) -> None:
+    """`check`, its JSON and each start of a run name the first one and count them; a sound suite says nothing."""
+    (tmp_path / "s.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n8/8/8/8/8/8/8/8 w - -\n\nnonsense\n")
+    path = configured(tmp_path, ("wren1", "wren2"), "match", "games = 2")
+    assert "left out" not in tour(tmp_path, "check", path.name).stdout
+    assert read(tmp_path, "check", path.name)["openings_left_out"]["count"] == 0
+    text = path.read_text().replace("[play]", '[play]\nopenings = { file = "s.epd", skip_bad = true }')
+    path.write_text(text)
+    words = f"warning: openings: 2 of 3 left out as they cannot be played: {tmp_path / 's.epd'}:2: impossible position "
+    assert words in tour(tmp_path, "check", path.name).stdout
+    left_out = read(tmp_path, "check", path.name)["openings_left_out"]
+    assert (left_out["count"], left_out["of"], left_out["whole"]) == (2, 3, True)
+    assert left_out["first"].startswith(f"{tmp_path / 's.epd'}:2: impossible position ")
+    for more, code in (("1", 8), ("1", 0)):
+        done = tour(tmp_path, "run", path.name, "--max-games", more, expect=code)
+        assert (done.stdout + done.stderr).count(words) == 1
 
 
 def test_no_openings(tmp_path: Path) -> None:

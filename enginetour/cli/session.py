@@ -137,7 +137,7 @@ class Run:
             self.settled()
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
             crowd = () if self.place else crowded(session.sides.values(), slots)
-            for warning in filter(None, (inforce.root_warning(), inforce.unguarded(), *crowd)):
+            for warning in filter(str, (inforce.root_warning(), inforce.unguarded(), self.plan.suite.left_out, *crowd)):
                 self.voice.say(f"warning: {warning}")
             code = self._play(session, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -167,8 +168,9 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     if plan.config.play.affinity:
         own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
     told, paths = _foretold(plan), path_options(plan.sides.values())
-    rows = [dict(row) for row in sheet.rows]
-    show(sheet, as_json=as_json, as_csv=False, value={"engines": rows, "paths": list(paths), **told})
+    rows, left_out = [dict(row) for row in sheet.rows], plan.suite.left_out
+    value = {"engines": rows, "paths": list(paths), "openings_left_out": asdict(left_out), **told}
+    show(sheet, as_json=as_json, as_csv=False, value=value)
     probing.refuse_unfit(found, plan.sides)
     if not as_json and not told:
         say(f"games: told by run, which takes the ratings of order = {plan.config.tournament.order}")
@@ -197,6 +199,8 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         for warning in (*told["warnings"], *chain.from_iterable(unwilling), *unsaid):
             say(f"warning: {warning}")
     if not as_json:
+        if left_out.count:
+            say(f"warning: {left_out}")
         for line in paths:
             say(f"may open files: {line}")
         say(in_force())
