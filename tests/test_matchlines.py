@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,10 +83,18 @@ def test_what_is_infinite_is_left_out(match: MatchScore) -> None:
 
 def test_the_terms_of_a_match() -> None:
     """One where both play by the same, two where not; options nobody set are NULL."""
-    same = [("10+0.1", {"Threads": "1", "hash": "16"})] * 2
+    same = [({"tc": "10+0.1"}, {"Threads": "1", "hash": "16"})] * 2
     assert matchlines.terms(same, "/books/UHO.epd") == "10+0.1, 1t, 16MB, UHO.epd"
-    other = [("nodes=1000", {}), ("movetime=0.1", {"Hash": "16"})]
+    other = [({"tc": "nodes=1000"}, {}), ({"tc": "movetime=0.1"}, {"Hash": "16"})]
     assert matchlines.terms(other, "") == "1000 nodes - 0.1/move, NULL, NULL - 16MB"
+
+
+def test_the_terms_of_a_match_with_a_control_for_each_colour() -> None:
+    """Both are told, with their colours; another margin with Black is no other control."""
+    coloured: Any = {"tc": "40/2:20/1", "margin_ms": 50, "black": {"tc": "0.5+0.05", "margin_ms": 50}}
+    assert matchlines.terms([(coloured, {})] * 2, "").startswith("40/2:20/1 White - 0.5+0.05 Black, NULL")
+    plain: Any = {"tc": "5+0.05", "margin_ms": 50, "black": {"tc": "5+0.05", "margin_ms": 90}}
+    assert matchlines.terms([(plain, {}), (coloured, {})], "").startswith("5+0.05 - 40/2:20/1 White - 0.5+0.05 Black")
 
 
 def test_started_games_are_numbered_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,7 +88,7 @@ class Picture(Progress):
     def _terms(self, match: MatchScore) -> str:
         """What both play by, and from which suite."""
         specs, sides = self.log.specs, self.log.config.get("sides", {})
-        both = [(sides.get(name, {}).get("tc", ""), dict(specs[name].options)) for name in (match.first, match.second)]
+        both = [(sides.get(name, {}), dict(specs[name].options)) for name in (match.first, match.second)]
         return terms(both, str(self.log.config["play"].get("openings", {}).get("file") or ""))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
 from enginetour.model import Game
 from enginetour.ratings.matchtest import MatchTest
@@ -55,20 +56,29 @@ class MatchScore:
         return self.pairs is not None and 2 * sum(self.pairs) == self.games > 0
 
 
-def terms(both: Sequence[tuple[str, Mapping[str, str]]], suite: str) -> str:
+def terms(both: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]], suite: str) -> str:
     """``10+0.1, 1t, 16MB, UHO.epd``: control, Threads, Hash and suite of two engines, two where they differ.
 
-    An option that nobody has set is ``NULL``, as fastchess says of one that an engine has not.
+    Controls as the store has them: ``tc``, and ``black`` with another one where an engine has it with Black, which
+    fastchess has not: ``40/60 White - 10+0.1 Black``. An option that nobody has set is ``NULL``, as fastchess says of
+    one that an engine has not.
     """
 
     def of_both(words: Iterable[str]) -> str:
         return " - ".join(dict.fromkeys(words))
 
     options = [{name.casefold(): value for name, value in given.items()} for _, given in both]
-    control = of_both(_control(tc) for tc, _ in both)
+    control = of_both(_controls(found) for found, _ in both)
     threads = of_both(f"{given['threads']}t" if "threads" in given else "NULL" for given in options)
     size = of_both(f"{given['hash']}MB" if "hash" in given else "NULL" for given in options)
     return ", ".join(word for word in (control, threads, size, PurePath(suite).name) if word)
+
+
+def _controls(found: Mapping[str, Any]) -> str:
+    """Of one engine."""
+    white = _control(found.get("tc", ""))
+    black = _control(found.get("black", found).get("tc", ""))
+    return white if white == black else f"{white} White - {black} Black"
 
 
 def _control(tc: str) -> str:
