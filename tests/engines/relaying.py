@@ -1,0 +1,51 @@
+"""A wrapper as `ssh HOST ENGINE` is one: what it hears goes to a program, whose answers it holds back on their way.
+
+    relaying.py --ms 30 --mark WORD PROGRAM WORDS...
+
+The program has WORD in its environment, by which it can be found. With --apart it has a session of its own, so nothing
+sent to our group reaches it; with --breaks N the wrapper ends at its N-th answer, as a connection that is lost.
+"""
+
+# mypy: ignore-errors
+# An engine is a program, not a part of the package: it stays free of annotations.
+import argparse
+import os
+import subprocess
+import threading
+import time
+
+ANSWERS = (b"bestmove", b"move")
+LOST = 255  # exit code of ssh when the connection is gone (ssh(1), EXIT STATUS)
+
+
+def forward(sink):
+    """From our input to the program's, up to the end of it."""
+    while said := os.read(0, 65536):
+        os.write(sink.fileno(), said)
+    sink.close()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ms", type=float, default=0.0)
+    parser.add_argument("--mark", required=True)
+    parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--breaks", type=int, default=0)
+    parser.add_argument("program", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    marked = {**os.environ, "MARK": options.mark}
+    program = subprocess.Popen(options.program, env=marked, start_new_session=options.apart, **pipes)
+    threading.Thread(target=forward, args=(program.stdin,), daemon=True).start()
+    answers = 0
+    for line in program.stdout:
+        if line.startswith(ANSWERS):
+            answers += 1
+            if answers == options.breaks:
+                os._exit(LOST)
+            time.sleep(options.ms / 1000)
+        os.write(1, line)
+    os._exit(program.wait())
+
+
+main()
