@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from enginetour.draft import Draft, read_value, told_apart
 from enginetour.errors import InputRefused, UsageRefused
+from enginetour.ratings.matchtest import OPEN_GAMES
 from enginetour.registry import Registry, find_program
 from enginetour.sections.entrants import EntrantSection
 from enginetour.task import EngineSpec, Probe
@@ -22,7 +23,6 @@ from enginetour.tomlplace import near
 
 Detect = Callable[[tuple[str, ...], str | None, Path], tuple[EngineSpec, Probe]]
 LONGEST_NAME = 64  # characters of [tournament] name
-MOST_TEST_GAMES = 1_000_000  # a test ends by itself; a million is what nobody waits for
 _PARTED = frozenset({"path"})  # lists that read a text themselves, folders parted as in PATH
 # What runs a program that is told behind it.
 _INTERPRETER = re.compile(r"(python|pypy|perl|ruby|lua|node|java|mono|dotnet|wine|bash|sh|env|nice)[\d.]*")
@@ -158,7 +158,7 @@ def _format(asked: Asked, count: int) -> dict[str, Any]:
     if asked.seeds is not None and system != "gauntlet":
         raise UsageRefused("seeds are those of a gauntlet", place="--seeds", step="add --format gauntlet")
     if system == "match":
-        settings["games"] = asked.games or (MOST_TEST_GAMES if asked.sprt is not None else 100)
+        settings["games"] = asked.games or (OPEN_GAMES if asked.sprt is not None else 100)
         if asked.sprt is not None:
             settings["sprt"] = dict(asked.sprt)
         return settings

@@ -112,6 +112,22 @@ def test_started_games_are_numbered_one_after_the_other(capsys: pytest.CaptureFi
     ]
 
 
+@pytest.mark.parametrize(
+    ("remaining", "told"),
+    [
+        ((2, 1_000_000), "Started game 1 (A vs B)"),
+        ((2, 40_000), "Started game 1 of 40000 (A vs B)"),
+        ((1_000_000, 1_000_000), "Started game 1 of 1000000 (A vs B)"),
+    ],
+)
+def test_nobody_named_the_number_of_games(
+    remaining: tuple[int, int], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A test ends the match: a million is our own, and tells nobody how long it takes."""
+    Lines(Progress("match", "x", remaining=remaining)).event(0, "start", {"white": "A", "black": "B"})
+    assert capsys.readouterr().out.splitlines() == [told]
+
+
 def test_a_game_begun_before_the_last_one_is_told_is_told_after_it(capsys: pytest.CaptureFixture[str]) -> None:
     """Its slot went on while the last result was being written: lines and numbers stay in their order."""
     loop = scheduler(ended)

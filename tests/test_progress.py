@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from enginetour.model import Placed
+from enginetour.ratings.matchtest import OPEN_GAMES
 from enginetour.reports.progress import Progress, headline, now_line, of_games, status_words, table
 from enginetour.reports.sheet import render
 from tests.touring import config, read, tour
@@ -73,6 +74,21 @@ def test_an_uncertain_end_has_its_spread() -> None:
     assert re.search(r"ends \w+ \d\d:\d\d \((\w+ )?\d\d:\d\d-(\w+ )?\d\d:\d\d\)$", headline(made))
     assert of_games(57, (33, 84)) == "57 of 90-141 games"
     assert of_games(12, (0, 0)) == "12 of 12 games"
+
+
+def test_a_test_without_a_number_of_games_is_open() -> None:
+    """Neither a million games nor their end in months is what anybody asked for."""
+    made = Progress("match", "patch", done=20, remaining=(2, OPEN_GAMES - 20))
+    made.placed = ()
+    made._format, made.estimate = SimpleNamespace(likely=lambda _: 300, tested=lambda _: None), 3600.0
+    assert "· 20 games, until the test decides · ends " in headline(made)
+    assert headline(made).endswith("(in 60 min)")
+    assert of_games(1, (2, OPEN_GAMES)) == "1 game, until the test decides"
+    assert of_games(20, (0, 0)) == "20 of 20 games"
+    assert of_games(20, (2, 40_000)) == "20 of 22-40020 games"
+    found = {"system": "match", "tournament": "patch", "state": "running", "games_done": 20, "eta": None}
+    words = status_words({**found, "remaining": [2, OPEN_GAMES - 20], "incidents": 0, "playing": []})
+    assert "20 games done, until the test decides ·" in words
 
 
 def test_a_small_window_shows_who_plays() -> None:

@@ -68,7 +68,7 @@ class Lines(Watcher):
         self._open: dict[int, tuple[str, str]] = {}  # slot -> who plays there
         self._begun: list[tuple[int, tuple[str, str]]] = []  # where the last game is still to be told
         self._number = progress.numbered
-        self._planned = progress.done + progress.remaining[1]  # of one look: between two, only one of both may be new
+        self._planned = progress.planned  # of one look: between two, only one of both may be new
         self._fresh = False  # there was a game since the strength was told
 
     def event(self, slot: int, name: str, payload: Mapping[str, Any]) -> None:
@@ -126,7 +126,7 @@ class Lines(Watcher):
     def progress(self, scheduler: Scheduler) -> None:
         """A progress line every ten games, and not every moment."""
         self.picture.take(scheduler)
-        self._planned = self.picture.done + self.picture.remaining[1]
+        self._planned = self.picture.planned
         self._tell_begun({(pairing.white, pairing.black) for pairing, _ in scheduler.flying.values()})
         if self.due <= 0 and self._clock() >= self._quiet_until:
             self._quiet_until = self._clock() + PROGRESS_S

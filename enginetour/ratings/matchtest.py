@@ -16,6 +16,8 @@ from enginetour.ratings.pentanomial import (
 from enginetour.ratings.sequential import Sprt, Walk, follow, reach
 from enginetour.ratings.stopped import Estimate, estimate
 
+OPEN_GAMES = 1_000_000  # most games of a test where nobody names a number: it ends by itself long before
+
 
 @dataclass(frozen=True, slots=True)
 class MatchTest:

@@ -88,9 +88,10 @@ def _control(tc: str) -> str:
     return theirs.get(kind, tc)
 
 
-def started(number: int, total: int, white: str, black: str) -> str:
-    """``Started game 1 of 20 (A vs B)``."""
-    return safe(f"Started game {number} of {max(number, total)} ({white} vs {black})")
+def started(number: int, total: int | None, white: str, black: str) -> str:
+    """``Started game 1 of 20 (A vs B)``; without the 20 where nobody said how many there are."""
+    of_all = "" if total is None else f" of {max(number, total)}"
+    return safe(f"Started game {number}{of_all} ({white} vs {black})")
 
 
 def finished(number: int, game: Game) -> str:

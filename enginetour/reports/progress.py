@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from enginetour.model import Pairing, Placed
-from enginetour.ratings.matchtest import MatchTest
+from enginetour.ratings.matchtest import OPEN_GAMES, MatchTest
 from enginetour.reports import sprt
 from enginetour.reports.endings import endings_words
 from enginetour.reports.matchlines import MatchScore
@@ -19,6 +19,7 @@ from enginetour.reports.pgn import is_mate, score_words
 from enginetour.reports.sheet import Column, Sheet, points, safe
 from enginetour.reports.text import duration
 
+MOST_SLOTS = 1024  # as in a configuration
 MOST_SHOWN = 60  # rows of a live table: more than any window
 # Who is shown when there is no room for all: who plays, who may come back, who has just left.
 _INTEREST = {"active": 0, "parked": 1, "final": 2}
@@ -96,10 +97,17 @@ class Progress:
     @cached_property
     def spread(self) -> tuple[float, float] | None:
         """Seconds to the end with the fewest and with the most games."""
-        if self.estimate is None or self._format is None or not (likely := self._format.likely(self._state)):
+        if self.estimate is None or self._format is None or is_open(self.done, self.remaining):
+            return None
+        if not (likely := self._format.likely(self._state)):
             return None
         fewest, most = (self.estimate * count / likely for count in self.remaining)
         return fewest, most
+
+    @property
+    def planned(self) -> int | None:
+        """All its games at most; None where a test ends it and nobody named a number."""
+        return None if is_open(self.done, self.remaining) else self.done + self.remaining[1]
 
     def stand(self, format_: Any, state: Any) -> None:
         """Look at the state of a tournament, running or not."""
@@ -165,9 +173,17 @@ def of_rounds(stage: Sequence[int]) -> str:
 
 
 def of_games(done: int, remaining: tuple[int, int]) -> str:
-    """``57 of 90-141 games``; one number when fewest and most are the same."""
+    """``57 of 90-141 games``; one number when fewest and most are the same, none where nobody knows the most."""
+    if is_open(done, remaining):
+        return f"{done} game{'s' * (done != 1)}, until the test decides"
     fewest, most = (done + count for count in remaining)
     return f"{done} of {fewest if fewest == most else f'{fewest}-{most}'} games"
+
+
+def is_open(done: int, remaining: Sequence[int]) -> bool:
+    """A test ends it, and nobody named a number of games; as many as there are slots may be counted a moment ahead."""
+    fewest, most = remaining
+    return fewest != most and OPEN_GAMES <= done + most <= OPEN_GAMES + MOST_SLOTS
 
 
 def _between(picture: Progress) -> str:
@@ -230,7 +246,9 @@ def status_words(found: Mapping[str, Any]) -> str:
     fewest, most = found["remaining"]
     parts = [found["system"], found["tournament"], found["state"]]
     parts += [of_rounds(found["round"])] if found.get("round") else []
-    parts.append(f"{found['games_done']} games done, {fewest if fewest == most else f'{fewest}-{most}'} to go")
+    to_go = f"{fewest if fewest == most else f'{fewest}-{most}'} to go"
+    to_go = "until the test decides" if is_open(found["games_done"], (fewest, most)) else to_go
+    parts.append(f"{found['games_done']} games done, {to_go}")
     parts += [f"{found['slots']} slots"] if found.get("slots", 1) > 1 else []
     if found["eta"] is not None and most:
         first, last = (duration(seconds) for seconds in found["eta_range"] or (found["eta"],) * 2)
