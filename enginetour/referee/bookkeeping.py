@@ -1,8 +1,8 @@
 """What can wait until an engine thinks: notation, scores, live events, warnings (runner spec section 4).
 
 The referee puts raw plies in and takes one step at a time, only while no pipe has anything to read. Plies wait for each
-other: a search that is answered at once is not kept waiting by books, and many in a row cost a third of as many that
-are written one by one between two switches to another process (measured).
+other: nearly no search that is answered at once is kept waiting by books, and many in a row cost a third of as many
+that are written one by one between two switches to another process (measured).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
 from enginetour.supervise.waiting import NEVER_NS
 from enginetour.supervise.workload import Workload
 
-PATIENCE_NS = 1_000_000  # into a search at least: what answers sooner finds us waiting
+PATIENCE_NS = 1_000_000  # into a search: what answers sooner finds us waiting
 HELD_NS = 100_000_000  # the longest a ply waits for others, so that who looks on sees it soon
-HELD_PLIES = 32  # and the most that wait
+HELD_PLIES = 32  # and the most that wait: then at once, or all of a quick game would be left to its end
 KEPT_LINES = 20  # of one search that match a pattern: a record is no log
 KEPT_LENGTH = 300  # bytes of such a line, and all the pattern is tried on: no engine can make a search for it long
 
@@ -116,8 +116,10 @@ class Books:
             self.due_ns = go_ns
         elif self._pending:
             self._since_ns = self._since_ns or go_ns
-            held_ns = 0 if len(self._raw) >= HELD_PLIES else self._since_ns + HELD_NS
-            self.due_ns = max(go_ns + PATIENCE_NS, held_ns)
+            if len(self._raw) >= HELD_PLIES:  # though this search may be answered before they are done
+                self.due_ns = go_ns
+            else:
+                self.due_ns = max(go_ns + PATIENCE_NS, self._since_ns + HELD_NS)
 
     @property
     def _pending(self) -> bool:
