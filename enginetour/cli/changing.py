@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,20 +32,29 @@ def _send(db: Address | None, name: str | None, request: dict[str, Any], *, as_j
                 log.under(lock)
                 answer = desk_of(log, *tournament.fold(log)).carry_out(request)
                 if answer["ok"]:
-                    _mend_pgn(results_of(Path.cwd(), database) / f"{log.slug}.pgn", log)
+                    _bring_along(results_of(Path.cwd(), database), log)
     return tell_answer(answer, as_json=as_json)
 
 
-def _mend_pgn(path: Path, log: TournamentLog) -> None:
-    """Bring the PGN that a run left up to the log; a line on stderr where that fails, for the change is made."""
+def _bring_along(results: Path, log: TournamentLog) -> None:
+    """Bring the PGN that a run left up to the log; name what else is out of date. The change itself is made already.
+
+    Where nobody has played there is nothing that could disagree. What cannot be written is told on stderr.
+    """
+    from enginetour.cli.reporting import has_report
     from enginetour.exports import PgnFile
 
+    path = results / f"{log.slug}.pgn"
     try:
-        if path.exists():  # where nobody has played there is nothing that could disagree
+        if path.exists():
             PgnFile(path, log).mend()
     except (OSError, TourError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         say(f"warning: {path} not written ({why}); the store has the change, the next run brings it", err=True)
+    with suppress(OSError):  # of a folder that may not be looked into
+        if has_report(results, log):
+            again = shlex.join(["enginetour", "report", "-t", log.name])
+            say(f"the report of {log.title} does not know of this yet; {again} writes it anew", err=True)
 
 
 def _change(command: Any) -> Any:

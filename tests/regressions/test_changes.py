@@ -80,3 +80,11 @@ def test_a_pgn_that_cannot_be_written_fails_no_change(stopped: Path) -> None:
     done = tour(stopped, "void", "1")
     assert "is void" in done.stdout
     assert done.stderr.count("trial.pgn not written") == 1
+
+
+def test_a_report_of_before_a_change_is_named(stopped: Path) -> None:
+    """It takes a while to make, so whoever changes the tournament is told the command; without a report, nothing."""
+    assert "report" not in tour(stopped, "withdraw", "Wren 2").stderr
+    tour(stopped, "report")
+    told = tour(stopped, "void", "1").stderr
+    assert told.count("does not know of this yet; enginetour report -t trial writes it anew") == 1
