@@ -8,6 +8,7 @@ suspended  engine, cause; engines, cause: they are waited for, nothing else can 
 withdrawn  engine, cause: it was waited for in vain
 paused     cause; resumed when games begin again
 slots      slots, before: somebody asked for more or fewer
+asked      cause: another order that was carried out, to finish or about a machine
 disk-low   cause
 trouble    cause: whatever else the user should read now
 finished   games_done
@@ -23,6 +24,7 @@ from datetime import UTC, datetime
 from enginetour.model import Game, Note
 from enginetour.scheduler import Scheduler, Watcher
 
+PAUSED = "paused as asked: games begin again after enginetour unpause"
 Sink = Callable[[Mapping[str, object]], None]
 
 
@@ -83,6 +85,10 @@ class Happenings(Watcher):
         self._said = text
         self.tell("trouble", text, cause=text)
 
+    def asked(self, text: str) -> None:
+        """Somebody's order, of which nothing else here tells."""
+        self.tell("asked", text, cause=text)
+
     def withdrawn(self, name: str, why: str) -> None:
         """The run goes on without it."""
         self.tell("withdrawn", f"{name} is withdrawn: it {why}", engine=name, cause=why)
@@ -108,7 +114,8 @@ class Happenings(Watcher):
         if cramped and not self._cramped:
             self.tell("disk-low", self._said, cause=self._said)
         elif waits and not waited:
-            self.tell("paused", self._said, cause=self._said)
+            cause = self._said if scheduler.setbacks.is_pausing() else PAUSED
+            self.tell("paused", cause, cause=cause)
         elif waited and not waits:
             self.tell("resumed", "games begin again")
         self._cramped, self._paused = cramped, paused

@@ -18,12 +18,13 @@ class Helm:
     """Carries out requests of the socket, in the loop's thread: who comes later has his way, and reads what was.
 
     `refuse` raises TourError for a number of slots that this machine cannot bear, forced or not; `tell` is for the
-    screen of the run.
+    screen of the run, `note` for its events where none would tell of an order: slots and pauses have theirs.
     """
 
     scheduler: Scheduler
     refuse: Callable[[int, bool], None]
     tell: Callable[[str], None]
+    note: Callable[[str], None]
 
     def carry_out(self, request: dict[str, Any]) -> dict[str, Any] | None:
         """The reply, JSON-ready and never an exception; None for a request of another kind."""
@@ -70,7 +71,7 @@ class Helm:
     def _finish(self, _: dict[str, Any]) -> str:
         if not self.scheduler.stopping:
             self.scheduler.stop(now=False)
-            self.tell("stopping as asked: no game begins, those in the air may end")
+            self._tell_and_note("stopping as asked: no game begins, those in the air may end")
         return f"stopping: no game begins, {self._flying()}; run goes on later"
 
     def _machines(self, request: dict[str, Any]) -> Any:
@@ -85,8 +86,12 @@ class Helm:
             if not act(str(name)):
                 known = ", ".join(dict.fromkeys(str(row["machine"]) for row in place.rows()))
                 raise UsageRefused(f"no machine is called {name!r}", step=f"there are: {known}")
-            self.tell(f"{name} {words}, as asked")
+            self._tell_and_note(f"{name} {words}, as asked")
         return place.rows()
+
+    def _tell_and_note(self, text: str) -> None:
+        self.tell(text)
+        self.note(text)
 
     def _refuse_stopping(self) -> None:
         if self.scheduler.stopping:

@@ -22,7 +22,7 @@ def helm() -> tuple[Helm, list[str]]:
         if slots > 4 and not force:
             raise UsageRefused("too many")
 
-    return Helm(airborne()[0], refuse, told.append), told
+    return Helm(airborne()[0], refuse, told.append, lambda text: told.append(f"noted: {text}")), told
 
 
 def said(found: dict[str, Any] | None) -> str:
@@ -55,7 +55,8 @@ def test_two_people_at_once() -> None:
     assert len(told) == 2
     for _ in range(2):
         assert said(steer.carry_out({"do": "finish"})).startswith("stopping")
-    assert len(told) == 3
+    stopping = "stopping as asked: no game begins, those in the air may end"
+    assert told[2:] == [stopping, f"noted: {stopping}"]
     for late in ("pause", "unpause", "slots"):
         assert "is stopping" in said(steer.carry_out({"do": late, "slots": 3}))
     assert steer.carry_out({"do": "withdraw"}) is None
@@ -99,9 +100,12 @@ def test_a_run_is_steered(tmp_path: Path) -> None:
         assert process.wait(60) == 8
     assert audit(tmp_path) >= 1
     journal = [json.loads(line) for line in (tmp_path / "results" / "trial.log.jsonl").read_text().splitlines()]
-    kinds = [event["event"] for event in journal if event["event"] not in ("game", "trouble")]
+    kinds = [event["event"] for event in journal if event["event"] not in ("game", "incident", "warning")]
     assert kinds[0] == "started" and kinds[-1] == "stopped"
-    assert {"paused", "resumed", "slots"} <= set(kinds)
+    orders = ["asked", "paused", "resumed", "slots", "slots"]  # one event each, and none of them a trouble
+    assert sorted(kinds[1:-1]) == orders
+    (pause,) = (event["cause"] for event in journal if event["event"] == "paused")
+    assert pause == "paused as asked: games begin again after enginetour unpause"
 
 
 def test_too_much_at_once_is_told_and_played(tmp_path: Path) -> None:

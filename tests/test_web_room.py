@@ -120,6 +120,17 @@ def test_lines_of_the_log_go_before_those_told_live() -> None:
     in_a_loop(scene)
 
 
+def test_orders_have_lines_of_their_own() -> None:
+    """A pause and an end that somebody asked for are shown although neither is a trouble."""
+
+    async def scene(room: Room, listener: Listener) -> None:
+        room.take({"event": "paused", "text": "autumn: paused as asked"})
+        room.take({"event": "asked", "text": "autumn: stopping as asked"})
+        assert [line["words"] for line in room.incidents] == ["paused as asked", "stopping as asked"]
+
+    in_a_loop(scene)
+
+
 def test_incidents_that_were_missed_stand_in_their_place() -> None:
     """A run that was not heard for a while: what the log has of it comes after what was told before, notices too."""
 

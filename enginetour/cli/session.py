@@ -190,9 +190,8 @@ class Run:
             self.signals.act = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
             if self.signals:
                 self.signals.act()
-            inbox = Inbox(
-                Helm(scheduler, self._refuse_many, watcher.trouble), desk, self.plan.config.play.grace, watcher
-            )
+            helm = Helm(scheduler, self._refuse_many, self.voice.trouble, told.asked)
+            inbox = Inbox(helm, desk, self.plan.config.play.grace, watcher)
             broadcast.server = ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)
             return [broadcast.server]
 

@@ -16,7 +16,7 @@ LINES = 30  # of games and incidents kept and shown: what a page has room for
 BEAT_S = 0.1  # between two tellings of one tournament: ten a second are more than an eye follows
 REST = 4  # times what the last telling of the boards took: those of a cluster take a fifth of one processor, not all
 # Events of the journal that deserve a line of their own; the games have theirs.
-TOLD = ("suspended", "withdrawn", "paused", "resumed", "slots", "disk-low", "trouble")
+TOLD = ("suspended", "withdrawn", "paused", "resumed", "slots", "asked", "disk-low", "trouble")
 
 
 class Room:
