@@ -85,6 +85,8 @@ def checked(written: Written, plies: int | None = None, variant: str = STANDARD)
     if why:
         return Bad(line, why + (", set plies to cut whole games" if plies is None and written.sans else ""))
     usual = start == start_fen(variant) and not VARIANTS[variant].any_rank
+    if usual and written.sans and not moves:
+        return Opening(variant=variant)  # a line cut to nothing: the usual start is no opening of that name
     eco = written.eco if _ECO.fullmatch(written.eco) else ""
     return Opening(one_line(written.name), 0, None if usual else start, tuple(moves), eco, variant)
 

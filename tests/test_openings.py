@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 from enginetour import config
 from enginetour.errors import InputRefused
 from enginetour.model import Opening, Pairing
+from enginetour.openingcheck import Written, checked
 from enginetour.openings import OpeningSettings, OpeningSuite, load, shuffled
 from enginetour.shipped import shipped_suite
 from enginetour.suitefile import read_suite
@@ -35,7 +37,7 @@ def _after(opening: Opening) -> chess.Board:
 def test_own_suite() -> None:
     """Our own suite: 60 named lines of 6 to 10 plies from the start, all different, quiet and even in material."""
     suite = load(OpeningSettings(), seed=1, legs=2, folder=Path("/"))
-    assert [opening.name for opening in suite.openings] == [f"E{number:03d}" for number in range(1, 61)]
+    assert [opening.name for opening in suite.openings] == [f"balanced {number}" for number in range(1, 61)]
     boards = [_after(opening) for opening in suite.openings]
     assert len({board.epd() for board in boards}) == 60
     assert len({opening.moves[:4] for opening in suite.openings}) == 60
@@ -195,6 +197,17 @@ def test_plies_cut() -> None:
     cut = load(OpeningSettings(plies=7), seed=1, legs=2, folder=Path("/"))
     whole = tuple(read_suite(shipped_suite()))
     assert [o.moves for o in cut.openings] == [o.moves[:7] for o in whole if isinstance(o, Opening)]
+
+
+def test_a_line_cut_to_nothing_has_no_name() -> None:
+    """The usual start is no opening of the suite's; a position of its own keeps its name."""
+    cut = load(OpeningSettings(plies=0), seed=1, legs=2, folder=Path("/"))
+    assert {(opening.name, opening.eco) for opening in cut.openings} == {("", "")}
+    written = Written(1, "Catalan", "E04", None, ((1, "d4"),))
+    assert checked(written, 0) == Opening()
+    assert checked(written, 1) == Opening("Catalan", moves=("d2d4",), eco="E04")
+    fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
+    assert checked(replace(written, name="1. e4", fen=fen, sans=()), 0) == Opening("1. e4", fen=fen, eco="E04")
 
 
 def test_init_takes_openings_and_variant(tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def _seen(placed: tuple[Placed, ...], room: int) -> list[Placed]:
 
 
 def now_line(picture: Progress) -> str:
-    """``now: Phalanx - HoiChess, opening E029, move 34, +0.8`` for each game in the air."""
+    """``now: Phalanx - HoiChess, opening balanced 29, move 34, +0.8`` for each game in the air."""
     return _now(picture.live.values())
 
 

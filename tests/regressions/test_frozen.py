@@ -34,3 +34,15 @@ def test_a_suite_that_changed_is_another(tmp_path: Path) -> None:
     plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
     with pytest.raises(TourError, match="the openings of trial have changed since it began"):
         grown_settings(plan, _log(plan, suite="0"))
+
+
+def test_a_tournament_begun_with_the_first_labels_of_our_suite_goes_on(tmp_path: Path) -> None:
+    """They looked like codes of the encyclopaedia; the lines are the same. A suite of one's own is frozen as it was."""
+    first = "858bde0be4a96838daf3e837b9d749dc"
+    path = config(tmp_path, ("wren1", "wren2"))
+    plan = prepare(path, tmp_path / "t.db")
+    assert grown_settings(plan, _log(plan, suite=first)) == {}
+    (tmp_path / "own.epd").write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n")
+    path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "own.epd" }'))
+    with pytest.raises(TourError, match="have changed since it began"):
+        grown_settings(other := prepare(path, tmp_path / "t.db"), _log(other, suite=first))
