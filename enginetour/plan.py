@@ -105,6 +105,7 @@ def prepare(path: Path, db: Address | None) -> Plan:
     _refuse_streams(config)
     games = getattr(config.format_options, "games_per_pairing", 1)
     suite = _suite(config, games, folder)
+    _refuse_long(config, suite)
     rules = rules_of(config)
     plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, suite, rules)
     entrants: list[Entrant] = []
@@ -162,6 +163,16 @@ def _suite(config: Config, games: int, folder: Path) -> openings.OpeningSuite:
         named = f"named in {config.at('play', 'openings', 'file')}"
         error.step = f"{error.step}; {named}" if error.step else named
         raise
+
+
+def _refuse_long(config: Config, suite: openings.OpeningSuite) -> None:
+    """InputRefused for openings, where they are held, that leave the engines no move."""
+    held = suite.openings if isinstance(suite.openings, tuple) else ()
+    longest = max(held, key=lambda opening: len(opening.moves), default=None)
+    if longest is not None and len(longest.moves) >= 2 * config.play.max_moves:
+        what = f"max_moves {config.play.max_moves} is reached within the opening {longest.name!r}"
+        step = "raise it, or cut lines with plies under openings"
+        raise InputRefused(f"{what} of {len(longest.moves)} plies", place=config.at("play", "max_moves"), step=step)
 
 
 def resolve(

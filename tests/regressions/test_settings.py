@@ -83,3 +83,13 @@ def test_swiss_scores_are_wins(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path))
     assert all(line["SOS"] == line["SOSW"] for line in read(tmp_path, "standings")["table"])
     assert read(tmp_path, "standings", "--pairing-report")["rounds"][0]["floats"] == 0
+
+
+def test_openings_that_leave_no_move(tmp_path: Path) -> None:
+    """The opening ended the game, which was taken for the machine's failure and played again for ever."""
+    path = config(tmp_path, TWO, "match", "games = 2")
+    path.write_text(path.read_text().replace("[play]", "[play]\nmax_moves = 5"))
+    said = tour(tmp_path, "check", str(path), expect=3).stderr
+    assert "trial.toml:8: max_moves 5 is reached within the opening 'balanced" in said
+    path.write_text(path.read_text().replace("max_moves = 5", "max_moves = 5\nopenings = { plies = 9 }"))
+    assert "Finished game 2" in tour(tmp_path, "run", str(path)).stdout
