@@ -9,6 +9,7 @@ import pytest
 
 from enginetour.model import GameVoided, Outcome
 from enginetour.ratings.listing import rating_list
+from enginetour.ratings.matchtest import OPEN_GAMES
 from enginetour.reports.charts.marks import Words
 from enginetour.review.advice import MOST_GAMES, games_needed, told_apart
 from enginetour.review.crosstable import crosstable
@@ -44,6 +45,15 @@ def test_unfinished_says_how_to_go_on(tmp_path: Path) -> None:
     resume = next(one for one in review.advice if one.kind == "resume")
     assert resume.text.startswith("Not finished: 13 games to play, next Phalanx – Fruit, ")
     assert resume.command == "enginetour run autumn.toml"
+
+
+def test_unfinished_under_a_test_without_a_number(tmp_path: Path) -> None:
+    """A million games is our own limit, and not what is left to play."""
+    options = {"games": OPEN_GAMES, "sprt": {"elo0": 0.0, "elo1": 5.0}}
+    store, log = played(tmp_path / "db", FOUR[:2], "match", options=options, most=4)
+    with store:
+        resume = next(one for one in review_of(log, again="").advice if one.kind == "resume")
+    assert resume.text.startswith("Not finished: to play until the test decides, next ")
 
 
 def test_the_command_that_runs_is_for_the_newest_edition(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from math import ceil
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.matrices import matrix_of
 from enginetour.ratings.rows import Row
+from enginetour.reports.progress import is_open
 from enginetour.reports.sheet import counted
 from enginetour.review.facts import Facts
 from enginetour.review.fairness import Fairness
@@ -54,11 +55,11 @@ def _advice(
     if not facts.finished:
         fewest, most = facts.remaining
         left = f"{most}" if fewest == most else f"{fewest} to {most}"
+        play = f"{left} game{'s' * (most != 1)} to play"
+        play = "to play until the test decides" if is_open(facts.games, facts.remaining) else play
         then = ", ".join(f"{white} – {black}" for white, black in facts.offers)
         coming = f", next {then}" if then else ""
-        yield Advice(
-            "resume", f"Not finished: {left} game{'s' * (most != 1)} to play{coming}.", again if facts.newest else ""
-        )
+        yield Advice("resume", f"Not finished: {play}{coming}.", again if facts.newest else "")
     if apart := told_apart(found):
         yield Advice("decide", apart)
     for name in suspended:
