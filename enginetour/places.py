@@ -21,6 +21,7 @@ from enginetour.supervise import strays
 from enginetour.supervise.cores import Cores
 from enginetour.supervise.doorbell import Doorbell
 from enginetour.supervise.scratch import wipe_leftovers
+from enginetour.supervise.unheard import hear_no_end
 from enginetour.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask, SeatTask
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class LocalPlace:
 
     def _run(self) -> None:
         why = "the place was closed"
+        hear_no_end()
         try:
             while not self._closing or self._slots:
                 due = [next_one for slot in self._slots.values() if (next_one := slot.insist()) is not None]

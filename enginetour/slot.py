@@ -20,6 +20,7 @@ from enginetour.supervise import strays
 from enginetour.supervise.ending import kill_living
 from enginetour.supervise.pipes import Outbox
 from enginetour.supervise.scratch import leave_scratch
+from enginetour.supervise.unheard import hear_all
 from enginetour.task import GameTask, ProbeTask, ReenactTask, SeatTask
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, lambda *_: None)  # for the scheduler to act on; never ignored, that is inherited
     strays.adopt_orphans()
     strays.hear_parent_death(signal.SIGTERM)
+    hear_all()
     try:
         link.report("hello", VERSION)
         serve(link)

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
+from enginetour.supervise.unheard import hear_no_end
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
@@ -94,6 +96,7 @@ class Outlet(io.RawIOBase):
                     return
 
     def _pour(self) -> None:
+        hear_no_end()
         while True:
             with self._change:
                 while not self._waiting:

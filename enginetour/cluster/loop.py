@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from enginetour.supervise.unheard import hear_no_end
+
 
 class LoopThread:
     """Runs until `end` has been awaited in it."""
@@ -62,6 +64,7 @@ class LoopThread:
         self._loop.call_soon(self._loop.stop)
 
     def _run(self) -> None:
+        hear_no_end()
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from enginetour.control.address import LONGEST_REQUEST, PATIENCE_S, candidates, is_ours, line_of, peer_is_us
 from enginetour.errors import StorageFailed
+from enginetour.supervise.unheard import hear_no_end
 
 MOST_CLIENTS = 64  # far more commands and pages than one tester has open; bounds descriptors
 UNREAD_BYTES = 1 << 20  # a subscriber that lets more than this lie is cut off
@@ -155,6 +156,7 @@ class ControlServer:
         raise StorageFailed(f"the control socket cannot be made ({why})", place=str(self.path), step=step)
 
     def _serve(self) -> None:
+        hear_no_end()
         farewell = 0.0
         try:
             while not farewell or (time.monotonic() < farewell and any(client.unsent for client in self._clients)):
