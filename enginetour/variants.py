@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -67,6 +66,8 @@ _TAGS_OF_960 = frozenset({"chess960", "chess 960", "fischerandom", "fischerrando
 def variant_named(name: str) -> Variant:
     """ValueError with the nearest name for one that there is not."""
     if name not in VARIANTS:
+        from difflib import get_close_matches  # here, for a quicker start
+
         near = get_close_matches(name.casefold(), VARIANTS, n=1)
         meant = f", did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"unknown variant {name!r}{meant}; known: {', '.join(VARIANTS)}")

@@ -6,7 +6,6 @@ Three surveyed engines abort on a bad value, so a wrong one is refused by name, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 from enginetour.adapters.said import printable, whole
 from enginetour.task import Declared
@@ -72,6 +71,8 @@ def _unknown(name: str, declared: Sequence[Declared]) -> str:
     if not declared:
         return f"unknown option {name!r}: it declares no options"
     names = {option.name.casefold(): option.name for option in declared}
+    from difflib import get_close_matches  # here, for a quicker start
+
     near = get_close_matches(name.casefold(), names, n=1)
     if near:
         return f"unknown option {name!r}; nearest: {printable(names[near[0]])!r}"

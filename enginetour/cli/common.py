@@ -15,10 +15,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from enginetour.errors import StoreRefused, TourError
-from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps, render, safe
 from enginetour.serveraddress import Address, address_of
 
 if TYPE_CHECKING:
+    from enginetour.reports.sheet import Sheet
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
 
@@ -95,6 +95,8 @@ def formatted(sheet: Sheet, room: int) -> str:
     """A sheet in the language asked for, as text of `room` columns where none was."""
     form = markup()
     if form is None:
+        from enginetour.reports.sheet import render
+
         return render(sheet, room)
     from enginetour.reports.markup import MARKUPS
 
@@ -110,11 +112,15 @@ def refuse_tables(what: str) -> None:
 
 def say(words: object, *, err: bool = False) -> None:
     """Print one line that quotes names, whatever is in them; `err`: on stderr."""
+    from enginetour.reports.sheet import safe
+
     click.echo(safe(words), err=err)
 
 
 def say_json(value: object) -> None:
     """Print one JSON value."""
+    from enginetour.reports.sheet import dumps
+
     put(dumps(value) + "\n")
 
 
@@ -129,6 +135,8 @@ def put(text: str) -> None:
 
 def width() -> int:
     """Columns of the terminal, or of a file that has no edge."""
+    from enginetour.reports.sheet import PLAIN_WIDTH
+
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else PLAIN_WIDTH
 
 

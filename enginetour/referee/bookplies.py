@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import chess
 
@@ -11,11 +12,13 @@ from enginetour.adapters.position import Position
 from enginetour.adjudication import End
 from enginetour.errors import InputRefused, MachineFailure
 from enginetour.model import Opening
-from enginetour.polyglot import Book
 from enginetour.referee.bookkeeping import Books, RawPly
 from enginetour.referee.ends import Ends
 from enginetour.referee.seats import Seat
 from enginetour.task import OwnBook
+
+if TYPE_CHECKING:
+    from enginetour.polyglot import Book
 
 
 def play_opening(opening: Opening, position: Position, ends: Ends, books: Books) -> None:
@@ -59,6 +62,8 @@ class OwnBooks:
             return None
         if book.path not in self._books:
             try:
+                from enginetour.polyglot import Book  # here, for a quicker start
+
                 self._books[book.path] = Book(Path(book.path))
             except InputRefused as refused:
                 raise MachineFailure(f"own book {book.path}: {refused.what}") from None

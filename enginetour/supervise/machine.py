@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +15,7 @@ def processor() -> str:
     except OSError:
         lines = []
     names = (line.partition(":")[2] for line in lines if line.startswith(("model name", "Model", "cpu model")))
-    return next((" ".join(name.split()) for name in names if name.strip()), platform.machine())
+    return next((" ".join(name.split()) for name in names if name.strip()), os.uname().machine)
 
 
 def memory_mb() -> int:
