@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import subprocess
@@ -67,15 +68,25 @@ class Mounted:
         return out, err
 
     def leave(self, left: int) -> None:
-        """Fill it but for so many bytes, or make that room."""
+        """Fill it but for so many bytes, or make that room; anew if somebody writes to it in this moment."""
         with (self.results / "ballast").open("ab") as sink:
-            held = sink.tell()
-            found = os.fstatvfs(sink.fileno())
-            wanted = held + found.f_bavail * found.f_frsize - left
+            while not self._leaves(sink.fileno(), left):
+                pass
+
+    def _leaves(self, ballast: int, left: int) -> bool:
+        held = os.fstat(ballast).st_size
+        found = os.fstatvfs(ballast)
+        wanted = held + found.f_bavail * found.f_frsize - left
+        try:
             if wanted < held:
-                os.ftruncate(sink.fileno(), wanted)
+                os.ftruncate(ballast, wanted)
             elif wanted:
-                os.posix_fallocate(sink.fileno(), 0, wanted)
+                os.posix_fallocate(ballast, 0, wanted)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            return False
+        return True
 
 
 @contextmanager
