@@ -30,6 +30,11 @@ def kill_at_play(dask: Cluster, worker: str, manager: Manager) -> None:
     dask.wait_for_end(worker)
 
 
+def only_the_worker(dask: Cluster, name: str) -> bool:
+    """No slot and no engine is left on a machine whose worker goes on."""
+    return len(left_running(dask.folder_of(name))) == 1
+
+
 @pytest.mark.engine(*REAL)
 @pytest.mark.parametrize("system", TROUBLED)
 def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server: Server, system: str) -> None:
@@ -59,7 +64,9 @@ def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server
             one.hears("is back")
             one.finishes()
         until(lambda: left_running(folder) == [])
-    until(lambda: left_running(tmp_path) == [], GONE_S)  # slots end by themselves, after their worker
+        for name in "ab":
+            until(lambda name=name: only_the_worker(dask, name), GONE_S)  # its slots end beside the manager, not in it
+    assert left_running(tmp_path) == []
     with Store.open(address_of(url), create=False) as store:
         log = store.tournament("trial")
         assert audited(log) == pgn_games(folder / "results" / "trial.pgn") >= 20
@@ -95,7 +102,8 @@ def test_a_machine_whose_network_is_cut_is_used_again(tmp_path: Path) -> None:
             one.hears("far is back: 1 slot")
             assert "Finished game" in one.finishes()
         until(lambda: left_running(folder) == [])
-    until(lambda: left_running(tmp_path) == [], GONE_S)  # slots end by themselves, after their worker
+        until(lambda: only_the_worker(dask, "far"), GONE_S)
+    assert left_running(tmp_path) == []
     assert audit(folder) == 20
 
 

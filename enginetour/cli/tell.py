@@ -157,6 +157,7 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
         "state": state,
         "games_done": picture.done,
         "remaining": list(picture.remaining),
+        "open_ended": picture.planned is None,
         **({"round": list(picture.stage)} if picture.stage else {}),
         "eta": picture.estimate,
         "eta_range": list(picture.spread) if picture.spread else None,

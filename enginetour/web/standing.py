@@ -10,6 +10,7 @@ from typing import Any
 from enginetour.errors import StoreRefused
 from enginetour.folded import format_of
 from enginetour.formats.base import Format
+from enginetour.reports.progress import is_open
 from enginetour.reports.sheet import points, safe
 from enginetour.review.slugs import slugs_of
 from enginetour.review.strength import tournament_list
@@ -66,12 +67,14 @@ class Standings:
             self._rate(fold)
         counts = queries.endings(log.database, log.id)
         wrong = incident_counts(log)
+        remaining = fold.format.remaining(fold.state)
         progress = {
             "tournament": entry.title,
             "system": entry.system,
             "state": _state(fold),
             "games_done": counts.total(),
-            "remaining": list(fold.format.remaining(fold.state)),
+            "remaining": list(remaining),
+            "open_ended": is_open(counts.total(), remaining),
             "incidents": wrong.total(),
             "endings": dict(counts),
         }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from playwright.sync_api import expect
 
+from enginetour.ratings.matchtest import OPEN_GAMES
 from enginetour.web.game import LiveGame
 from tests.browser.accessible import is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, joined, shot, until
+from tests.reported import played
 from tests.serving import Stage, move, served, serving, start
 from tests.storing import draft, game
 
@@ -184,3 +187,17 @@ def test_a_curve_is_of_one_game(stage: Stage, opened: Opened) -> None:
         page.wait_for_selector(".game[data-ply='60']")
         points = (page.get_attribute(".curve .white", "points") or "").split()
         assert len({point.split(",")[1] for point in points}) == 1
+
+
+def test_an_open_test_has_no_number_of_games(tmp_path: Path, opened: Opened) -> None:
+    """Where nobody named a number the page names none either."""
+    options = {"games": OPEN_GAMES, "sprt": {"elo0": 0.0, "elo1": 5.0}}
+    store, _ = played(tmp_path / "results" / "enginetour.db", ("Fruit", "Toga"), "match", options=options, most=4)
+    store.close()
+    with served(tmp_path) as url:
+        page = opened(f"{url}/")
+        page.add_init_script(WATCHED)
+        page.goto(f"{url}/t/autumn/live.html")
+        until(page, "window.told === true")
+        expect(page.locator("#headline")).to_have_text("match · stopped · 4 games, until the test decides")
+        page.close()  # before the server goes

@@ -243,8 +243,7 @@
   const progress = (told) => {
     if (told.games_done === undefined) return;
     const [fewest, most] = told.remaining.map((count) => told.games_done + count);
-    const open = fewest !== most && most >= 1e6 && most <= 1e6 + 1024; // as reports/progress.py: a test without a number
-    const count = open ? `${told.games_done} games, until the test decides` : `${told.games_done} of ${fewest === most ? fewest : `${fewest}–${most}`} games`;
+    const count = told.open_ended ? `${told.games_done} games, until the test decides` : `${told.games_done} of ${fewest === most ? fewest : `${fewest}–${most}`} games`;
     const words = [told.system, told.state, count];
     if (told.round) words.splice(2, 0, `round ${told.round[0]} of ${told.round[1]}`);
     if (told.slots > 1) words.push(`${told.slots} slots`);
