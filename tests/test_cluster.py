@@ -1,6 +1,7 @@
 """Games on a real Dask cluster: workers, its scheduler, manager and network fail: nothing is lost or doubled."""
 
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server
             one.finishes()
         until(lambda: left_running(folder) == [])
         for name in "ab":
-            until(lambda name=name: only_the_worker(dask, name), GONE_S)  # its slots end beside the manager, not in it
+            until(partial(only_the_worker, dask, name), GONE_S)  # its slots end beside the manager, not in it
     assert left_running(tmp_path) == []
     with Store.open(address_of(url), create=False) as store:
         log = store.tournament("trial")
