@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from enginetour.errors import StoreRefused, TourError
+from enginetour.reports.sheet import fixed
 from enginetour.serveraddress import Address
 from enginetour.store import soundness
 from enginetour.store.cells import UNREADABLE, odd_cells
@@ -180,4 +181,4 @@ def _same(one: Line | None, other: Line | None) -> bool:
 
 
 def _words(line: Line | None) -> str:
-    return "not at all" if line is None else f"{line.rating:.2f} from +{line.wins} ={line.draws} -{line.losses}"
+    return "not at all" if line is None else f"{fixed(line.rating, 2)} from +{line.wins} ={line.draws} -{line.losses}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from enginetour.ratings.listing import RatingList
 from enginetour.reports import ratings
-from enginetour.reports.sheet import Column, Sheet
+from enginetour.reports.sheet import Column, Sheet, fixed
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -169,8 +169,8 @@ def _whole(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _signed(value: float | None) -> str:
-    """One decimal with its sign; nothing for None, never ``-0.0``."""
-    return "" if value is None else f"{round(value, 1) + 0.0:+.1f}"
+    """One decimal with its sign; nothing for None."""
+    return "" if value is None else fixed(value, 1, signed=True)
 
 
 def _edition_cells(row: Mapping[str, Any], marks: list[str], *, first: bool) -> dict[str, str]:

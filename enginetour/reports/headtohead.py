@@ -11,7 +11,7 @@ from enginetour.ratings.rows import Row
 from enginetour.reports.layouts import name_field, name_width, wrapped
 from enginetour.reports.matrix import percent
 from enginetour.reports.ratings import distance, footing, remarks, unrated
-from enginetour.reports.sheet import Column, Sheet
+from enginetour.reports.sheet import Column, Sheet, fixed
 
 Met = Mapping[str, Sequence[Against]]
 """Opponents by engine."""
@@ -79,14 +79,14 @@ def blocks(met: Met, found: RatingList, room: int, *, confidence: float = 95, no
         own, row = met[name], rated.get(name)
         games, wins, draws, losses = (sum(getattr(each, key) for each in own) for key in _COUNTS)
         share = 100 * (wins + draws / 2) / games if games else 0.0
-        rating = "----" if row is None else f"{row.rating + 0.0:.1f}"
+        rating = "----" if row is None else fixed(row.rating, 1)
         heading = name_field(name, max(wide - _RATING, min(_HEADING, name_width(name))))
         head = f"{number}) {heading} {rating:>7}"
         lines += ["", f"{head} : {games:6} (+{wins},={draws},-{losses}), {share:5.1f} %", ""]
         indent = " " * digits
         lines.append(f"{indent}{name_field('vs.', wide)} :  games (  +,  =,  -),   (%) :    Diff,    SD, CFS (%)")
         for each in _ordered(own, found):
-            diff = "----" if each.gap is None else f"{each.gap:+.1f}"
+            diff = "----" if each.gap is None else fixed(each.gap, 1, signed=True)
             sd = "----" if each.sd is None else f"{max(each.sd, 0.1):.1f}"
             cfs = "----" if each.los is None else f"{100 * each.los:.1f}"
             counts = f"{each.games:6} ({each.wins:3},{each.draws:3},{each.losses:3}), {100 * each.score:5.1f}"

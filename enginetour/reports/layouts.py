@@ -17,7 +17,7 @@ from enginetour.ratings.listing import RatingList
 from enginetour.ratings.rows import Row, grounds_of
 from enginetour.ratings.uncertainty import Errors
 from enginetour.reports.ratings import distance, footing, remarks, unrated
-from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, safe, shortened
+from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, fixed, safe, shortened
 
 LAYOUTS = ("plain", "ordo", "ccrl", "bayeselo")
 _SHORTEST = 12  # signs of a name that are left in a narrow window
@@ -67,7 +67,7 @@ def laid_out(
             lines += [*([""] * (number > 1)), f"pool {number} of {len(found.pools)}"]
         lines += table([row for row in found.rows if row.pool == number], room)
     if layout == "ordo":
-        lines += ["", f"White advantage = {found.white_advantage + 0.0:.2f}", *_draw_rate(found), ""]
+        lines += ["", f"White advantage = {fixed(found.white_advantage, 2)}", *_draw_rate(found), ""]
     told = (*remarks(found), *unrated(found), *found.caption, footing(found, confidence), *notes)
     return "\n".join([*lines, *wrapped(told, room)]) + "\n"
 
@@ -176,7 +176,7 @@ def _ccrl(rows: list[Row], room: int) -> Iterator[str]:
     for rank, row in zip(ranks, rows, strict=True):
         score, draws = (f"{100 * share:.1f}%" for share in (row.score, row.draws / row.games))
         los = "" if row.los is None else f"{100 * row.los:.1f}%"
-        apart = f"{round(row.opponents - row.rating, 1) + 0.0:+.1f}".replace("-", "−")
+        apart = fixed(row.opponents - row.rating, 1, signed=True).replace("-", "−")
         yield (
             f"{rank:>{first}}  {name_field(row.name, width)} {round(row.rating):5} {_bound(row.plus, 5, '+')}"
             f" {_bound(row.minus, 5, '−')}  {score:>6} {apart:>8}  {draws:>6} {row.games:6} {los:>6}"

@@ -15,7 +15,7 @@ from typing import Any
 from enginetour.model import Game
 from enginetour.ratings.matchtest import MatchTest
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of
-from enginetour.reports.sheet import safe
+from enginetour.reports.sheet import fixed, safe
 
 RULE = "-" * 50  # around the block of fastchess
 VERDICTS = {"H0": " - H0 was accepted", "H1": " - H1 was accepted", "": ""}
@@ -143,7 +143,7 @@ def _as_fastchess(match: MatchScore, found: MatchStatistics, test: MatchTest | N
     yield f"Results of {match.first} vs {match.second} ({match.terms}):"
     error, nelo, spread = _error(found), found.nelo, found.nelo_error
     if found.elo is not None and error is not None and nelo is not None and spread is not None:
-        yield f"Elo: {_hundredths(found.elo)} +/- {error:.2f}, nElo: {_hundredths(nelo)} +/- {spread:.2f}"
+        yield f"Elo: {fixed(found.elo, 2)} +/- {error:.2f}, nElo: {fixed(nelo, 2)} +/- {spread:.2f}"
     level = match.pairs[2] / sum(match.pairs) if match.pairs and match.is_paired else draws / match.games
     yield f"LOS: {100 * found.los:.2f} %, DrawRatio: {100 * level:.2f} %{_pairs_ratio(match)}"
     points, share = wins + draws / 2, 100 * (wins + draws / 2) / match.games
@@ -155,7 +155,7 @@ def _as_fastchess(match: MatchScore, found: MatchStatistics, test: MatchTest | N
     if test is not None:
         low, high = test.test.bounds
         elos = f"[{test.test.elo0:.2f}, {test.test.elo1:.2f}]"
-        llr = _hundredths(test.walk.llr)
+        llr = fixed(test.walk.llr, 2)
         yield f"LLR: {llr} ({100 * test.walk.llr / high:.1f}%) ({low:.2f}, {high:.2f}) {elos}"
 
 
@@ -171,10 +171,6 @@ def _pairs_ratio(match: MatchScore) -> str:
     worst: Sequence[int] = match.pairs or (0,) * 5
     lost = worst[0] + worst[1]
     return f", PairsRatio: {(worst[3] + worst[4]) / lost:.2f}" if lost else ""
-
-
-def _hundredths(value: float) -> str:
-    return f"{round(value, 2) or 0.0:.2f}"  # "or": a rounded -0.004 is no minus nothing
 
 
 def _short(value: float) -> str:

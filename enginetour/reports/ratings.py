@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.rows import EXTREME, FEW, NOT_ASKED, Row
 from enginetour.reports.columns import COLUMNS, NAME_ROOM, NARROW, USUAL, WIDE
-from enginetour.reports.sheet import Column, Sheet, points, safe
+from enginetour.reports.sheet import Column, Sheet, fixed, points, safe
 
 FEW_NAMED = 10  # engines in a note
 SYSTEM_NAMES = {
@@ -99,7 +99,7 @@ def incremental(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
         {"rank": rank, "name": name, "rating": round(rating, 6), "games": games}
         for rank, (name, (rating, games)) in enumerate(ordered, 1)
     )
-    shown = tuple({"rating": f"{rating:.1f}"} for _, (rating, _games) in ordered)
+    shown = tuple({"rating": fixed(rating, 1)} for _, (rating, _games) in ordered)
     return Sheet(title, columns, rows, shown, ("incremental: no error can be given; more games, surer ratings",))
 
 

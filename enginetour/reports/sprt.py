@@ -8,7 +8,7 @@ from typing import Any
 from enginetour.ratings.matchtest import MatchTest
 from enginetour.ratings.pentanomial import GAME_CLASSES, PAIR_CLASSES, MatchStatistics, counted, paired, statistics_of
 from enginetour.ratings.sequential import UNITS, reach
-from enginetour.reports.sheet import Column, Sheet, safe
+from enginetour.reports.sheet import Column, Sheet, fixed, safe
 
 _COLUMNS = (Column("what", "", left=True), Column("value", "", left=True))
 _PAIR_POINTS = ("0", "½", "1", "1½", "2")
@@ -151,7 +151,7 @@ def _between(value: float | None, low: float | None, high: float | None) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{round(value, 1) or 0.0:+.1f}"  # "or": a rounded -0.04 is no minus nothing
+    return fixed(value, 1, signed=True)
 
 
 def _percent(chance: float) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from enginetour.ratings.rows import SHARED
 from enginetour.store.careers import Published
 from enginetour.store.editions import Edition, edition, editions_of, lines_by_name
 from enginetour.store.lists import SYSTEMS
@@ -61,7 +62,7 @@ def list_history(
         for engine, line in lines_by_name(store, made).items():
             if wanted is None or engine in wanted:
                 found.setdefault(engine, []).append(Published.of(head, engine, line))
-    ordered = sorted(found.items(), key=lambda one: (-one[1][-1].edition, -one[1][-1].rating, one[0]))
+    ordered = sorted(found.items(), key=lambda one: (-one[1][-1].edition, -round(one[1][-1].rating, SHARED), one[0]))
     told = tuple((head.number, head.made, head.games, head.note) for head in heads)
     return ListHistory(name, told, tuple((engine, tuple(points)) for engine, points in ordered))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log10
+from math import inf, log10
 
 from enginetour.model import Placed
 from enginetour.ratings.likelihood import ELO_SCALE
-from enginetour.ratings.rows import Row
+from enginetour.ratings.rows import SHARED, Row
 from enginetour.reports.sheet import Sheet
 from enginetour.store.lineup import Entered
 from enginetour.store.queries import GameLine
@@ -71,10 +71,11 @@ def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dic
             for name, other, white in ((game.white, game.black, True), (game.black, game.white, False)):
                 points = game.outcome.half_points(white=white)
                 met.setdefault(name, {}).setdefault(other, []).append((game.number, points, white))
+    place = {name: round(rating, SHARED) for name, rating in ratings.items()}
     return {
         name: tuple(
             Opponent(other, tuple(played), ratings.get(other))
-            for other, played in sorted(others.items(), key=lambda one: (-ratings.get(one[0], -1e9), one[0]))
+            for other, played in sorted(others.items(), key=lambda one: (-place.get(one[0], -inf), one[0]))
         )
         for name, others in met.items()
     }

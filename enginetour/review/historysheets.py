@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from enginetour.reports.html.page import day_and_time
 from enginetour.reports.ratings import SYSTEM_NAMES
-from enginetour.reports.sheet import Column, Sheet
+from enginetour.reports.sheet import Column, Sheet, fixed
 from enginetour.review.editions import History, ListHistory, RatingPath
 from enginetour.store.careers import Published
 
@@ -45,7 +45,7 @@ def engines(one: ListHistory) -> Sheet:
 def rated(point: Published) -> str:
     """``2641 ±60``; the larger distance where the bounds differ."""
     bounds = [bound for bound in (point.plus, point.minus) if bound is not None]
-    return f"{point.rating:.0f} ±{max(bounds):.0f}" if len(bounds) == 2 else f"{point.rating:.0f}"
+    return f"{fixed(point.rating)} ±{max(bounds):.0f}" if len(bounds) == 2 else fixed(point.rating)
 
 
 def by_system(history: History) -> Iterator[tuple[str, tuple[RatingPath, ...]]]:
@@ -69,8 +69,7 @@ def paths(own: Sequence[RatingPath]) -> Sheet:
     for path in sorted(own, key=lambda one: (-one.points[-1][1], one.name)):
         ratings = [path.before, *(rating for _, rating in path.points)]
         told = {"before": path.before, "lowest": min(ratings), "highest": max(ratings), "after": ratings[-1]}
-        row: dict[str, object] = {key: f"{value:.1f}" for key, value in told.items()}
-        rows.append(
-            {"name": path.name, **row, "change": f"{ratings[-1] - path.before:+.1f}", "games": len(path.points)}
-        )
+        row: dict[str, object] = {key: fixed(value, 1) for key, value in told.items()}
+        change = fixed(ratings[-1] - path.before, 1, signed=True)
+        rows.append({"name": path.name, **row, "change": change, "games": len(path.points)})
     return Sheet("ratings game by game", columns, tuple(rows))
