@@ -13,7 +13,7 @@ import pytest
 from enginetour.adapters import base, cecp, cecp_listening
 from enginetour.errors import MachineFailure
 from enginetour.model import Game, Opening, Outcome, Termination
-from enginetour.referee import clock
+from enginetour.referee import bookkeeping, clock
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
 from enginetour.supervise import ending
@@ -620,11 +620,27 @@ def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
     shelf.close_all()
 
 
-def test_what_the_live_page_hears() -> None:
-    """A start, each move with its clocks, an end."""
+@pytest.mark.parametrize("begun", [(), ("e2e3",)])
+def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start, each move with the clocks as they stand then, an end."""
+    monkeypatch.setattr(bookkeeping, "HELD_PLIES", 1)
+    monkeypatch.setattr(bookkeeping, "HELD_NS", 0)
     link = Eavesdropper()
-    played = game(sound(), sound("cecp"), link=link)
-    names = [name for name, _ in link.told]
-    assert names == ["start", *["move"] * played.plies, "end"]
-    assert link.told[1][1]["san"] == "Nf3"
-    assert link.told[-1][1]["outcome"] == "1/2-1/2"
+    opening = Opening("begun", moves=begun)
+    played = game(sound(), sound("cecp"), link=link, opening=opening, white_tc="60", black_tc="50")
+    (start, told), *moves, (end, how) = link.told
+    assert (start, told["moves"], told["clocks"]) == ("start", list(begun), [60_000, 50_000])
+    assert (end, how["outcome"]) == ("end", "1/2-1/2")
+    assert {name for name, _ in moves} == {"move"}
+    clocks = told["clocks"]
+    for ply, (move, (_, told)) in enumerate(zip(played.moves[len(begun) :], moves, strict=True), len(begun)):
+        clocks[ply % 2] = move.clock_ms
+        assert (told["ply"], told["uci"], told["san"], told["clocks"]) == (ply + 1, move.uci, move.san, clocks)
+
+
+def test_a_game_that_is_over_at_once_is_told_by_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody could follow it, and telling its moves would take their time from the games."""
+    monkeypatch.setattr(bookkeeping, "HELD_NS", 3600 * clock.MS * 1000)
+    link = Eavesdropper()
+    assert game(sound(), sound("cecp"), link=link).plies > 1
+    assert [name for name, _ in link.told] == ["start", "end"]

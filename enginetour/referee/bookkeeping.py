@@ -24,6 +24,7 @@ from enginetour.referee.claims import Claims
 from enginetour.referee.clock import RunQueue
 from enginetour.referee.effort import effort
 from enginetour.referee.link import Link
+from enginetour.referee.live import LiveMoves
 from enginetour.referee.queueing import EngineQueue
 from enginetour.referee.seats import Seat, incident, question
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
@@ -76,13 +77,15 @@ class Books:
         self.workload = Workload()
         self._waited = b""  # how long this process waited for a CPU up to the last step, in the kernel's words
         self._asked: tuple[Seat, Seat] | None = None  # who thinks and who waits, where that is to be noted
-        self._since_ns = 0  # when the oldest of what is still to be done was first seen, 0 for nothing
+        self._since_ns = 0  # when the oldest of what is still to be done or told was first seen, 0 for nothing
+        self._live: LiveMoves | None = None
         self.due_ns = NEVER_NS  # CLOCK_MONOTONIC: from when on a step is worth its time
         self._watched: Seat | None = None  # whose memory is to be looked at
 
     def begin(self, *seats: Seat) -> None:
         """Whose warnings to watch, and whose processor time and memory; no clock runs yet."""
         self._seats = seats
+        self._live = LiveMoves(self._link, self._position, [seat.clock.rest_ms for seat in seats])
         for seat in seats:
             seat.look()
             if seat.present is not None:
@@ -114,7 +117,7 @@ class Books:
         if other.side.spec.ponder or seat.engine.new_notes or other.engine.new_notes or self._position.is_long(ROOM):
             self._asked = seat, other
             self.due_ns = go_ns
-        elif self._pending:
+        elif self._pending or self._since_ns:
             self._since_ns = self._since_ns or go_ns
             if len(self._raw) >= HELD_PLIES:  # though this search may be answered before they are done
                 self.due_ns = go_ns
@@ -143,8 +146,17 @@ class Books:
             self._watched.look()
             self._watched = None
         if not self._pending:
-            self._link.pass_on()
-            self._since_ns, self.due_ns = 0, NEVER_NS
+            self._show()
+
+    def _show(self) -> None:
+        """Tell who looks on of moves that have waited long enough, many at once where they come quickly."""
+        due_ns = self._since_ns + HELD_NS
+        if self._live is not None and self._live.behind(self.moves) and time.monotonic_ns() < due_ns:
+            self.due_ns = due_ns
+            return
+        if self._live is not None:
+            self._live.tell(self.moves)
+        self._since_ns, self.due_ns = 0, NEVER_NS
 
     def watch(self, seat: Seat) -> None:
         """Look at its engine's memory when there is time."""
@@ -160,6 +172,8 @@ class Books:
         self._asked = None
         while self._pending:
             self.step()
+        if self._live is not None:
+            self._live.end(self.moves)
         self._warnings()
         for seat, begun in self._used.items():
             now = seat.cpu_ms()
@@ -178,27 +192,8 @@ class Books:
         seat = raw.seat
         if seat is None or raw.book:
             self.moves.append(MoveMade(self._uci, self._play(raw), 0, raw.clock_ms, book=True))
-            if seat is None:
-                return
         else:
             self._thought(raw, seat, gap_ns)
-        move = self.moves[-1]
-        self._link.tell(
-            "move",
-            {
-                "ply": len(self.moves),
-                "uci": move.uci,
-                "san": move.san,
-                "score": move.score,
-                "depth": move.depth,
-                "nodes": move.nodes,
-                "pv": move.pv,
-                "elapsed_ms": move.elapsed_ms,
-                "clock_ms": move.clock_ms,
-                "clocks": [seat.clock.rest_ms for seat in self._seats],
-                "at": time.time(),
-            },
-        )
 
     @property
     def _uci(self) -> str:
