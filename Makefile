@@ -24,7 +24,10 @@ demo: $(VENV)/.run-ready
 	@$(BIN)/enginetour demo
 
 # Two tests at a time. One alone: make test PYTEST_ARGS="-n 0 -k part_of_its_name"; with --pdb it is one at a time too.
+# Our modules are compiled first, as in an installation: what the tests start would compile them each time anew where
+# PYTHONDONTWRITEBYTECODE is set.
 test: $(VENV)/.test-ready
+	@$(BIN)/python -m compileall -q enginetour
 	@$(BIN)/python -m pytest -q -m "not night" -n 2 --dist worksteal $(PYTEST_ARGS)
 
 check: $(VENV)/.test-ready

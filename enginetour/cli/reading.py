@@ -41,7 +41,7 @@ def status(db: Address | None, name: str | None, edition: int | None, as_json: b
     from enginetour.reports.progress import status_words
 
     while True:
-        found = _status(db, name, edition)
+        found, name, edition = _status(db, name, edition)  # a later look is at the same one, whatever has come since
         if as_json:
             say_json(found)
         else:
@@ -51,7 +51,8 @@ def status(db: Address | None, name: str | None, edition: int | None, as_json: b
         time.sleep(2.0)
 
 
-def _status(db: Address | None, name: str | None, edition: int | None) -> dict[str, object]:
+def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[dict[str, object], str, int]:
+    """What there is to tell, and of which tournament and edition."""
     from enginetour import tournament
     from enginetour.cli.tell import status as told
     from enginetour.control import ask, socket_path
@@ -65,7 +66,7 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> dict[s
         log = chosen(store, name, edition)
         answer = ask(socket_path(database, slug_of(log.name)), {"do": "status"})
         if answer is not None and answer.get("tournament") == log.title:
-            return {key: value for key, value in answer.items() if key != "ok"}
+            return {key: value for key, value in answer.items() if key != "ok"}, log.name, log.edition
         with store.database.still():  # not before: a run that ends in this moment has ended in it
             format_, state = tournament.fold(log)
             picture = Progress(system=log.system, name=log.title)
@@ -73,7 +74,7 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> dict[s
             picture.endings = counted(log.games(counting=True))
             picture.done = picture.endings.total()
             picture.incidents = {"": sum(not incident.is_warning for _, incident in log.incidents())}
-            return told(picture, "stopped" if format_.offers(state) else "finished")
+            return told(picture, "stopped" if format_.offers(state) else "finished"), log.name, log.edition
 
 
 @click.command()
