@@ -134,7 +134,7 @@ def _as_cutechess(match: MatchScore, found: MatchStatistics, test: MatchTest | N
         yield f"Elo difference: {strength}, DrawRatio: {share:.1f} %"
     if test is not None:
         low, high = test.test.bounds
-        told = f"SPRT: llr {_short(test.walk.llr)} ({100 * test.walk.llr / high:.1f}%)"
+        told = f"SPRT: llr {_short(test.walk.llr)} ({fixed(100 * test.walk.llr / high, 1)}%)"
         yield f"{told}, lbound {_short(low)}, ubound {_short(high)}{VERDICTS[test.walk.verdict]}"
 
 
@@ -156,7 +156,7 @@ def _as_fastchess(match: MatchScore, found: MatchStatistics, test: MatchTest | N
         low, high = test.test.bounds
         elos = f"[{test.test.elo0:.2f}, {test.test.elo1:.2f}]"
         llr = fixed(test.walk.llr, 2)
-        yield f"LLR: {llr} ({100 * test.walk.llr / high:.1f}%) ({low:.2f}, {high:.2f}) {elos}"
+        yield f"LLR: {llr} ({fixed(100 * test.walk.llr / high, 1)}%) ({low:.2f}, {high:.2f}) {elos}"
 
 
 def _counts(results: Results) -> str:
