@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -9,7 +10,8 @@ import chess
 import pytest
 
 from enginetour.adapters.position import Position
-from enginetour.referee.bookkeeping import HELD_NS, HELD_PLIES, PATIENCE_NS, Books, RawPly
+from enginetour.referee.bookkeeping import HELD_PLIES, PATIENCE_NS, Books, RawPly
+from enginetour.referee.live import EVERY_NS, LiveMoves
 from enginetour.referee.seats import Seat
 from enginetour.referee.shelf import EngineShelf
 from enginetour.supervise.waiting import NEVER_NS
@@ -71,18 +73,10 @@ def test_there_is_nothing_to_do_before_a_ply(table: Table) -> None:
     assert table.ask(SECOND_NS) == NEVER_NS
 
 
-def test_a_ply_waits_for_others(table: Table) -> None:
-    """From the search in which it was first seen, whatever is played meanwhile."""
-    table.play(1)
-    assert table.ask(SECOND_NS) == SECOND_NS + HELD_NS
-    table.play(1)
-    assert table.ask(SECOND_NS + 5) == SECOND_NS + HELD_NS
-
-
 def test_a_search_that_is_answered_at_once_is_kept_waiting_by_no_books(table: Table) -> None:
     """However long a ply has waited, if only few have: many are taken up at once, or all would be left to the end."""
     table.play(1)
-    table.ask(SECOND_NS)
+    assert table.ask(SECOND_NS) == SECOND_NS + PATIENCE_NS
     assert table.ask(9 * SECOND_NS) == 9 * SECOND_NS + PATIENCE_NS
     table.play(HELD_PLIES - 2)
     assert table.ask(9 * SECOND_NS + 1) == 9 * SECOND_NS + 1 + PATIENCE_NS
@@ -97,4 +91,31 @@ def test_a_row_of_plies_is_written_one_by_one(table: Table) -> None:
     assert table.work() == HELD_PLIES
     assert [move.uci for move in table.books.moves] == list(SHUFFLE) * (HELD_PLIES // len(SHUFFLE))
     table.play(1)
-    assert table.ask(5 * SECOND_NS) == 5 * SECOND_NS + HELD_NS
+    assert table.ask(5 * SECOND_NS) == 5 * SECOND_NS + PATIENCE_NS
+
+
+def test_moves_are_told_ten_times_a_second_at_most(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written in between is told together, in the first search that lasts until it is time to."""
+    now = SECOND_NS
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now)
+    table.books._live = LiveMoves(table.link, table.position, (None, None))
+
+    def step() -> int:
+        table.ask(now)
+        table.books.step()
+        return table.books.due_ns
+
+    table.play(1)
+    assert step() == SECOND_NS + EVERY_NS  # it is written, and told in this search if that lasts so long
+    table.play(1)
+    now += 1
+    assert step() == SECOND_NS + EVERY_NS
+    assert table.ask(now) == SECOND_NS + EVERY_NS
+    assert table.link.told == []
+    now = SECOND_NS + EVERY_NS
+    assert table.ask(now) == now + PATIENCE_NS  # nor is a quick answer kept waiting by it
+    assert step() == NEVER_NS
+    assert [told["ply"] for _, told in table.link.told] == [1, 2]
+    table.play(1)
+    assert step() == now + EVERY_NS
+    assert len(table.link.told) == 2

@@ -13,7 +13,7 @@ import pytest
 from enginetour.adapters import base, cecp, cecp_listening
 from enginetour.errors import MachineFailure
 from enginetour.model import Game, Opening, Outcome, Termination
-from enginetour.referee import bookkeeping, clock
+from enginetour.referee import bookkeeping, clock, live
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
 from enginetour.supervise import ending
@@ -624,7 +624,8 @@ def test_another_kind_of_control_needs_another_process_in_cecp() -> None:
 def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """A start, each move with the clocks as they stand then, an end."""
     monkeypatch.setattr(bookkeeping, "HELD_PLIES", 1)
-    monkeypatch.setattr(bookkeeping, "HELD_NS", 0)
+    monkeypatch.setattr(bookkeeping, "PATIENCE_NS", 0)
+    monkeypatch.setattr(live, "EVERY_NS", 0)
     link = Eavesdropper()
     opening = Opening("begun", moves=begun)
     played = game(sound(), sound("cecp"), link=link, opening=opening, white_tc="60", black_tc="50")
@@ -640,7 +641,7 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
 
 def test_a_game_that_is_over_at_once_is_told_by_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody could follow it, and telling its moves would take their time from the games."""
-    monkeypatch.setattr(bookkeeping, "HELD_NS", 3600 * clock.MS * 1000)
+    monkeypatch.setattr(live, "EVERY_NS", 3600 * clock.MS * 1000)
     link = Eavesdropper()
     assert game(sound(), sound("cecp"), link=link).plies > 1
     assert [name for name, _ in link.told] == ["start", "end"]

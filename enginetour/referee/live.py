@@ -10,6 +10,9 @@ import chess
 from enginetour.adapters.position import Position
 from enginetour.model import MoveMade
 from enginetour.referee.link import Link
+from enginetour.supervise.waiting import NEVER_NS
+
+EVERY_NS = 100_000_000  # between two tellings: ten a second are as many as anybody sees
 
 
 class LiveMoves:
@@ -22,16 +25,32 @@ class LiveMoves:
     def __init__(self, link: Link, position: Position, clocks: Sequence[int | None]) -> None:
         """`clocks` in milliseconds, White's first; the position is that in which the engines begin."""
         self._link = link
+        self.next_ns = time.monotonic_ns() + EVERY_NS  # from when on moves are told again
         self._clocks = list(clocks)
         self._first = self._told = len(position.moves)
         self._black_begins = position.board.turn == chess.BLACK
 
-    def behind(self, moves: Sequence[MoveMade]) -> bool:
+    def is_behind(self, moves: Sequence[MoveMade]) -> bool:
         """There is a move that was not told."""
         return self._told < len(moves)
 
-    def tell(self, moves: Sequence[MoveMade]) -> None:
-        """Those that were not told yet, oldest first."""
+    def look(self, moves: Sequence[MoveMade]) -> int:
+        """Tell what was not told if it is time to; when it will be, in CLOCK_MONOTONIC ns."""
+        if not self.is_behind(moves):
+            return NEVER_NS
+        now = time.monotonic_ns()
+        if now < self.next_ns:
+            return self.next_ns
+        self.next_ns = now + EVERY_NS
+        self._tell(moves)
+        return NEVER_NS
+
+    def end(self, moves: Sequence[MoveMade]) -> None:
+        """The last moves of a game that was followed."""
+        if self._told > self._first:
+            self._tell(moves)
+
+    def _tell(self, moves: Sequence[MoveMade]) -> None:
         for move in moves[self._told :]:
             self._clocks[(self._told - self._first + self._black_begins) % 2] = move.clock_ms
             self._told += 1
@@ -52,8 +71,3 @@ class LiveMoves:
                 },
             )
         self._link.pass_on()
-
-    def end(self, moves: Sequence[MoveMade]) -> None:
-        """The last of a game that was followed."""
-        if self._told > self._first:
-            self.tell(moves)
