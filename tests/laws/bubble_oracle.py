@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 MISREADINGS = (
@@ -21,7 +20,7 @@ MISREADINGS = (
     "leaver among the remaining",
     "games counted for matches",
 )
-POINTS = {"1": Fraction(1), "=": Fraction(1, 2), "0": Fraction(0)}
+POINTS = {"1": 1.0, "=": 0.5, "0": 0.0}  # sums and products of halves are exact
 TOO_LONG = 5000  # decisions; only a misreading goes on for ever
 
 
@@ -41,18 +40,18 @@ class Oracle:
         self.new: list[str] = []
         self.withdrawn: list[str] = []
         self.history: list[tuple[str, str, int, str]] = []
-        self.scores: dict[tuple[str, str], list[Fraction]] = {}
+        self.scores: dict[tuple[str, str], list[float]] = {}
         self.todo: list[tuple[str, str, int]] = []
         self.first_parked: list[str] = []
         self.steps: list[dict[str, Any]] = []
 
     # counting
 
-    def points(self, a: str, b: str) -> list[Fraction]:
+    def points(self, a: str, b: str) -> list[float]:
         return self.scores.get((a, b), [])
 
-    def scored(self, a: str, b: str) -> Fraction:
-        return sum(self.points(a, b), Fraction(0))
+    def scored(self, a: str, b: str) -> float:
+        return sum(self.points(a, b))
 
     def has_met(self, a: str, b: str) -> bool:
         return len(self.points(a, b)) == self.games
@@ -65,18 +64,18 @@ class Oracle:
     def index(self, name: str) -> int:
         return self.names.index(name)
 
-    def table(self) -> list[tuple[str, Fraction, Fraction]]:
+    def table(self) -> list[tuple[str, float, float]]:
         members = self.section
-        score = {a: sum((self.scored(a, b) for b in members if b != a), Fraction(0)) for a in members}
-        sb = {a: sum((self.scored(a, b) * score[b] for b in members if b != a), Fraction(0)) for a in members}
+        score = {a: sum(self.scored(a, b) for b in members if b != a) for a in members}
+        sb = {a: sum(self.scored(a, b) * score[b] for b in members if b != a) for a in members}
 
-        def direct(a: str) -> Fraction:
+        def direct(a: str) -> float:
             if self.misread == "no direct encounter":
-                return Fraction(0)
+                return 0.0
             tied = [b for b in members if b != a and score[b] == score[a]]
             if self.misread != "direct encounter among those tied on points":
                 tied = [b for b in tied if sb[b] == sb[a]]
-            return sum((self.scored(a, b) for b in tied), Fraction(0))
+            return sum(self.scored(a, b) for b in tied)
 
         up = -1 if self.misread == "list place upside down" else 1
         order = sorted(members, key=lambda a: (score[a], sb[a], direct(a), up * self.index(a)), reverse=True)
