@@ -33,7 +33,7 @@ from enginetour.supervise.waiting import NEVER_NS
 from enginetour.supervise.workload import Workload
 
 PATIENCE_NS = 1_000_000  # into a search: what answers sooner finds us waiting
-HELD_PLIES = 32  # the most that wait: all of a quick game would be left to its end
+HELD_PLIES = 32  # the most that wait: then at once, or all of a quick game would be left to its end
 KEPT_LINES = 20  # of one search that match a pattern: a record is no log
 KEPT_LENGTH = 300  # bytes of such a line, and all the pattern is tried on: no engine can make a search for it long
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from enginetour.reports.sheet import Column, Sheet, fixed
+from enginetour.reports.sheet import Column, Sheet
 
 _PUBLISHED = (
     Column("list", "list", left=True, flexible=True),
@@ -42,7 +42,7 @@ _OPPONENTS = (
 def opponents(found: Mapping[str, Any]) -> Sheet:
     """Against whom it played, most games first."""
     rows = tuple(found["opponents"])
-    rating = "no rating" if found["rating"] is None else f"rating {fixed(found['rating'])}"
+    rating = "no rating" if found["rating"] is None else f"rating {round(found['rating'])}"
     days = f", {found['first']} to {found['last']}" if found["first"] else ""
     shown = tuple(
         {"score": f"{100 * row['score']:.1f}%"}

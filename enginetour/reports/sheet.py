@@ -89,8 +89,8 @@ def points(half_points: int) -> str:
     return f"{whole if whole or not half else ''}{'½' if half else ''}"
 
 
-def fixed(value: float, digits: int = 0, *, signed: bool = False) -> str:
-    """``12``, ``12.5``, ``+0.3``; never minus nothing: that is noise, another on each processor."""
+def fixed(value: float, digits: int, *, signed: bool = False) -> str:
+    """``12.5``, ``+0.3``; never minus nothing: that is noise, another on each processor."""
     return f"{round(value, digits) or 0.0:{'+' if signed else ''}.{digits}f}"
 
 

@@ -8,9 +8,10 @@ from pathlib import PurePath
 from markupsafe import Markup
 
 from enginetour.reports.html.crosstable import SIGNS
+from enginetour.reports.html.page import rounded
 from enginetour.reports.html.site import Site
 from enginetour.reports.html.tables import boxed, engine, game
-from enginetour.reports.sheet import fixed, points
+from enginetour.reports.sheet import points
 from enginetour.review.engines import EngineReview, Opponent
 
 MOST_SIGNS = 4_000  # games linked one by one on a page; more are told as points
@@ -51,12 +52,12 @@ def opponents(one: EngineReview, site: Site, here: str) -> Markup:
 def _line(one: Opponent, site: Site, here: str, *, linked: bool) -> str:
     won, drawn, lost = (sum(half == points for _, half, _ in one.games) for points in (2, 1, 0))
     cells = (
-        "" if one.rating is None else fixed(one.rating),
+        rounded(one.rating),
         str(len(one.games)),
         points(one.half_points),
         *(str(count) for count in (won, drawn, lost)),
         f"{100 * one.share:.1f} %",
-        "" if one.performance is None else fixed(one.performance),
+        rounded(one.performance),
     )
     told = "".join(f'<td class="n">{cell}</td>' for cell in cells)
     signs = " ".join(game(number, site, here, SIGNS[half]) for number, half, _ in one.games)

@@ -45,7 +45,7 @@ def engines(one: ListHistory) -> Sheet:
 def rated(point: Published) -> str:
     """``2641 ±60``; the larger distance where the bounds differ."""
     bounds = [bound for bound in (point.plus, point.minus) if bound is not None]
-    return f"{fixed(point.rating)} ±{max(bounds):.0f}" if len(bounds) == 2 else fixed(point.rating)
+    return f"{round(point.rating)} ±{max(bounds):.0f}" if len(bounds) == 2 else str(round(point.rating))
 
 
 def by_system(history: History) -> Iterator[tuple[str, tuple[RatingPath, ...]]]:

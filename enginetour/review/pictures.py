@@ -11,7 +11,6 @@ from enginetour.reports.charts import ladder as ladder_chart
 from enginetour.reports.charts.curves import Curve, Point
 from enginetour.reports.charts.marks import Picture
 from enginetour.reports.charts.roundrobins import round_robins
-from enginetour.reports.sheet import fixed
 from enginetour.review.editions import ListHistory, RatingPath
 from enginetour.review.engines import EngineReview
 from enginetour.review.fairness import Fairness
@@ -93,7 +92,7 @@ def paths(name: str, own: Sequence[RatingPath]) -> Picture | None:
     lines = [
         Curve(
             path.name,
-            tuple(Point(number, rating, words=f"game {number}: {fixed(rating)}") for number, rating in path.points),
+            tuple(Point(number, rating, words=f"game {number}: {round(rating)}") for number, rating in path.points),
         )
         for path in best
     ]
