@@ -248,15 +248,13 @@ class LocalPlace:
             slot.leave(now=True)  # it says nothing any more: it goes, by signal if it must
 
     def _take(self, slot: SlotProcess, kind: str, *values: Any) -> None:
-        if kind == "moves":
-            if self._on_event is not None:
-                for payload in values[0]:
-                    self._on_event(slot.index, "move", payload)
-            return
         if kind == "event":
             slot.starting *= values[0] != "start"
             if self._on_event is not None:
-                self._on_event(slot.index, *values)
+                name, payload = values
+                several = [("move", move) for move in payload] if name == "moves" else [(name, payload)]
+                for told in several:
+                    self._on_event(slot.index, *told)
             return
         if kind == "hello":
             slot.greet(*values)

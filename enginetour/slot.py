@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from enginetour.compliance.verdicts import ComplianceTask
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
-MOST_MOVES = 64  # told at once: some 20 KiB, below what a pipe holds; one alone costs 60 us in two processes, not 10
 GARBAGE = 20_000  # objects between two looks for garbage; a game of 600 moves makes few that need one
 LAST_BREATH = 2.0  # s from "now" to the end, whatever hangs; the place waits 3 s in all (reliability spec 3)
 
@@ -43,7 +42,6 @@ class PipeLink(Link):
         os.set_blocking(control, False)
         os.set_blocking(results, False)
         self._out = Outbox(results, cap=None)
-        self._moves: list[object] = []  # live events held back
         self._alarm, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
         self._epoll = select.epoll()
@@ -73,29 +71,13 @@ class PipeLink(Link):
         return None
 
     def tell(self, name: str, payload: object) -> None:
-        """An event, if the pipe has room for it now; moves wait until they are passed on together."""
-        if name != "move":
-            self.pass_on()
-            self._send_if_room(("event", name, payload))
-            return
-        self._moves.append(payload)
-        if len(self._moves) >= MOST_MOVES:
-            self.pass_on()
-
-    def pass_on(self) -> None:
-        """Tell the moves that were held back."""
-        if self._moves:
-            self._send_if_room(("moves", self._moves))
-            self._moves = []
-
-    def _send_if_room(self, message: object) -> None:
+        """An event, if the pipe has room for it now."""
         self._out.push()
         if not len(self._out):
-            self._out.send(frame(message))
+            self._out.send(frame(("event", name, payload)))
 
     def report(self, kind: str, value: object) -> None:
         """A result; waits until the place has taken it, unless the place is gone or told us to go now."""
-        self.pass_on()
         self._out.send(frame((kind, value)))
         poll = select.poll()
         poll.register(self._out.fd, select.POLLOUT)

@@ -523,7 +523,7 @@ class Stopping(Link):
         return "now"
 
     def tell(self, name: str, payload: object) -> None:
-        if name == "move":
+        if name == "moves":
             os.write(self._write, b"x")
 
     def close(self) -> None:
@@ -543,7 +543,7 @@ class Halting(Link):
     """A link that stops and continues the referee's process, as far as it can tell, when a move was played."""
 
     def tell(self, name: str, payload: object) -> None:
-        if name == "move":
+        if name == "moves":
             os.kill(os.getpid(), signal.SIGCONT)
 
 
@@ -629,12 +629,13 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
     link = Eavesdropper()
     opening = Opening("begun", moves=begun)
     played = game(sound(), sound("cecp"), link=link, opening=opening, white_tc="60", black_tc="50")
-    (start, told), *moves, (end, how) = link.told
+    (start, told), *tellings, (end, how) = link.told
     assert (start, told["moves"], told["clocks"]) == ("start", list(begun), [60_000, 50_000])
     assert (end, how["outcome"]) == ("end", "1/2-1/2")
-    assert {name for name, _ in moves} == {"move"}
+    assert {name for name, _ in tellings} == {"moves"}
     clocks = told["clocks"]
-    for ply, (move, (_, told)) in enumerate(zip(played.moves[len(begun) :], moves, strict=True), len(begun)):
+    moves = [move for _, several in tellings for move in several]
+    for ply, (move, told) in enumerate(zip(played.moves[len(begun) :], moves, strict=True), len(begun)):
         clocks[ply % 2] = move.clock_ms
         assert (told["ply"], told["uci"], told["san"], told["clocks"]) == (ply + 1, move.uci, move.san, clocks)
 

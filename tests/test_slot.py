@@ -15,7 +15,7 @@ import pytest
 
 from enginetour.model import Pairing
 from enginetour.referee.link import HEAD, VERSION, Frames, Link, Stop, frame
-from enginetour.slot import LAST_BREATH, MOST_MOVES, PipeLink
+from enginetour.slot import LAST_BREATH
 from enginetour.task import EngineSpec, GameTask, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.test_process import alive, odd
@@ -87,7 +87,7 @@ def waiting_bytes(fd: int) -> int:
 
 def test_frames_do_not_depend_on_how_they_are_cut() -> None:
     """Messages come out whole and in order, byte by byte as in one piece."""
-    messages: list[object] = [Stop(now=True), ("event", "move", "e2e4" * 1000), ("failed", "")]
+    messages: list[object] = [Stop(now=True), ("event", "moves", ["e2e4"] * 1000), ("failed", "")]
     stream = b"".join(frame(message) for message in messages)
     assert Frames().feed(stream) == messages
     bytewise = Frames()
@@ -97,7 +97,7 @@ def test_frames_do_not_depend_on_how_they_are_cut() -> None:
 def test_the_link_of_a_game_in_our_own_process_leads_nowhere() -> None:
     """A game needs no place to be played."""
     link = Link()
-    link.tell("move", "e2e4")
+    link.tell("moves", ["e2e4"])
     assert (link.control_fd, link.stopping()) == (None, "")
 
 
@@ -134,15 +134,15 @@ def test_a_mistake_of_ours_is_a_failure_and_the_slot_goes_on(child: Child) -> No
 
 
 def test_events_are_dropped_when_nobody_reads_and_the_result_is_not(child: Child) -> None:
-    """Of 20 MB of moves into a pipe of 64 KiB some arrive, whole and in order, many at once; then the result."""
+    """Of 20 MB of moves into a pipe of 64 KiB some arrive, whole and in order; then the result."""
     send(child, task("events"))
     until(lambda: waiting_bytes(pipe(child.stdout).fileno()) > 40_000)  # full: pages of 4 KiB with three frames each
     messages = [hear(child)]
-    while messages[-1][0] == "moves":
+    while messages[-1][0] == "event":
         messages.append(hear(child))
     assert messages[-1][0] == "result"
-    numbers = [number for _, moves in messages[:-1] for _, number in moves]
-    assert 0 < len(messages) - 1 < len(numbers) < 20_000
+    numbers = [number for _, _, (_, number) in messages[:-1]]
+    assert 0 < len(numbers) < 20_000
     assert numbers == sorted(set(numbers))
 
 
@@ -209,31 +209,3 @@ def test_a_slot_loads_the_rules_only() -> None:
     )
     ended = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout.split() == []
-
-
-def test_moves_go_together_and_never_too_many() -> None:
-    """When they are passed on, with whatever else is told, or when there are as many as a pipe surely holds."""
-    control, results = os.pipe(), os.pipe()
-    link = PipeLink(control[0], results[1])
-    frames = Frames()
-
-    def heard() -> list[object]:
-        return frames.feed(os.read(results[0], 65536)) if waiting_bytes(results[0]) else []
-
-    try:
-        link.tell("move", 1)
-        link.tell("move", 2)
-        assert heard() == []
-        link.pass_on()
-        assert heard() == [("moves", [1, 2])]
-        link.pass_on()
-        assert heard() == []
-        link.tell("move", 3)
-        link.tell("end", "draw")
-        assert heard() == [("moves", [3]), ("event", "end", "draw")]
-        for ply in range(MOST_MOVES + 1):
-            link.tell("move", ply)
-        assert heard() == [("moves", list(range(MOST_MOVES)))]
-    finally:
-        for fd in (*control, *results, signal.set_wakeup_fd(-1), link._alarm):
-            os.close(fd)

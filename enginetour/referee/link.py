@@ -2,8 +2,8 @@
 
 Frames are a 4-byte big-endian length and a pickle; both ends are ours. To the slot: `GameTask`, `ProbeTask`, `Stop`;
 end of file means that the scheduler is gone. From it: ``("hello", VERSION)`` before anything else, as the package may
-have been updated since the scheduler began; ``("event", name, payload)``, several events "move" as ``("moves",
-payloads)``, then one of ``("result", Game | Probe)`` and ``("failed", text)`` for every task.
+have been updated since the scheduler began; ``("event", name, payload)``, several events "move" as one "moves"; then
+one of ``("result", Game | Probe)`` and ``("failed", text)`` for every task.
 """
 
 from __future__ import annotations
@@ -52,10 +52,7 @@ class Link:
         return ""
 
     def tell(self, name: str, payload: object) -> None:
-        """A live event; it may get lost, and never waits. A move is held back until `pass_on` or any other event."""
-
-    def pass_on(self) -> None:
-        """Send the moves that were held back."""
+        """A live event; it may get lost, and never waits."""
 
 
 def frame(message: object) -> bytes:

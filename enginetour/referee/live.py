@@ -51,11 +51,12 @@ class LiveMoves:
             self._tell(moves)
 
     def _tell(self, moves: Sequence[MoveMade]) -> None:
+        """All together: one alone costs 60 us in both processes, among others 10."""
+        told = []
         for move in moves[self._told :]:
             self._clocks[(self._told - self._first + self._black_begins) % 2] = move.clock_ms
             self._told += 1
-            self._link.tell(
-                "move",
+            told.append(
                 {
                     "ply": self._told,
                     "uci": move.uci,
@@ -68,6 +69,7 @@ class LiveMoves:
                     "clock_ms": move.clock_ms,
                     "clocks": list(self._clocks),
                     "at": time.time(),
-                },
+                }
             )
-        self._link.pass_on()
+        if told:
+            self._link.tell("moves", told)
