@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +11,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from enginetour.draft import Draft, read_value, told_apart
+from enginetour.callnames import Callname, callname, full_names, told_apart
+from enginetour.draft import Draft, read_value
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.ratings.matchtest import OPEN_GAMES
 from enginetour.registry import Registry, find_program
@@ -24,9 +23,6 @@ from enginetour.tomlplace import near
 Detect = Callable[[tuple[str, ...], str | None, Path], tuple[EngineSpec, Probe]]
 LONGEST_NAME = 64  # characters of [tournament] name
 _PARTED = frozenset({"path"})  # lists that read a text themselves, folders parted as in PATH
-# What runs a program that is told behind it.
-_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|lua|node|java|mono|dotnet|wine|bash|sh|env|nice)[\d.]*")
-_SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]{1,5}$")  # of a file's kind: the end of stockfish-16.1 is none
 MOST_NAMED = 3  # engines in the name of a tournament
 
 
@@ -51,15 +47,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Seat:
-    """One of the engines: its section so far, and what it may be called in ``ENGINE.NAME=VALUE``.
+    """One of the engines: its section so far, and what it may be called in ``ENGINE.NAME=VALUE``."""
 
-    `words` are those behind its program: they tell two of one name apart.
-    """
-
-    name: str
+    name: Callname
     section: Mapping[str, Any]
     called: frozenset[str]
-    words: str = ""
 
 
 def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Draft:
@@ -68,10 +60,10 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Dra
         found = f"found {len(asked.engines)}" if asked.engines else "found none"
         raise UsageRefused(f"a match needs two engines, {found}", step="name them by id, name or command")
     seats = [_seat(word, registry, base, detect) for word in asked.engines]
-    names = told_apart(_full_names(seats))
+    names = told_apart(full_names([seat.name for seat in seats]))
     entrants: list[dict[str, Any]] = []
     for seat, name in zip(seats, names, strict=True):
-        named = {} if name == seat.name and "engine" in seat.section else {"name": name}
+        named = {} if name == seat.name.short and "engine" in seat.section else {"name": name}
         entrants.append({**named, **seat.section})
     seats = [replace(seat, called=seat.called | {name}) for seat, name in zip(seats, names, strict=True)]
     for text in asked.options:
@@ -80,7 +72,7 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Dra
     for text in asked.settings:
         for number, key, value in _meant(text, seats, "--entrant"):
             entrants[number][key] = setting(EntrantSection, key, value)
-    names = [str(entrant.get("name", seat.name)) for entrant, seat in zip(entrants, seats, strict=True)]
+    names = [str(entrant.get("name", seat.name.short)) for entrant, seat in zip(entrants, seats, strict=True)]
     shown = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     name = asked.name or " vs ".join(shown)[:LONGEST_NAME].strip()
     tournament = {"name": name, "seed": asked.seed}
@@ -171,7 +163,7 @@ def _format(asked: Asked, count: int) -> dict[str, Any]:
 def _seat(word: str, registry: Registry, base: Path, detect: Detect) -> _Seat:
     entry = next((one for one in registry.entries() if word in (one.id, one.name)), None)
     if entry is not None:
-        return _Seat(entry.name, {"engine": entry.id}, frozenset({word, entry.id, entry.name}))
+        return _Seat(Callname(entry.name), {"engine": entry.id}, frozenset({word, entry.id, entry.name}))
     try:
         command = tuple(shlex.split(word))
     except ValueError as error:
@@ -182,29 +174,9 @@ def _seat(word: str, registry: Registry, base: Path, detect: Detect) -> _Seat:
         step = "enginetour engines list names those with a file"
         raise InputRefused(f"{word!r} is no engine file and no program here{hint}", place="match", step=step)
     spec, _ = detect(command, None, base)
-    name, words = _called(command, base)
     section: dict[str, Any] = {"command": list(spec.command), "protocol": spec.protocol}
-    return _Seat(name, section, frozenset({word, name, Path(command[0]).name}), " ".join(words))
-
-
-def _called(command: tuple[str, ...], base: Path) -> tuple[str, tuple[str, ...]]:
-    """The name of the program, or of the script where an interpreter is told one; and the words behind it."""
-    place = 0
-    if len(command) > 1 and _INTERPRETER.fullmatch(Path(command[0]).name):
-        files = (number for number, word in enumerate(command) if number and (base / word).is_file())
-        plain = (number for number, word in enumerate(command) if number and not re.match("-|.*=", word))
-        place = next(files, next(plain, 0))
-    name = Path(command[place]).name
-    return _SUFFIX.sub("", name)[:LONGEST_NAME], command[place + 1 :]
-
-
-def _full_names(seats: Sequence[_Seat]) -> list[str]:
-    """Commands of one program with other words are called by these too."""
-    count = Counter(seat.name for seat in seats)
-    return [
-        " ".join(f"{seat.name} {seat.words}".split())[:LONGEST_NAME].strip() if count[seat.name] > 1 else seat.name
-        for seat in seats
-    ]
+    name = callname(command, base)
+    return _Seat(name, section, frozenset({word, name.short, Path(command[0]).name}))
 
 
 def _meant(text: str, seats: Sequence[_Seat], option: str) -> list[tuple[int, str, str]]:

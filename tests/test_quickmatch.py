@@ -74,12 +74,16 @@ def test_two_copies_have_names_of_their_own(tmp_path: Path) -> None:
         (("./crash.py", "./crash.py --fast"), ["crash", "crash --fast"]),
         (("./crash.py 1", "./crash.py 1"), ["crash 1", "crash 1 (2)"]),
         (("./crash.py 1", "other/crash.py"), ["crash 1", "crash"]),
+        (("base/src/sf", "./dev/src/sf"), ["sf (base)", "sf (dev)"]),
+        (("base/src/sf -x", "dev/src/sf -x", "dev/src/sf -x"), ["sf -x (base)", "sf -x (dev)", "sf -x (dev) (2)"]),
+        (("python3 base/src/sf", "dev/src/sf", "dev/src/sf y"), ["sf (base)", "sf (dev)", "sf y"]),
+        (("dev/sf", "dev/src/sf", "base/src/sf"), ["sf", "sf (2)", "sf (3)"]),
     ],
 )
 def test_a_command_is_called_by_its_program(tmp_path: Path, commands: tuple[str, ...], names: list[str]) -> None:
-    """Or by the script it is given to; words behind it tell two of one name apart, and equal ones a number."""
-    (tmp_path / "other").mkdir()
-    for file in ("crash.py", "other/crash.py", "sf-16.1"):
+    """Or by the script it is given to; words behind it tell two of one name apart, then folders, then a number."""
+    for file in ("crash.py", "other/crash.py", "sf-16.1", "base/src/sf", "dev/src/sf", "dev/sf"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("#!/bin/sh\n")
         (tmp_path / file).chmod(0o755)
     found = drafted(Asked(commands, options=("1.Hash=1",)), registry_of(tmp_path), tmp_path, detect)

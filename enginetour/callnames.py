@@ -1,0 +1,77 @@
+"""What engines are called that were given as commands: by their programs, and by what tells two of one name apart."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os.path import abspath
+from pathlib import Path
+
+from enginetour.registry import find_program
+
+LONGEST = 64  # characters of a name
+# What runs a program that is told behind it.
+_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|lua|node|java|mono|dotnet|wine|bash|sh|env|nice)[\d.]*")
+_SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]{1,5}$")  # of a file's kind: the end of stockfish-16.1 is none
+
+
+@dataclass(frozen=True, slots=True)
+class Callname:
+    """The `short` name, the words behind the program, and the folders that lead to it, the nearest first."""
+
+    short: str
+    words: str = ""
+    folders: tuple[str, ...] = ()
+
+
+def callname(command: Sequence[str], base: Path) -> Callname:
+    """That of a command typed in `base`: its program, or the script where an interpreter is told one."""
+    place = 0
+    if len(command) > 1 and _INTERPRETER.fullmatch(Path(command[0]).name):
+        files = (number for number, word in enumerate(command) if number and (base / word).is_file())
+        plain = (number for number, word in enumerate(command) if number and not re.match("-|.*=", word))
+        place = next(files, next(plain, 0))
+    file = Path(command[place])
+    found = None if place else find_program(command[0], base)
+    parents = Path(found or abspath(base / file)).parents  # noqa: PTH100 - links stay, as they were typed
+    words = " ".join(" ".join(command[place + 1 :]).split())
+    return Callname(_SUFFIX.sub("", file.name)[:LONGEST], words, tuple(parent.name for parent in parents))
+
+
+def full_names(names: Sequence[Callname]) -> list[str]:
+    """Of one short name, each with its words; of one with these too, ``sf (old)`` and ``sf (new)`` by their folders."""
+    count = Counter(name.short for name in names)
+    full = [f"{name.short} {name.words}".strip() if count[name.short] > 1 else name.short for name in names]
+    return [
+        _cut(text, _folder(name, [one for one, called in zip(names, full, strict=True) if called == text]))
+        for name, text in zip(names, full, strict=True)
+    ]
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """The same names, of equal ones the later with a number behind them."""
+    taken: set[str] = set()
+    apart: list[str] = []
+    for name in names:
+        free, number = name, 2
+        while free in taken:
+            free, number = f"{name} ({number})", number + 1
+        taken.add(free)
+        apart.append(free)
+    return apart
+
+
+def _folder(name: Callname, alike: Sequence[Callname]) -> str:
+    """The nearest of its folders that is not that of all, "" if it does not tell all these places apart."""
+    places = {one.folders for one in alike}
+    for level, nearest in enumerate(zip(*places, strict=False)):
+        if len(set(nearest)) > 1:
+            return name.folders[level] if len(set(nearest)) == len(places) else ""
+    return ""
+
+
+def _cut(name: str, folder: str) -> str:
+    mark = f" ({folder})" if folder else ""
+    return (name[: max(0, LONGEST - len(mark))].strip() + mark)[:LONGEST].strip()
