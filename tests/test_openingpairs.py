@@ -50,3 +50,9 @@ def test_few_pairs_hardly_count() -> None:
     assert whole.pairs == 2000
     assert whole.ratio == pytest.approx(0.5, abs=0.01)
     assert np.isfinite(Surprise(0.0, 0.0, 0.5, 3).ratio)
+
+
+@pytest.mark.parametrize(("pairs", "words"), [(1, "1 pair"), (2, "2 pairs")])
+def test_a_pair_alone_is_one(pairs: int, words: str) -> None:
+    """The caption of a list counts in English."""
+    assert Surprise(0.2, 0.4, 0.4, pairs).told.endswith(f", {words}")

@@ -84,7 +84,8 @@ class Surprise:
     @property
     def told(self) -> str:
         """For the list's caption."""
-        return f"errors by opening pairs: {sqrt(self.ratio):.2f} x those of single games, {self.pairs} pairs"
+        pairs = f"{self.pairs} pair{'s' * (self.pairs != 1)}"
+        return f"errors by opening pairs: {sqrt(self.ratio):.2f} x those of single games, {pairs}"
 
 
 @dataclass(frozen=True, eq=False)
