@@ -12,6 +12,7 @@ from enginetour.model import Opening
 from enginetour.variants import STANDARD, VARIANTS, board_of, start_fen
 
 MOST_DIGITS = 4  # of a move counter: no game has ten thousand moves
+FULFILLED = "the fifty-move rule is fulfilled"
 _ECO = re.compile(r"[A-E]\d\d\w?")  # Encyclopaedia of Chess Openings, with a letter of Scid's behind it
 
 
@@ -81,6 +82,8 @@ def checked(written: Written, plies: int | None = None, variant: str = STANDARD)
         board.push(move)
         if board.halfmove_clock >= 8 and board.is_repetition(3):  # it takes 8 reversible plies
             return Bad(where, f"a threefold repetition after {len(moves)} plies")
+        if _is_fifty(board, variant):
+            return Bad(where, f"{FULFILLED} after {len(moves)} plies")
     why = over(board, variant)
     if why:
         return Bad(line, why + (", set plies to cut whole games" if plies is None and written.sans else ""))
@@ -99,8 +102,8 @@ def over(board: chess.Board, variant: str = STANDARD) -> str:
         return "checkmate at its end" if board.is_check() else "stalemate at its end"
     if board.is_insufficient_material():
         return "nobody can mate any more"
-    if VARIANTS[variant].fifty and board.halfmove_clock >= 100:  # FIDE 9.3, in plies
-        return "the fifty-move rule is fulfilled"
+    if _is_fifty(board, variant):
+        return FULFILLED
     for move in board.legal_moves:
         board.push(move)
         reply = not board.is_variant_end() and any(board.legal_moves)
@@ -108,6 +111,10 @@ def over(board: chess.Board, variant: str = STANDARD) -> str:
         if reply:
             return ""
     return "every move ends the game"
+
+
+def _is_fifty(board: chess.Board, variant: str) -> bool:
+    return VARIANTS[variant].fifty and board.halfmove_clock >= 100  # FIDE 9.3, in plies
 
 
 def _words(status: Any) -> str:

@@ -20,7 +20,7 @@ from enginetour.epdfile import IndexedPositions
 from enginetour.errors import InputRefused
 from enginetour.model import Opening, Pairing
 from enginetour.openingcheck import NONE, LeftOut
-from enginetour.polyglot import BookLines, Choice
+from enginetour.polyglot import MOST_PLIES, BookLines, Choice
 from enginetour.shipped import shipped_suite
 from enginetour.suitefile import MOST_OPENINGS, large_positions, read_suite
 from enginetour.variants import STANDARD, VARIANTS
@@ -185,13 +185,22 @@ def scattered(seed: int, cycle: int, size: int, place: int) -> int:
             return place
 
 
-def load(settings: OpeningSettings, *, seed: int, legs: int, folder: Path, variant: str = STANDARD) -> OpeningSuite:
+def load(
+    settings: OpeningSettings,
+    *,
+    seed: int,
+    legs: int,
+    folder: Path,
+    variant: str = STANDARD,
+    most_plies: int = MOST_PLIES,
+) -> OpeningSuite:
     """The suite of a tournament; a relative `file` belongs to `folder`, the configuration's.
 
-    `legs` is games per encounter. Small suites are checked whole: InputRefused names file and line of the first bad
-    opening. What `check` does is for large ones.
+    `legs` is games per encounter. Lines of a Polyglot book whose length nobody gave are cut after `most_plies`. Small
+    suites are checked whole: InputRefused names file and line of the first bad opening. What `check` does is for large
+    ones.
     """
-    found, source, skipped = _found(settings, seed, folder, variant)
+    found, source, skipped = _found(settings, seed, folder, variant, most_plies)
     return OpeningSuite(
         found,
         seed=seed,
@@ -206,7 +215,9 @@ def load(settings: OpeningSettings, *, seed: int, legs: int, folder: Path, varia
     )
 
 
-def _found(settings: OpeningSettings, seed: int, folder: Path, variant: str) -> tuple[Sequence[Opening], str, LeftOut]:
+def _found(
+    settings: OpeningSettings, seed: int, folder: Path, variant: str, most_plies: int
+) -> tuple[Sequence[Opening], str, LeftOut]:
     """The openings, where they come from, and what was left out."""
     if settings.positions is not None and not VARIANTS[variant].any_rank:
         what = f"positions are numbers of back ranks, and {variant} is played"
@@ -222,7 +233,8 @@ def _found(settings: OpeningSettings, seed: int, folder: Path, variant: str) -> 
         if variant != STANDARD:
             what = f"a Polyglot book begins at the usual start of standard chess, and {variant} is played"
             raise InputRefused(what, place=str(path), step="give PGN games, EPD or FEN lines")
-        return BookLines(path, settings.choice, seed, settings.longest), str(path), NONE
+        plies = min(MOST_PLIES, most_plies) if settings.longest is None else settings.longest
+        return BookLines(path, settings.choice, seed, plies), str(path), NONE
     return _read(settings, path, variant)
 
 

@@ -18,6 +18,7 @@ from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.machinespeed import SpeedWish
 from enginetour.model import Entrant, Pairing
+from enginetour.polyglot import BookLines
 from enginetour.registry import Registry, to_spec
 from enginetour.registry import load as load_registry
 from enginetour.rulebook import rules_of
@@ -158,6 +159,7 @@ def _suite(config: Config, games: int, folder: Path) -> openings.OpeningSuite:
             legs=min(2, games),
             folder=folder,
             variant=config.play.variant,
+            most_plies=2 * config.play.max_moves - 1,  # one ply at least is an engine's
         )
     except InputRefused as error:
         named = f"named in {config.at('play', 'openings', 'file')}"
@@ -166,13 +168,16 @@ def _suite(config: Config, games: int, folder: Path) -> openings.OpeningSuite:
 
 
 def _refuse_long(config: Config, suite: openings.OpeningSuite) -> None:
-    """InputRefused for openings, where they are held, that leave the engines no move."""
+    """InputRefused for openings, where they are held or as long as was asked for, that leave the engines no move."""
     held = suite.openings if isinstance(suite.openings, tuple) else ()
     longest = max(held, key=lambda opening: len(opening.moves), default=None)
-    if longest is not None and len(longest.moves) >= 2 * config.play.max_moves:
-        what = f"max_moves {config.play.max_moves} is reached within the opening {longest.name!r}"
+    plies, where = (0, "") if longest is None else (len(longest.moves), f"the opening {longest.name!r}")
+    if isinstance(suite.openings, BookLines):
+        plies, where = config.play.openings.longest or 0, "lines"
+    if plies >= 2 * config.play.max_moves:
+        what = f"max_moves {config.play.max_moves} is reached within {where} of {plies} plies"
         step = "raise it, or cut lines with plies under openings"
-        raise InputRefused(f"{what} of {len(longest.moves)} plies", place=config.at("play", "max_moves"), step=step)
+        raise InputRefused(what, place=config.at("play", "max_moves"), step=step)
 
 
 def resolve(

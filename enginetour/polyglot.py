@@ -64,11 +64,11 @@ class Book:
                 return entry.move
         return None
 
-    def line(self, choice: Choice, seed: str, plies: int | None = None) -> Opening:
+    def line(self, choice: Choice, seed: str, plies: int) -> Opening:
         """A line from the start to the end of the book or to `plies`, never to the end of a game."""
         board = chess.Board()
         moves: list[str] = []
-        while len(moves) < (MOST_PLIES if plies is None else plies):
+        while len(moves) < plies:
             move = self.move(board, choice, seed, len(moves))
             if move is None:
                 break
@@ -86,7 +86,7 @@ class Book:
 class BookLines(Sequence[Opening]):
     """Lines drawn from a book by seed and number, without end; or the one best line."""
 
-    def __init__(self, path: Path, choice: Choice, seed: int, plies: int | None) -> None:
+    def __init__(self, path: Path, choice: Choice, seed: int, plies: int = MOST_PLIES) -> None:
         self._path, self.choice, self._seed, self._plies = path, choice, seed, plies
         self._book = Book(path)
         if not self[0].moves and plies != 0:

@@ -39,19 +39,19 @@ def book(path: Path, lines: dict[str, int] = LINES) -> Path:
 
 def test_lines_end_where_the_book_ends_and_follow_the_weights(tmp_path: Path) -> None:
     """A thousand draws come as often as the weights say; a move of weight 0 never comes."""
-    lines = BookLines(book(tmp_path / "b.bin"), "weight", 1, None)
+    lines = BookLines(book(tmp_path / "b.bin"), "weight", 1)
     found = Counter(" ".join(line.moves) for line in lines[:1000])
     assert set(found) == {"e2e4 e7e5", "d2d4 d7d5 g1f3", "c2c4"}
     assert abs(found["e2e4 e7e5"] - 600) < 80  # five standard deviations
     assert abs(found["c2c4"] - 100) < 50
-    assert lines[:50] == BookLines(tmp_path / "b.bin", "weight", 1, None)[:50]
+    assert lines[:50] == BookLines(tmp_path / "b.bin", "weight", 1)[:50]
     assert lines[:50] != lines.seeded(2)[:50]
     assert [line.index for line in lines[:3]] == [1, 2, 3]
 
 
 def test_best_and_cut(tmp_path: Path) -> None:
     """The best line is the only one of its suite; `plies` cuts every line."""
-    best = BookLines(book(tmp_path / "b.bin"), "best", 1, None)
+    best = BookLines(book(tmp_path / "b.bin"), "best", 1)
     assert len(best) == 1
     assert best[0].moves == ("e2e4", "e7e5")
     assert {line.moves for line in BookLines(tmp_path / "b.bin", "weight", 1, 1)[:50]} == {
@@ -87,7 +87,7 @@ def test_no_book(tmp_path: Path, content: bytes, words: str) -> None:
     """Files of another kind are refused before game 1."""
     (tmp_path / "b.bin").write_bytes(content)
     with pytest.raises(InputRefused, match=words):
-        BookLines(tmp_path / "b.bin", "weight", 1, None)
+        BookLines(tmp_path / "b.bin", "weight", 1)
 
 
 def test_a_book_is_for_standard_chess(tmp_path: Path) -> None:
