@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from enginetour.task import Resources
+if TYPE_CHECKING:
+    from enginetour.task import Resources
+
 
 ELF_MACHINE = slice(18, 20)  # e_machine; System V ABI, ELF header
 
