@@ -203,9 +203,7 @@ def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Tar
     if log is not None:
         log.refuse_struck_out()
     refresh(store, system)
-    known = ratings_of(store, system)
-    if log is not None:
-        known = tell.of_tournament(log, known)
+    known = ratings_of(store, system, None if log is None else log.id)
     title = "all tournaments" if log is None else log.title
     sheet = sheets.incremental(f"{tell.SYSTEM_NAMES[system]} · {title}", known)
     value = {"list": [dict(row) for row in sheet.rows], "model": system}

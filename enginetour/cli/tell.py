@@ -44,7 +44,7 @@ def morning(session: Session, pgn: Path, end: End, warnings: Iterable[str] = ())
             rated = tournament_list(log, plan.config.ratings.anchor)
             click.echo(render(rating_sheets.likelihood(f"ratings · {log.title}", rated), width()), nl=False)
         else:
-            known = of_tournament(log, ratings_of(session.store, system))
+            known = ratings_of(session.store, system, log.id)
             click.echo(render(rating_sheets.incremental(SYSTEM_NAMES[system], known), width()), nl=False)
     found = [incident for _, incident in log.incidents()]
     wrong = sum(not incident.is_warning for incident in found)
@@ -128,11 +128,6 @@ def _cells(names: Sequence[str], games: Iterable[Scored]) -> dict[tuple[str, str
 
 def _against(one: str, names: Sequence[str], cells: Mapping[tuple[str, str], str]) -> dict[str, str]:
     return {other: cells[one, other] for other in names if (one, other) in cells}
-
-
-def of_tournament(log: TournamentLog, known: Mapping[str, tuple[float, int]]) -> dict[str, tuple[float, int]]:
-    """The ratings of the engines that take part."""
-    return {name: known[name] for name in log.specs if name in known}
 
 
 def crosstable(log: TournamentLog) -> tuple[Sheet, dict[str, Any]]:

@@ -17,6 +17,8 @@ from immutables import Map
 from enginetour.ratings.base import RatedGame, RatingEvent
 from enginetour.ratings.lineage import Lineage
 
+CAPTION = "incremental: no error can be given; more games, surer ratings"
+
 Mode = Literal["sequential", "batch"]
 Tally = tuple[int, int, int]  # White's wins, draws, losses
 Tallies = Mapping[tuple[str, str], Tally]  # of one event, by (white, black)

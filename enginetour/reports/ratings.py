@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.rows import EXTREME, FEW, NOT_ASKED, Row
 from enginetour.reports.columns import COLUMNS, NAME_ROOM, NARROW, USUAL, WIDE
@@ -100,7 +101,7 @@ def incremental(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
         for rank, (name, (rating, games)) in enumerate(ordered, 1)
     )
     shown = tuple({"rating": fixed(rating, 1)} for _, (rating, _games) in ordered)
-    return Sheet(title, columns, rows, shown, ("incremental: no error can be given; more games, surer ratings",))
+    return Sheet(title, columns, rows, shown, (CAPTION, "by the games of all tournaments of the store"))
 
 
 def row_of(row: Row) -> dict[str, object]:

@@ -11,6 +11,7 @@ from enginetour.ratings.rows import SHARED
 from enginetour.store.careers import Published
 from enginetour.store.editions import Edition, edition, editions_of, lines_by_name
 from enginetour.store.lists import SYSTEMS
+from enginetour.store.queries import EVEN, STANDING
 from enginetour.store.ratingstream import stream
 from enginetour.store.tables import ENGINES, GAMES
 from enginetour.store.tournaments import Store
@@ -68,14 +69,16 @@ def list_history(
 
 
 def _paths(store: Store, tournament: int, names: Sequence[str]) -> tuple[RatingPath, ...]:
+    """By the systems that have rated all of the tournament that counts: others are of an earlier state of it."""
     with store.database.reading() as connection:
         plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-        own = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.tournament == tournament)
+        own = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.tournament == tournament, STANDING, EVEN)
         numbers = {row.id: row.number for row in connection.execute(own)}
         found: dict[tuple[str, str], tuple[float, list[tuple[int, float]]]] = {}
         for system in SYSTEMS:
-            for row in stream(connection, system).rows():
-                if row.tournament == tournament and row.game in numbers:
+            rows = [row for row in stream(connection, system).rows() if row.tournament == tournament and row.game]
+            if {row.game for row in rows} == numbers.keys():
+                for row in rows:
                     path = found.setdefault((system, plain[row.engine]), (row.before, []))
                     path[1].append((numbers[row.game], row.after))
     places = {name: place for place, name in enumerate(names)}

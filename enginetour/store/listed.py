@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, and_, select
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
 from enginetour.ratings.base import RatedGame
+from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.lineage import Lineage, Version, lineage
 from enginetour.ratings.listing import RatingList, rating_list
@@ -37,7 +38,6 @@ from enginetour.timeclasses import bounds_told
 from enginetour.tomlplace import near
 
 Held = TypeVar("Held", float, Near)
-INCREMENTAL = "incremental: no error can be given; more games, surer ratings"
 
 
 def listed(
@@ -209,7 +209,7 @@ def _folded(store: Store, selection: Selection) -> RatingList:
         rows=tuple(rows),
         unrated=(),
         pools=(pairs.names,) if pairs.names else (),
-        caption=(INCREMENTAL, *told(selection)),
+        caption=(CAPTION, *told(selection)),
         white_advantage=0.0,
         draw_rate=float(pairs.draws.sum()) / games_taken if games_taken else None,
         residual=0.0,

@@ -11,6 +11,7 @@ came late or other settings give a new one, and what was published before stays 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,7 @@ from enginetour.store.ratingstream import EVENT, Career, stream
 from enginetour.store.refold import refolded
 from enginetour.store.tables import (
     ENGINES,
+    ENTRANTS,
     GAMES,
     RATING_EVENTS,
     RATING_REVISIONS,
@@ -107,11 +109,20 @@ def settings_of(store: Store) -> list[BaseModel]:
     return [type(system_named(row.system).settings).model_validate_json(row.settings) for row in found]
 
 
-def ratings_of(store: Store, system: str) -> dict[str, tuple[float, int]]:
-    """Rating and rated games of every engine version, best first, as `refresh` left them."""
+def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict[str, tuple[float, int]]:
+    """Rating and rated games of every engine version, best first, as `refresh` left them.
+
+    Of a `tournament` those that took part, by their names there where these are of one version each.
+    """
     with store.database.reading() as connection:
         names = rated_names(connection)
         latest = _latest(connection, system)
+        if tournament is not None:
+            entered = select(ENTRANTS.c.engine, ENTRANTS.c.name).where(ENTRANTS.c.tournament == tournament).distinct()
+            here = {row.engine: row.name for row in connection.execute(entered) if row.engine in latest}
+            several = Counter(here.values())
+            names |= {engine: name for engine, name in here.items() if several[name] == 1}
+            latest = {engine: latest[engine] for engine in here}
     found = {names[engine]: (career.rating, career.games) for engine, career in latest.items()}
     return dict(sorted(found.items(), key=lambda item: (-item[1][0], item[0])))
 

@@ -1,11 +1,18 @@
 """Rating lists that once went wrong."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from enginetour.ratings.likelihood import ModelName
 from enginetour.ratings.listing import rating_list
+from enginetour.review.editions import history_of
+from enginetour.store.lists import refresh
+from enginetour.store.tournaments import Store
+from tests.touring import config, read, tour
+
+THREE = ("wren1", "wren2", "wren3")
 
 
 def test_anchors_that_met_nobody_of_their_group() -> None:
@@ -26,3 +33,34 @@ def test_draws_beside_a_clean_score(model: ModelName) -> None:
     found = rating_list(counts, model=model)
     assert [row.name for row in found.rows] == ["F", "B", "A"]
     assert any("are imagined" in words for words in found.caption)
+
+
+def test_a_tournament_lists_all_its_engines_by_incremental_systems(tmp_path: Path) -> None:
+    """Two versions of a name are told by marks in the store: under their plain names they were found no more."""
+    first = config(tmp_path, THREE, "roundrobin", 'games_per_pairing = 1\n[ratings]\nsystems = ["elo"]', name="first")
+    tour(tmp_path, "run", str(first))
+    other = config(tmp_path, THREE, "roundrobin", 'games_per_pairing = 1\n[ratings]\nsystems = ["elo"]', name="other")
+    other.write_text(other.read_text().replace('"wren2"', '"wren2"\noptions = { Seed = 9 }'))
+    done = tour(tmp_path, "run", str(other)).stdout
+    assert all(name in done.rpartition("Elo, incremental")[2] for name in ("Wren 1", "Wren 2", "Wren 3"))
+    assert "by the games of all tournaments" in done
+    for name in ("first", "other"):
+        found = read(tmp_path, "ratings", "-t", name, "--system", "elo")["list"]
+        games = {line["name"]: line["games"] for line in found}
+        assert games == {"Wren 1": 4, "Wren 2": 2, "Wren 3": 4}
+
+
+def test_a_report_shows_no_ratings_of_an_earlier_state(tmp_path: Path) -> None:
+    """The systems of another tournament had rated the first games of this one, and were shown as if these were all."""
+    path = config(tmp_path, THREE, "roundrobin", "games_per_pairing = 1")
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        refresh(store, "elo")
+        names = [f"Wren {number}" for number in (1, 2, 3)]
+        log = store.tournament("trial")
+        assert {path.system for path in history_of(store, log.id, names).paths} == {"elo"}
+    tour(tmp_path, "run", str(path))
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        assert not history_of(store, log.id, names).paths
+        refresh(store, "elo")
+        assert len(history_of(store, log.id, names).paths) == 3
