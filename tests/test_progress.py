@@ -123,7 +123,9 @@ def looked_at(format_: Counting, state: int) -> Any:
     def estimate() -> float:
         return 60.0 * format_.likely(state)
 
-    return SimpleNamespace(format=format_, state=state, estimate=estimate, slots=1, paused=False, flying={})
+    return SimpleNamespace(
+        format=format_, state=state, estimate=estimate, slots=1, paused=False, stopping="", flying={}
+    )
 
 
 def test_a_look_works_nothing_out() -> None:

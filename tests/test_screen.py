@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
 
 from enginetour.cli.screen import REDRAW_S, LiveTable
 from enginetour.reports.progress import Progress
+from tests.forked import scripted
 from tests.test_scheduler import ended, scheduler, task_for
+from tests.touring import config, default_signals, until
 
 
 @pytest.fixture
@@ -47,3 +56,42 @@ def test_trouble_is_shown_at_once(screen: tuple[LiveTable, list[float], list[flo
     table.close()
     assert drawn[:2] == [100.0, now[0]]
     assert table.words == ["the disk is full"]
+
+
+def test_a_stop_is_told_in_the_table(tmp_path: Path) -> None:
+    """A line beside it broke the picture, and the next one wiped it: Ctrl-C seemed to do nothing for a minute."""
+    (tmp_path / "results").mkdir()
+    engines = scripted("Ada", "uci", "--fault", "hang", "--at", "1") + scripted("Bo", "uci")
+    path = config(tmp_path, (), "roundrobin", "", engines, tc="600")
+    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 0 }"))
+    terminal, theirs = os.openpty()
+    os.set_blocking(terminal, False)
+    seen = bytearray()
+
+    def shows(words: bytes) -> bool:
+        with suppress(OSError):  # nothing to read; at the end nobody writes any more
+            seen.extend(os.read(terminal, 65536))
+        return words in seen
+
+    with subprocess.Popen(
+        [sys.executable, "-m", "enginetour", "run", str(path)],
+        cwd=tmp_path,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"},
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        preexec_fn=default_signals,
+    ) as run:
+        os.close(theirs)
+        try:
+            until(lambda: shows(b"now: Ada"))
+            run.send_signal(signal.SIGINT)
+            until(lambda: shows(b"stopping: running games may end within 60 s; Ctrl-C again drops them"))
+            assert b"games \xc2\xb7 stopping" in seen
+            run.send_signal(signal.SIGINT)
+            until(lambda: not shows(b"\0") and run.poll() is not None)
+            _, said = run.communicate(timeout=60)
+        finally:
+            run.kill()
+    os.close(terminal)
+    assert run.returncode == 130
+    assert b"stopping" not in said

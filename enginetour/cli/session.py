@@ -262,7 +262,7 @@ class Run:
         if self.until is None:
             return ()
         picture.stop_at = self.until
-        self.voice.say(f"no game begins from {clock_words(self.until)} on")
+        self.voice.trouble(f"no game begins from {clock_words(self.until)} on")
         return (StopAt(self.until, self.voice),)
 
     def _refuse_many(self, slots: int, force: bool) -> None:
@@ -295,5 +295,5 @@ class Run:
         if self.signals.is_hard() or grace == 0:
             scheduler.stop(now=True)
         elif not scheduler.stopping:
-            self.voice.say(f"stopping: running games may end within {grace:g} s; Ctrl-C again drops them")
+            self.voice.trouble(f"stopping: running games may end within {grace:g} s; Ctrl-C again drops them")
             scheduler.stop(now=False, grace=grace)

@@ -37,6 +37,8 @@ class Running(Protocol):
     @property
     def paused(self) -> bool: ...  # noqa: D102
     @property
+    def stopping(self) -> str: ...  # noqa: D102
+    @property
     def flying(self) -> Mapping[Any, tuple[Pairing, float]]: ...  # noqa: D102
 
     def estimate(self) -> float | None:
@@ -62,6 +64,7 @@ class Progress:
     slots: int = 1
     busy: int = 0
     paused: bool = False
+    stopping: bool = False
     elo: Mapping[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
     incidents: dict[str, int] = field(default_factory=dict)
     endings: Counter[str] = field(default_factory=Counter)  # games that count, by termination
@@ -124,7 +127,8 @@ class Progress:
         self._running = running
         for name in _OF_RUN:
             self.__dict__.pop(name, None)
-        self.slots, self.busy, self.paused = running.slots, len(running.flying), running.paused
+        self.slots, self.busy = running.slots, len(running.flying)
+        self.paused, self.stopping = running.paused, bool(running.stopping)
 
     def rate(self) -> None:
         """Bring `elo` up to date; a picture without a log has nothing to rate by."""
@@ -154,7 +158,7 @@ def headline(picture: Progress) -> str:
     parts.append(of_games(picture.done, picture.remaining))
     if max(picture.slots, picture.busy) > 1:
         parts.append(f"slots {picture.busy}/{picture.slots}")
-    parts += ["paused"] if picture.paused else []
+    parts += ["stopping"] if picture.stopping else ["paused"] if picture.paused else []
     if picture.estimate is not None and picture.remaining[1]:
         parts.append(f"ends {_clock(picture.estimate)} ({_between(picture)})")
     if picture.stop_at is not None:
