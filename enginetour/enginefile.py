@@ -53,6 +53,7 @@ class QuirksSection(BaseModel):
     st_fraction: bool = False
     movetime: Literal["st", "level"] = "st"
     no_cores: bool = False
+    no_computer: bool = False
     no_tablebases: bool = False
     init: _Lines = ()
     max_plies: Annotated[int, Field(ge=0, le=10_000)] = 0

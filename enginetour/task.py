@@ -28,6 +28,7 @@ class Quirks:
     st_fraction: bool = False
     movetime: Literal["st", "level"] = "st"
     no_cores: bool = False
+    no_computer: bool = False  # of CECP engines: it cannot bear the line `computer`
     no_tablebases: bool = False  # it is never told where tables are
     init: tuple[str, ...] = ()
     max_plies: int = 0  # 0: no limit of its own

@@ -81,3 +81,15 @@ def test_from_mating_to_being_mated() -> None:
     assert broken(("e2e4", Thought(31_990)), ("d2d4", Thought(-31_995))) == {"mate-lost": 1}
     assert broken(("e2e4", Thought(-31_990)), ("d2d4", Thought(31_995))) == {}
     assert broken(("e2e4", Thought(31_990, bound=-1)), ("d2d4", Thought(-31_995))) == {}
+
+
+def test_a_scale_of_its_own_promises_no_mate() -> None:
+    """Scores beyond the mates count no moves."""
+    assert broken(("e2e4", Thought(40_000)), *[("d2d4", Thought(30))] * 3) == {}
+    assert broken(("e2e4", Thought(31_990)), ("d2d4", Thought(-40_000))) == {}
+
+
+@pytest.mark.parametrize("bound", [-1, 1])
+def test_a_bound_has_no_variation(bound: int) -> None:
+    """What a search that failed leaves as PV leads nowhere."""
+    assert broken(("e2e4", Thought(30, 9, 1, "d2d4 d7d5", bound=bound))) == {}

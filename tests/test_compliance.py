@@ -106,6 +106,15 @@ def test_one_line_at_a_time_is_a_hint() -> None:
     assert taken("uci", "drops-lines", "lines-together", line_delay_ms=20).fit
 
 
+def test_a_line_that_it_cannot_bear_is_left_out() -> None:
+    """One engine dies of `computer`, which every game begins with: known by its file, it is never sent."""
+    found = taken("cecp", "computer", "computer")
+    assert "'computer' ends it" in found.steps[-1].words
+    assert dict(found.hints) == {"quirks.no_computer": True}
+    bears = taken("cecp", "computer", "level-moves", "computer", no_computer=True)
+    assert {step.key: step.verdict for step in bears.steps[1:]} == {"computer": "not offered", "level-moves": "ok"}
+
+
 def test_an_engine_that_does_not_start_takes_no_course() -> None:
     """One step, and what it says."""
     found = taken("uci", "no-such-protocol", program="/bin/false")

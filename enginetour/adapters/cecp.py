@@ -117,7 +117,9 @@ class CecpEngine(CecpListener):
         self._forget(())
         lines = [b"new", *self.variant_lines(setup.position.variant), b"force"]
         lines += [*time_lines(setup.tc, self.spec.quirks, nps=self.features.on("nps"))]
-        lines += [b"post", b"hard" if self.spec.ponder else b"easy", b"computer"]
+        lines += [b"post", b"hard" if self.spec.ponder else b"easy"]
+        if not self.spec.quirks.no_computer:
+            lines.append(b"computer")
         if self.features.on("name"):
             name = "".join(sign for sign in setup.opponent if sign.isascii() and sign.isprintable())
             lines.append(f"name {name or 'opponent'}".encode("ascii"))

@@ -100,9 +100,9 @@ def _thought(line: bytes) -> Thought | None:
 def usual_thought(line: bytes) -> Thought | None:
     """A line in the order of Stockfish, which most engines took over, in half the time; None for any other."""
     found = _USUAL.fullmatch(line)
-    if found is None:
+    if found is None or ((pv := found["pv"]) and b" string" in pv):
         return None
-    kind, told, pv = found["kind"], int(found["score"]), found["pv"]
+    kind, told = found["kind"], int(found["score"])
     figures = [None if digits is None else int(digits) for digits in found.group(*_FIGURES)]
     depth, seldepth, nodes, nps, hashfull, tbhits = figures
     words = " ".join(pv.decode("utf-8", "replace").split()[:PV_PLIES])[:LONGEST_PV] if pv else ""
@@ -112,7 +112,9 @@ def usual_thought(line: bytes) -> Thought | None:
 def patient_thought(line: bytes) -> Thought | None:
     """Any line with a score somewhere."""
     words = line.decode("utf-8", "replace").split()
-    if words[0] != "info" or "string" in words[: words.index("score")]:
+    if "string" in words:
+        words = words[: words.index("string")]  # the rest of the line is text (UCI protocol, "info string")
+    if words[:1] != ["info"] or "score" not in words:
         return None
     score = None
     figures: dict[str, int | None] = {}

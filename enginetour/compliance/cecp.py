@@ -19,6 +19,7 @@ OWED_S = 1.0  # s for the answer to `?` (runner spec 5.2)
 THOUGHT_S = 0.1  # s until it is surely thinking
 LONG = "level 0 60 0"  # an hour: what it ends by itself it ends at once
 FRACTION_S = 0.5  # s a move by st; a quarter of it is a thought
+FRESH = 5  # processes: all survive it in one of thirteen courses, two times one after the other in none of 160
 MEMORY_MB = 32  # what the smallest of the surveyed takes at its default (engines spec 7)
 LEVELS = {
     "moves": ("40 moves in 5 minutes", "level 40 5 0"),
@@ -207,6 +208,21 @@ def _command(exam: Exam, feature: str, line: str, hint: str = "") -> str:
     return ""
 
 
+def _computer(exam: Exam) -> str:
+    """It is sent at the start of every game; the surveyed engine that dies of it does so in two of five processes."""
+    if exam.spec.quirks.no_computer:
+        raise NotOffered("its file says no_computer")
+    for _ in range(FRESH):
+        exam.drop()
+        exam.loose()
+        exam.send("new", "force", "computer")
+        if exam.exits(QUIET_S) or not pinged(exam):
+            exam.drop()
+            hints = (("quirks.no_computer", True),)
+            raise Complaint("'computer' ends it, or its answers", "FAIL", hints=hints)
+    return ""
+
+
 def _ponder(exam: Exam) -> str:
     exam.loose()
     exam.send("hard", "easy")
@@ -254,6 +270,7 @@ DECLARED: tuple[Step, ...] = (
         "warn",
     ),
     Step("variants", "normal chess is among its variants", _variants),
+    Step("computer", "computer, to a fresh process", _computer),
 )  # fmt: skip
 STEPS: tuple[Step, ...] = (
     *(Step(f"level-{key}", f"level: {what}", partial(_level, line=line)) for key, (what, line) in LEVELS.items()),

@@ -2,7 +2,7 @@
 
 kind           what was found
 no-score       a move without any scored line, where it had a choice
-pv-other       its last PV does not begin with the move it played
+pv-other       its last PV, of a score that is no bound, does not begin with the move it played
 pv-illegal     a move of its last PV cannot be played (UCI only: in CECP a PV is free text)
 mate-late      it said mate in n and had not mated with its n-th move
 mate-lost      it said that it mates, and with its next move that it is mated
@@ -51,7 +51,7 @@ class Claims:
             return None
         self._mate(thought.score, thought.bound)
         pv = thought.pv.split()
-        if not pv:
+        if not pv or thought.bound:  # that of a search that failed: it leads nowhere
             return None
         first = move if pv[0] == move.uci() else self._first(pv, board)
         if first is not None and first != move:
@@ -62,11 +62,12 @@ class Claims:
         return self._line(whole[:elapsed_ms], board.copy(stack=False))
 
     def _mate(self, score: int, bound: int) -> None:
-        mates = score >= MATE - _MATE_RANGE and bound >= 0
+        counts = MATE - _MATE_RANGE <= abs(score) <= MATE  # beyond it engines have scales of their own
+        mates = counts and score > 0 and bound >= 0
         if self._due is not None and self._moves > self._due:
             self._tell("mate-late", f"had not mated {self._moves - self._due} moves after it should have")
             self._due = None
-        if self._mates and score <= _MATE_RANGE - MATE and bound <= 0:
+        if self._mates and counts and score < 0 and bound <= 0:
             self._tell("mate-lost", f"said mate, and a move later that it is mated in {MATE + score}")
             self._due = None
         if mates:

@@ -216,10 +216,10 @@ class Examinee:
                 self.answer()
         elif word == "option":
             self.option("name " + rest.partition("=")[0])
-        elif word in ("memory", "cores", "name", "hard"):
+        elif word in ("memory", "cores", "name", "hard", "computer"):
             if self.has(word):
                 os._exit(1)
-        elif word not in ("xboard", "post", "easy", "computer", "time", "otim", "accepted", "rejected"):
+        elif word not in ("xboard", "post", "easy", "time", "otim", "accepted", "rejected"):
             if self.has("unknown"):
                 os._exit(1)
             self.say(f"Error (unknown command): {word}")
