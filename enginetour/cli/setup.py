@@ -161,6 +161,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
 
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)
+    how = _how_to_run(plan)
     if notify:
         _try_notify(plan)
     found = probing.probe_all(plan.sides)
@@ -204,8 +205,35 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         for line in paths:
             say(f"may open files: {line}")
         say(in_force())
-        say(f"fit to run: enginetour run {config}")
+        say(f"fit to run: enginetour run {how}{config}")
     return 0
+
+
+def _how_to_run(plan: Plan) -> str:
+    """The options without which `run` would refuse; what it refuses with any is refused here in its words."""
+    from enginetour.cli.common import rows_of_others
+    from enginetour.demand import refuse_few_files
+    from enginetour.frozen import grown_settings, same_engines
+    from enginetour.store.database import is_made
+    from enginetour.store.tournaments import Store
+    from enginetour.supervise.processors import allowed
+    from enginetour.tournament import fold
+
+    slots, name = plan.config.play.slots, plan.config.tournament.name
+    refuse_few_files(slots)
+    force = "--force " if slots > allowed().count and not plan.config.play.affinity else ""
+    if not is_made(plan.database):
+        return force
+    with rows_of_others(plan.database), Store.open(plan.database, create=False, readonly=True) as store:
+        if not store.has(name):
+            return force
+        log = store.tournament(name)
+        format_, state = fold(log)
+        if not format_.offers(state):
+            return f"{force}--new "
+        grown_settings(plan, log)
+        same_engines(plan, log, accept_change=False, heed=lambda: None)
+    return force
 
 
 def _try_notify(plan: Plan) -> None:

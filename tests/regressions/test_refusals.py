@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from enginetour.supervise.processors import allowed
 from tests.touring import THREE, config, tour, try_engines_once
 
 
@@ -111,3 +112,22 @@ def test_two_entrants_of_an_engine_that_may_run_once(tmp_path: Path) -> None:
     line = refused(tmp_path, "check", path.name)
     assert "Another and One are one engine, of which 1 copy may run at a time" in line
     assert "trial.toml:" in line
+
+
+def test_check_refuses_what_run_refuses(tmp_path: Path) -> None:
+    """It said "fit to run" of a setting that had been frozen, of an ended tournament and of too many slots."""
+    path = config(tmp_path, THREE[:2], "match", "games = 2")
+    assert f"fit to run: enginetour run {path}\n" in tour(tmp_path, "check", str(path)).stdout
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    path.write_text(path.read_text().replace("depth=1", "depth=2"))
+    told = [tour(tmp_path, command, str(path), expect=5).stderr for command in ("check", "run")]
+    assert "play.tc is frozen" in told[0]
+    assert told[0] == told[1].splitlines(keepends=True)[-1]
+    path.write_text(path.read_text().replace("depth=2", "depth=1"))
+    assert f"fit to run: enginetour run {path}\n" in tour(tmp_path, "check", str(path)).stdout
+    tour(tmp_path, "run", str(path))
+    assert f"fit to run: enginetour run --new {path}\n" in tour(tmp_path, "check", str(path)).stdout
+    path.write_text(
+        path.read_text().replace("[play]", f"[play]\nslots = {allowed().count + 1}").replace('"trial"', '"crowd"')
+    )
+    assert f"fit to run: enginetour run --force {path}\n" in tour(tmp_path, "check", str(path)).stdout
