@@ -97,7 +97,8 @@ class Desk:
             self._refuse_namesake(entrant.name)
         said = self._write(Replaced(old, entrant), str(request.get("why", "")), spec)
         self.joined(entrant, spec)
-        return f"{entrant.name} takes the place of {old}. {said}".strip()
+        first = f"{entrant.name} takes the place of {old}"
+        return said if said.startswith(first) else f"{first}. {said}".strip()  # a bubble says so itself
 
     def _newcomer(self, request: dict[str, Any]) -> tuple[Entrant, EngineSpec]:
         """Refused before its event is written, for after that it would have to play."""

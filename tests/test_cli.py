@@ -196,6 +196,7 @@ def test_the_configuration_of_the_readme_is_one(tmp_path: Path) -> None:
         (("systems", "nosuch"), 2, "nosuch"),
         (("init", "x.toml", "--format", "nosuch"), 2, "nosuch"),
         (("init", "x.toml", "--tc", "soon"), 2, "soon"),
+        (("init", "x.toml", "--engine", "wern1"), 2, "there is no engine 'wern1', did you mean 'wren1'?"),
         (("withdraw", "X"), 5, "enginetour.db"),
     ],
 )

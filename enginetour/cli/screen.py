@@ -52,7 +52,7 @@ class Claimed:
                 if (name, kind) not in self._told:
                     self._told.add((name, kind))
                     more = f", {number} times" if number > 1 else ""
-                    yield f"warning: {name}: {words} ({kind}{more}; told once)"
+                    yield f"claim: {name}: {words} ({kind}{more}; told once)"
 
 
 class Lines(Watcher):

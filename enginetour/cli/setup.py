@@ -59,9 +59,11 @@ def init(
     from enginetour import config
     from enginetour.cli.starter import starter
     from enginetour.formats.base import SYSTEMS
+    from enginetour.plan import registry_of
     from enginetour.timecontrol import TimeControl
     from enginetour.tomlplace import near
     from enginetour.variants import variant_named
+    from enginetour.workspace import workspace_of
 
     if system not in SYSTEMS:
         raise UsageRefused(f"unknown format {system!r}{near(system, SYSTEMS)}", place="--format")
@@ -75,6 +77,10 @@ def init(
         raise UsageRefused(str(error), place="--variant") from None
     if file.exists():
         raise UsageRefused("there is a file already", place=str(file), step="choose another name")
+    known = registry_of(workspace_of(file.resolve().parent)).ids if engines else ()
+    for unknown in (engine for engine in engines if engine not in known):
+        step = "enginetour engines list names those with a file"
+        raise UsageRefused(f"there is no engine {unknown!r}{near(unknown, known)}", place="--engine", step=step)
     chosen = engines or ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")[: 2 if system == "match" else None]
     play = {"variant": variant, "openings": openings}
     text = starter(name or file.stem, system, tc, chosen, games_per_pairing, play)

@@ -61,9 +61,8 @@ class BubbleOptions(OwnColours):
         size = info.data.get("size")
         if size is not None and threshold > size - 1:
             # It has met all size - 1 others when it is parked and would replace itself for ever.
-            raise ValueError(
-                f"unpark_threshold {threshold} is above size - 1 = {size - 1}: allowed are 0 to {size - 1}"
-            )
+            step = f"write unpark_threshold = {size - 1} or less"
+            raise ValueError(f"unpark_threshold {threshold} is above size - 1 = {size - 1}: {step}")
         return threshold
 
     @field_validator("games_per_pairing")

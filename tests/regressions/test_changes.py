@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.touring import THREE, config, tour
+from tests.touring import FOUR, THREE, config, tour
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,15 @@ def test_each_sentence_of_a_change_stands_alone(stopped: Path) -> None:
     assert said.startswith("Wren 5 takes the place of Wren 1. Wren 1 withdraws; ")
     assert "others. Wren 5 joins" in said
     assert said.endswith(".\n")
+
+
+def test_a_bubble_says_once_who_takes_a_place(tmp_path: Path) -> None:
+    """Its own sentence was told behind the same one."""
+    path = config(tmp_path, FOUR)
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    said = tour(tmp_path, "replace", "Wren 1", "wren5").stdout
+    assert said.count("takes the place of Wren 1") == 1
+    assert "Wren 1 withdraws" in said
 
 
 def test_an_engine_of_the_same_name_needs_another(stopped: Path) -> None:
