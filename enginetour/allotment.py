@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from enginetour.model import Pairing
-    from enginetour.task import GameTask, Side
+from enginetour.model import Pairing
+from enginetour.task import GameTask, Side
 
 Encounter = tuple[str, str, int]  # the pair in sorted order, its meeting
 

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour.allotment import Allotment
 from enginetour.errors import MachineFailure, TourError
+from enginetour.model import GameKey, Outcome, Pairing
 from enginetour.places import START_PARALLEL, Listener, LocalPlace
+from enginetour.rebuilt import Files
 from enginetour.store.slugs import slug_of
 from enginetour.supervise.processors import allowed
+from enginetour.task import GameTask, Probe, ProbeTask, SeatTask
 from enginetour.workspace import database_of, workspace_of
 
 if TYPE_CHECKING:
-    from enginetour.model import GameKey, Pairing
     from enginetour.plan import Plan
-    from enginetour.rebuilt import Files
     from enginetour.serveraddress import Address
-    from enginetour.task import GameTask, Probe
 
 MOST_AHEAD = 64  # games of which nothing is durable yet: those of half a second at most
 HEED_S = 0.2  # between two looks at whether to go on, as while engines are probed
@@ -83,8 +83,7 @@ class HeadStart:
         self._allotment = Allotment(slots)
         self._open: list[Pairing] = []  # to be begun until the loop takes over
         self._first: GameKey | None = None
-        self._name = name
-        self._files: Files | None = None  # of the plan's engines
+        self.files = Files(name)
         self._games: dict[GameKey, tuple[GameTask, Future[Any]]] = {}  # begun, and not asked for yet
         self._place = LocalPlace(slots, self._hear, tag=f"{tag}/{os.urandom(4).hex()}")
         self.tag = self._place.tag
@@ -92,17 +91,13 @@ class HeadStart:
 
     def begin(self, plan: Plan, slots: int, most_games: int | None = None) -> None:
         """Probe the engines of a plan, then begin its games; nothing where something could turn out otherwise."""
-        # Here: the slots start while all this is being loaded.
-        from enginetour.rebuilt import Files
-        from enginetour.task import ProbeTask, SeatTask
-
         play, order = plan.config.play, plan.config.tournament.order
         usual = order in (None, "file") and play.speed is None and play.start_parallel == START_PARALLEL
         offers = plan.format.offers(plan.format.start(plan.entrants)) if usual and len(plan.entrants) > 1 else ()
         alone = all(not side.spec.max_copies for side in plan.sides.values())
         if not offers or not alone or slots != self._slots:
             return
-        self._plan, self._files, self._first = plan, Files(self._name), offers[0].key
+        self._plan, self._first = plan, offers[0].key
         self._open = list(offers[: min(MOST_AHEAD, most_games or MOST_AHEAD)])
         task = plan.task(plan.sides, offers[0], 0)  # what it refuses is refused at once
         first = (task.white, task.black)
@@ -116,12 +111,6 @@ class HeadStart:
         self._probes += [self._place.submit(ProbeTask(side.spec, (), side.variant)) for side in others]
         for future in self._probes:
             future.add_done_callback(self._probed)
-
-    @property
-    def files(self) -> Files:
-        """What is known of the files of the engines, once it has begun."""
-        assert self._files is not None
-        return self._files
 
     def found(self, heed: Callable[[], None]) -> dict[str, Probe] | None:
         """What the probes found, by name; None where the machine failed one, and all of this is dropped."""
@@ -183,8 +172,6 @@ class HeadStart:
 
     def _ended(self, pairing: Pairing, future: Future[Any]) -> None:
         """The next one begins, unless something was wrong: what that means is for the loop."""
-        from enginetour.model import Outcome  # here: as above
-
         with self._lock:
             self._allotment.end(pairing, failed=False)
             if future.exception() is not None or future.result().outcome is Outcome.VOID:

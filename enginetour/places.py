@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from enginetour.errors import MachineFailure
+from enginetour.model import Game
 from enginetour.referee.link import frame
 from enginetour.slotprocess import SLOT, SlotProcess, Work
 from enginetour.supervise import strays
@@ -21,14 +22,12 @@ from enginetour.supervise.cores import Cores
 from enginetour.supervise.doorbell import Doorbell
 from enginetour.supervise.scratch import wipe_leftovers
 from enginetour.supervise.unheard import hear_no_end
+from enginetour.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask, SeatTask
 
 if TYPE_CHECKING:
     from enginetour.compliance.verdicts import Compliance, ComplianceTask
-    from enginetour.model import Game
-    from enginetour.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask, SeatTask
 
 START_PARALLEL = 4  # runner spec 14
-START_LIMIT = 1.0  # s that a busy machine may hold up who asked for slots: they come when they come
 STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
 
 Listener = Callable[[int, str, object], None]
@@ -78,21 +77,14 @@ class LocalPlace:
         The future raises MachineFailure when the slot died, failed, or was stopped, TourError when it is of another
         version of enginetour. RuntimeError after `stop`, `close`.
         """
-        from enginetour.task import GameTask, SeatTask  # here: slots start while it is being loaded
-
         work = Work(frame(task), prefer, 2 if isinstance(task, GameTask | SeatTask) else 1)
         if not self._bell.ask(lambda: self._queue.append(work), work=True):
             raise RuntimeError(f"no new games: {self._bell.refusing}")
         return work.future
 
     def warm(self) -> None:
-        """Start all slots now, before there is a task; one that cannot be started fails its first task.
-
-        Returns when they run: whoever goes on loading modules holds up the thread that starts them, 5 to 50 ms.
-        """
-        started = threading.Event()
-        if self._bell.ask(lambda: self._warm(started)):
-            started.wait(START_LIMIT)
+        """Start all slots now, before there is a task; one that cannot be started fails its first task."""
+        self._bell.ask(self._warm)
 
     def resize(self, slots: int) -> None:
         """More or fewer slots; surplus ones go when their game has ended."""
@@ -164,12 +156,11 @@ class LocalPlace:
         while self._awaited:
             self._awaited.pop().set()
 
-    def _warm(self, started: threading.Event) -> None:
+    def _warm(self) -> None:
         for index in range(self._size):
             if index not in self._slots and not self._closing:
                 with suppress(MachineFailure):
                     self._start(index)
-        started.set()
 
     def _resize(self, slots: int) -> None:
         self._size = slots

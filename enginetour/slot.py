@@ -15,8 +15,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from enginetour.errors import MachineFailure
-from enginetour.referee.link import Frames, Link, Stop, Stopping, frame
-from enginetour.referee.version import VERSION
+from enginetour.referee.link import VERSION, Frames, Link, Stop, Stopping, frame
 from enginetour.supervise import strays
 from enginetour.supervise.ending import kill_living
 from enginetour.supervise.pipes import Outbox

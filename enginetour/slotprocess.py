@@ -16,7 +16,7 @@ from typing import Any
 
 import enginetour
 from enginetour.errors import MachineFailure, TourError
-from enginetour.referee.link import Frames, Stop, frame
+from enginetour.referee.link import VERSION, Frames, Stop, frame
 from enginetour.supervise import strays
 from enginetour.supervise.cores import CPUS, Cores, bind
 from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, last_lines
@@ -122,8 +122,6 @@ class SlotProcess:
 
     def greet(self, version: str) -> None:
         """It is there. One of another version is told nothing but to go, and its task is our own failure."""
-        from enginetour.referee.version import VERSION  # here: a slot starts while the rest is being loaded
-
         held, self._held = self._held or [], None
         if version == VERSION:
             for message in held:

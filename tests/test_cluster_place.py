@@ -18,7 +18,7 @@ from enginetour.cluster.place import DaskPlace
 from enginetour.cluster.worker import look
 from enginetour.errors import MachineFailure, UsageRefused
 from enginetour.model import Game, Pairing
-from enginetour.referee.version import VERSION
+from enginetour.referee.link import VERSION
 from enginetour.task import GameTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import sound

@@ -15,8 +15,7 @@ import pytest
 from enginetour.errors import MachineFailure
 from enginetour.model import Game
 from enginetour.places import LocalPlace, end_leftovers
-from enginetour.referee.link import frame
-from enginetour.referee.version import VERSION
+from enginetour.referee.link import VERSION, frame
 from enginetour.slotprocess import SLOT
 from enginetour.supervise import strays
 from enginetour.task import EngineSpec, Probe, ProbeTask

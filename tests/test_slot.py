@@ -14,8 +14,7 @@ from typing import IO, Any
 import pytest
 
 from enginetour.model import Pairing
-from enginetour.referee.link import HEAD, Frames, Link, Stop, frame
-from enginetour.referee.version import VERSION
+from enginetour.referee.link import HEAD, VERSION, Frames, Link, Stop, frame
 from enginetour.slot import LAST_BREATH
 from enginetour.task import EngineSpec, GameTask, ProbeTask, Side
 from enginetour.timecontrol import TimeControl

@@ -26,7 +26,7 @@ from enginetour.cluster.work import Work
 from enginetour.cluster.worker import look
 from enginetour.errors import UsageRefused
 from enginetour.places import STOP_LIMIT, Listener
-from enginetour.referee.version import VERSION
+from enginetour.referee.link import VERSION
 from enginetour.reports.sheet import counted
 from enginetour.task import GameTask
 
@@ -190,7 +190,7 @@ class DaskPlace:
 
     async def _found(self, address: str) -> Found:
         """What a worker says of itself. One of another version is sent nothing of ours: who cannot read a task dies."""
-        version = await self._ask(address, resolve_name, "enginetour.referee.version:VERSION")
+        version = await self._ask(address, resolve_name, "enginetour.referee.link:VERSION")
         if version != VERSION:
             return Found("", lacks=(f"enginetour {VERSION}: it has {version}; install the same there",))
         found: Found = await self._ask(address, look, self._demand, self.run)

@@ -10,12 +10,29 @@ from __future__ import annotations
 
 import pickle
 import struct
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
+
+from enginetour import __version__, model, task, timecontrol
 
 HEAD = struct.Struct(">I")
 
 Stopping = Literal["", "finish", "now"]
+
+
+def _version() -> str:
+    """Ours, and a digest of the fields of all that goes over the pipes: a pickle of others is read without an error."""
+    kinds = (kind for module in (timecontrol, model, task) for kind in vars(module).values())
+    told = [
+        (kind.__name__, [(one.name, str(one.type)) for one in fields(kind)])
+        for kind in kinds
+        if isinstance(kind, type) and is_dataclass(kind)
+    ]
+    return f"{__version__} ({zlib.crc32(repr(told).encode()):08x})"
+
+
+VERSION = _version()  # taken when this process began, whatever is installed since
 
 
 @dataclass(frozen=True, slots=True)

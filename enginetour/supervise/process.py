@@ -8,7 +8,6 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from enginetour.supervise import memory, strays
 from enginetour.supervise import scratch as folders
@@ -17,9 +16,7 @@ from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, la
 from enginetour.supervise.sandbox import SHELL_SIGNAL
 from enginetour.supervise.starting import STRAY, Launch
 from enginetour.supervise.waiting import NEVER_NS, Polled, Wake, wait
-
-if TYPE_CHECKING:
-    from enginetour.task import EngineSpec
+from enginetour.task import EngineSpec
 
 __all__ = ["EngineProcess", "Wake", "end_all", "kill_all", "kill_living", "status_words", "wait"]
 

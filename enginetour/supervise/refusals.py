@@ -5,11 +5,8 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from enginetour.task import Resources
-
+from enginetour.task import Resources
 
 ELF_MACHINE = slice(18, 20)  # e_machine; System V ABI, ELF header
 

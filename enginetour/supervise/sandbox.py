@@ -10,14 +10,11 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enginetour.errors import StartFailed
 from enginetour.supervise import scratch as folders
 from enginetour.supervise.refusals import why
-
-if TYPE_CHECKING:
-    from enginetour.task import EngineSpec
+from enginetour.task import EngineSpec
 
 PROGRAM = "bwrap"
 PACKAGE = "bubblewrap"  # Debian's, Fedora's and Arch's name of it

@@ -7,13 +7,10 @@ import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enginetour.errors import MachineFailure, StartFailed
 from enginetour.supervise.strays import is_meant
-
-if TYPE_CHECKING:
-    from enginetour.task import EngineSpec
+from enginetour.task import EngineSpec
 
 SCRATCH_ROOT = "ENGINETOUR_SCRATCH"  # environment: the folder in which a slot makes its engines' scratch folders
 TAGGED = ".tag"  # in a scratch folder: a link that leads nowhere, but tells the tag of whoever the folder belongs to

@@ -10,7 +10,6 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enginetour.errors import MachineFailure, StartFailed
 from enginetour.supervise import sandbox
@@ -18,9 +17,7 @@ from enginetour.supervise import scratch as folders
 from enginetour.supervise.cores import CPUS
 from enginetour.supervise.refusals import why
 from enginetour.supervise.strays import TAG
-
-if TYPE_CHECKING:
-    from enginetour.task import EngineSpec, Resources
+from enginetour.task import EngineSpec, Resources
 
 ROOT = Path(__file__).resolve().parents[2]  # of the package: the launcher is a module of it
 # -I, -S: nothing of the user's or of site-packages is looked at, which would double the start-up.

@@ -17,7 +17,7 @@ from enginetour.cluster.machines import Seen
 from enginetour.cluster.orders import Found, Order
 from enginetour.cluster.worker import look
 from enginetour.model import Game
-from enginetour.referee.version import VERSION
+from enginetour.referee.link import VERSION
 from enginetour.task import GameTask
 from tests.promises import Promise
 
