@@ -42,6 +42,8 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     example = next(line for line in done.output.splitlines() if "Example: " in line)
     words = shlex.split(example.split("Example: ")[1])
     assert words[:2] == ["enginetour", command]
+    examples = [line.strip() for line in done.output.splitlines() if "Example: " in line]
+    assert all(line.startswith("Example: ") and line.count("Example: ") == 1 for line in examples)
 
 
 @pytest.mark.parametrize("command", ["list", "find", "add", "check"])

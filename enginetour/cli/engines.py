@@ -119,7 +119,7 @@ def import_(file: Path) -> None:
             say(f"{engine.entry.id}: {words}", err=True)
     for words in skipped:
         say(f"left out, {words}", err=True)
-    say(f"{written} engine files written to {folder}")
+    say(f"{written} engine file{'s' * (written != 1)} written to {folder}")
 
 
 @engines.command(short_help="Does an engine keep to its protocol?")

@@ -63,6 +63,7 @@ def games(
     same process are not played again.
 
     Example: enginetour games --engine "Fairy-Max" --incidents
+
     Example: enginetour games 57 --replay --times 10 --speed 5
     """
     if replay:

@@ -96,6 +96,7 @@ def standings(
     """The table, with tie-breaks where the format has them.
 
     Example: enginetour standings -t autumn-bubble --csv
+
     Example: enginetour standings --engines
     """
     from enginetour import tournament
@@ -154,6 +155,7 @@ def crosstable(
     """Who did what against whom: 1 won, = drawn, 0 lost, from the row's view.
 
     Example: enginetour crosstable
+
     Example: enginetour crosstable --pairs --csv
     """
     from enginetour.cli import tell

@@ -37,6 +37,7 @@ def report(
     stands there already is replaced, anything else is refused.
 
     Example: enginetour report -t autumn -o ~/autumn
+
     Example: enginetour report blitz -o blitz.html
     """
     from enginetour.tournamentreport import folder_of, list_folder, write_list_report, write_report

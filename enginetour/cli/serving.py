@@ -38,6 +38,7 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     HOST. With --host 0.0.0.0 everybody who has the token can, without encryption.
 
     Example: enginetour serve
+
     Example: enginetour serve --host 0.0.0.0 --token new
     """
     import importlib.util

@@ -66,7 +66,9 @@ def translated(text: str, name: str, find_id: Callable[[str], str | None]) -> tu
     for engine in reading.engines:
         engine.take(reading.each)
     if len(reading.engines) < 2:
-        raise InputRefused(f"{len(reading.engines)} engine, a match needs two: give -engine twice", place=PLACE)
+        unsaid = f" ({reading.said[0]})" if reading.said else ""
+        what = f"{len(reading.engines) or 'no'} engine, a match needs two{unsaid}"
+        raise InputRefused(what, place=PLACE, step="give -engine twice")
     _format(reading)
     entrants = _entrants(reading, find_id)
     if "openings" not in reading.play:

@@ -65,7 +65,8 @@ class Claims:
         counts = MATE - _MATE_RANGE <= abs(score) <= MATE  # beyond it engines have scales of their own
         mates = counts and score > 0 and bound >= 0
         if self._due is not None and self._moves > self._due:
-            self._tell("mate-late", f"had not mated {self._moves - self._due} moves after it should have")
+            late = self._moves - self._due
+            self._tell("mate-late", f"had not mated {late} move{'s' * (late != 1)} after it should have")
             self._due = None
         if self._mates and counts and score < 0 and bound <= 0:
             self._tell("mate-lost", f"said mate, and a move later that it is mated in {MATE + score}")

@@ -252,7 +252,8 @@ def status_words(found: Mapping[str, Any]) -> str:
     parts += [of_rounds(found["round"])] if found.get("round") else []
     to_go = f"{fewest if fewest == most else f'{fewest}-{most}'} to go"
     to_go = "until the test decides" if is_open(found["games_done"], (fewest, most)) else to_go
-    parts.append(f"{found['games_done']} games done, {to_go}")
+    done = found["games_done"]
+    parts.append(f"{done} game{'s' * (done != 1)} done, {to_go}")
     parts += [f"{found['slots']} slots"] if found.get("slots", 1) > 1 else []
     if found["eta"] is not None and most:
         first, last = (duration(seconds) for seconds in found["eta_range"] or (found["eta"],) * 2)
