@@ -5,13 +5,13 @@ The same four acts serve a tournament that is running (through its socket) and o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from enginetour.errors import TourError, UsageRefused
 from enginetour.formats.base import Format
-from enginetour.model import Added, Entrant, Event, Extended, GameVoided, Replaced, Withdrawn
+from enginetour.model import Added, Entrant, Event, Extended, GameVoided, Pairing, Replaced, Withdrawn
 from enginetour.sides import refuse_limits
 from enginetour.store.log import TournamentLog
 from enginetour.store.records import entrant_of, spec_of
@@ -27,13 +27,17 @@ def desk_of(log: TournamentLog, format_: Format[Any], state: Any) -> Desk:
 
 @dataclass
 class Desk:
-    """Where changes are carried out: the log, the format, and the state now, read and set by the owner."""
+    """Where changes are carried out: the log, the format, and the state now, read and set by the owner.
+
+    `flying` are the games that are being played.
+    """
 
     log: TournamentLog
     format: Format[Any]
     state: Callable[[], Any]
     take: Callable[[Any], None]
     joined: Callable[[Entrant, EngineSpec], None] = lambda _entrant, _spec: None
+    flying: Callable[[], Iterable[Pairing]] = lambda: ()
 
     def carry_out(self, request: dict[str, Any]) -> dict[str, Any]:
         """A request of the socket or the command line; the reply is JSON-ready and never an exception."""
@@ -60,7 +64,17 @@ class Desk:
     def _withdraw(self, request: dict[str, Any]) -> str:
         name = str(request["engine"])
         self._known(name)
-        return self._write(Withdrawn(name), str(request.get("why", ""))) or f"{name} is withdrawn."
+        said = self._write(Withdrawn(name), str(request.get("why", ""))) or f"{name} is withdrawn."
+        return f"{said} {self._in_the_air(name)}".strip()
+
+    def _in_the_air(self, leaver: str) -> str:
+        """What becomes of its games that are being played."""
+        others = [other for game in self.flying() if leaver in game.pair for other in game.pair if other != leaver]
+        if not others:
+            return ""
+        games = f"game against {others[0]}" if len(others) == 1 else f"{len(others)} games in the air"
+        ends = "is played to its end and counts" if len(others) == 1 else "are played to their ends and count"
+        return f"Its {games} {ends} for the ratings only."
 
     def _void(self, request: dict[str, Any]) -> str:
         number, why = int(request["game"]), str(request.get("why", ""))
@@ -98,7 +112,8 @@ class Desk:
         said = self._write(Replaced(old, entrant), str(request.get("why", "")), spec)
         self.joined(entrant, spec)
         first = f"{entrant.name} takes the place of {old}"
-        return said if said.startswith(first) else f"{first}. {said}".strip()  # a bubble says so itself
+        said = said if said.startswith(first) else f"{first}. {said}"  # a bubble says so itself
+        return f"{said} {self._in_the_air(old)}".strip()
 
     def _newcomer(self, request: dict[str, Any]) -> tuple[Entrant, EngineSpec]:
         """Refused before its event is written, for after that it would have to play."""

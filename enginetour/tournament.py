@@ -201,7 +201,14 @@ def play(
 
     if cluster is not None:
         cluster.open(tag, picture, lambda text: scheduler.inbox.put(lambda: watcher.trouble(text)))
-    desk = Desk(session.log, scheduler.format, lambda: scheduler.state, scheduler.take, joined)
+    desk = Desk(
+        session.log,
+        scheduler.format,
+        lambda: scheduler.state,
+        scheduler.take,
+        joined,
+        lambda: [pairing for pairing, _ in scheduler.flying.values()],
+    )
     try:
         with ExitStack() as stack:
             stack.enter_context(elsewhere(cores, slots))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.touring import FOUR, THREE, config, tour
+from tests.forked import scripted
+from tests.touring import FOUR, THREE, config, started, tour
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,22 @@ def test_a_bubble_says_once_who_takes_a_place(tmp_path: Path) -> None:
     said = tour(tmp_path, "replace", "Wren 1", "wren5").stdout
     assert said.count("takes the place of Wren 1") == 1
     assert "Wren 1 withdraws" in said
+
+
+def test_a_game_in_the_air_of_who_leaves_is_told_of(tmp_path: Path) -> None:
+    """It is played to its end and counts for the ratings alone: "2 of its games are off" was not the whole of it."""
+    (tmp_path / "results").mkdir()
+    engines = scripted("Ada", "uci", "--fault", "hang", "--at", "1") + scripted("Bo", "uci")
+    path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2", engines, tc="600")
+    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 0 }"))
+    with started(tmp_path, "run", str(path)) as run:
+        try:
+            assert run.stdout is not None
+            assert run.stdout.readline().startswith("Started game 1")
+            said = tour(tmp_path, "withdraw", "Bo").stdout
+            assert said.endswith(" Its game against Ada is played to its end and counts for the ratings only.\n")
+        finally:
+            run.kill()
 
 
 def test_an_engine_of_the_same_name_needs_another(stopped: Path) -> None:
