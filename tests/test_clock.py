@@ -119,7 +119,7 @@ def test_a_referee_that_overslept_knows_it() -> None:
     halts.overslept(900 * MS)
     assert words(halts) == ""
     halts.overslept(3_200 * MS)
-    assert words(halts) == "the referee woke up 3.2 s late during a move"
+    assert words(halts) == "the referee woke up 3.2 s late"
     halts.close()
 
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 from enginetour.model import Outcome
 from enginetour.referee import clock
+from enginetour.referee import converse as converse_module
+from enginetour.referee import game as game_module
 from enginetour.referee.link import Link
 from enginetour.store.tournaments import Store
+from enginetour.supervise.waiting import Wake
 from tests.forked import Forked, scripted
 from tests.lives import slots_of
 from tests.playing import game, sound
@@ -48,6 +54,52 @@ def test_a_game_the_machine_slept_through_is_void(monkeypatch: pytest.MonkeyPatc
     played = game(sound(), sound(), link=Sleeping())
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
     assert "suspended" in played.cause
+
+
+class Frozen:
+    """Waits of a module, one of which this process and all clocks but the machine's own sleep through."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, module: ModuleType, seconds: float, at: int) -> None:
+        self._offset, self._seconds, self.left = 0, seconds, at
+        now, wait = time.monotonic_ns, module.wait
+
+        def held(*words: Any) -> Any:
+            self.left -= 1
+            if self.left:
+                return wait(*words)
+            self._offset = int(self._seconds * 1e9)
+            return Wake((), control=False)
+
+        monkeypatch.setattr(time, "monotonic_ns", lambda: now() + self._offset)
+        monkeypatch.setattr(module, "wait", held)
+
+
+@pytest.mark.parametrize(("seconds", "void"), [(0.9, False), (5.0, True)])
+def test_a_freeze_shorter_than_the_clock_is_charged_to_nobody(
+    seconds: float, void: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A freezer of control groups gives no signal, and the machine's sleep does not grow: a wait was far too long."""
+    Frozen(monkeypatch, game_module, seconds, at=2)
+    played = game(sound(), sound(), white_tc="60", black_tc="60")
+    assert (played.outcome is Outcome.VOID, played.category) == (void, "host" if void else "")
+    assert ("woke up" in played.cause) == void
+
+
+@pytest.mark.parametrize(("where", "words"), [("at its start", "no uciok"), ("before a move", "no answer to a ping")])
+def test_a_freeze_in_a_fence_is_no_stall(where: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that is waited for outside its clock was too slow by the machine's own pause."""
+    frozen = Frozen(monkeypatch, converse_module, 20.0, at=3 if where == "at its start" else 0)
+    converse = converse_module.converse
+
+    def before_a_move(*told: Any) -> Any:
+        frozen.left = 1
+        return converse(*told)
+
+    if where == "before a move":
+        monkeypatch.setattr(game_module, "converse", before_a_move)
+    played = game(sound(fence="wait"), sound(), white_tc="60", black_tc="60")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
+    assert words in played.cause and "the referee woke up" in played.cause
 
 
 def test_a_slot_that_was_stopped_replays_its_game(tmp_path: Path) -> None:

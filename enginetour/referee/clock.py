@@ -145,7 +145,7 @@ class Halts:
             self._before = signal.signal(signal.SIGCONT, self._note)
 
     def overslept(self, late_ns: int) -> None:
-        """A wait ended so long after its deadline: something kept this process from running."""
+        """A wait ended so long after its end was due: what is too much was kept from running."""
         self._overslept_ns = max(self._overslept_ns, late_ns)
 
     def _note(self, number: int, frame: object) -> None:
@@ -158,7 +158,7 @@ class Halts:
         if self._continued:
             return "the referee's process was stopped during a move"
         if self._overslept_ns > OVERSLEPT_NS:
-            return f"the referee woke up {self._overslept_ns / 1e9:.1f} s late during a move"
+            return f"the referee woke up {self._overslept_ns / 1e9:.1f} s late"
         return "the machine was suspended during a move" if slept_ns() - self._slept_ns > SLEPT_NS else ""
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from enginetour.adapters.base import Engine
@@ -11,7 +11,7 @@ from enginetour.adapters.said import Said
 from enginetour.adapters.wire import DISCARD_READS
 from enginetour.errors import EngineCrashed, EngineFault, MachineFailure
 from enginetour.referee.link import Link
-from enginetour.supervise.waiting import wait
+from enginetour.supervise.waiting import SLICE_NS, wait
 
 EXIT_NS = 50_000_000  # ns; a crash is booked at most 0.2 s after end of file (reliability 2.2), half of it is waited
 STATUS_NS = 1_000_000_000  # ns more, where the engine is dead: its namespace has yet to tell how, on a busy machine
@@ -64,16 +64,22 @@ class _Talk:
         return self.deadline if due is None else min(self.deadline, due)
 
 
-def converse(scripts: Mapping[Engine, _AnyScript], link: Link) -> dict[Engine, Any]:
+def converse(
+    scripts: Mapping[Engine, _AnyScript], link: Link, late: Callable[[int], None] = lambda _: None
+) -> dict[Engine, Any]:
     """Run each engine's script to its end: what it returned, or the EngineFault it raised.
 
-    Raises MachineFailure when told to stop now.
+    `late` is told how many ns a wait ended too late, for which no engine can do anything. Raises MachineFailure when
+    told to stop now.
     """
     talks = [_Talk(engine, script) for engine, script in scripts.items()]
     for talk in talks:
         talk.turn()
     while running := [talk for talk in talks if talk.running]:
-        wake = wait([talk.engine.process for talk in running], link.control_fd, min(talk.until for talk in running))
+        now = time.monotonic_ns()
+        until = max(now, min(now + SLICE_NS, *(talk.until for talk in running)))
+        wake = wait([talk.engine.process for talk in running], link.control_fd, until)
+        late(time.monotonic_ns() - until)
         if wake.control:
             heed(link)
         for talk in running:

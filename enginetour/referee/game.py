@@ -25,7 +25,7 @@ from enginetour.referee.parting import leave, part, told
 from enginetour.referee.seats import Seat, question, sit_down
 from enginetour.referee.shelf import EngineShelf
 from enginetour.referee.verdict import Verdict
-from enginetour.supervise.waiting import wait
+from enginetour.supervise.waiting import SLICE_NS, wait
 from enginetour.task import GameTask
 
 _ANSWER = What.ANSWER  # an enumeration looks its members up by name, each time
@@ -82,10 +82,10 @@ class Contest:
     def play(self) -> Game:
         """From the opening to the record."""
         play_opening(self._task.opening, self._position, self._ends, self._books)
-        faults = sit_down(self.seats, self._position, self._link, self._shelf)
+        faults = sit_down(self.seats, self._position, self._link, self._shelf, self._halts.overslept)
         self._books.begin(*self.seats)
         if faults:
-            return self._finish(verdicts.at_start(faults), tuple(faults))
+            return self._finish(verdicts.at_start(faults, self._halts.words), tuple(faults))
         self._link.tell("start", record.beginning(self._task, self._position, self.seats))
         verdict = None
         while verdict is None:
@@ -127,9 +127,9 @@ class Contest:
         if (verdict := self._draws.asked(seat)) is not None:
             return verdict
         if engine.stands_apart(ask):
-            fault = converse({engine: engine.approach(ask)}, self._link)[engine]
+            fault = converse({engine: engine.approach(ask)}, self._link, self._halts.overslept)[engine]
             if isinstance(fault, EngineFault):
-                return verdicts.stall(seat, fault)
+                return verdicts.stall(seat, fault, self._halts.words)
         return None
 
     def _await(self, seat: Seat, other: Seat) -> Said | Verdict:
@@ -142,13 +142,14 @@ class Contest:
         while verdict is None:
             due = deadline if (owed := engine.due_ns) is None else min(deadline, owed)
             working = books.due_ns <= now
-            wake = wait(processes, control, 0 if working else min(due, books.due_ns))
+            until = now if working else max(now, min(due, books.due_ns, now + SLICE_NS))
+            wake = wait(processes, control, 0 if working else until)
             now = time.monotonic_ns()
+            self._halts.overslept(now - until)
             if now >= seat.look_ns:
                 books.watch(seat)
             if not working and now > due + LATE_WAKE_NS:
                 self._late_ns += now - due + GRACE_NS
-                self._halts.overslept(now - due)
             spoke = process in wake.readable
             if spoke or now >= due:
                 if spoke:
@@ -230,8 +231,7 @@ class Contest:
         return self._draws.answered(seat)
 
     def _read(self, seat: Seat, said: Said) -> chess.Move | None:
-        lenient = seat.side.spec.quirks.lenient_promotion
-        at = self._position
+        lenient, at = seat.side.spec.quirks.lenient_promotion, self._position
         move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
         if move is not None and odd and not seat.engine.usual(said.text):
             seat.engine.note("odd-move", f"wrote {printable(said.text)!r} for {move.uci()}")
@@ -240,7 +240,7 @@ class Contest:
     def _question(self, seat: Seat) -> Said | Verdict | None:
         """A second answer after an illegal one, or None; a death meanwhile comes back as the first answer's fault."""
         script = seat.engine.question(self._go_ns + seat.clock.flag_ns())
-        second = converse({seat.engine: script}, self._link)[seat.engine]
+        second = converse({seat.engine: script}, self._link, self._halts.overslept)[seat.engine]
         return second if isinstance(second, Said) else None
 
     def _illegal(self, seat: Seat, said: Said) -> Verdict:
@@ -253,7 +253,7 @@ class Contest:
         """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
         flag_ns = self._go_ns + seat.clock.flag_ns()
         engine, own_ns = seat.engine, self._own_ns()  # what we wait from here on excuses nothing
-        converse({engine: engine.settle()}, self._link)
+        converse({engine: engine.settle()}, self._link, self._halts.overslept)
         if seat.draw_claimed:
             words = f"{seat.color} claims a draw that is none and does not move"
             return verdicts.loss(seat, Termination.FALSE_CLAIM, words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from enginetour.adapters.base import Ask, Engine, Script, Setup
@@ -68,8 +68,12 @@ class Seat:
         return None if self._footprint is None else self._footprint.look()
 
 
-def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: EngineShelf) -> dict[Seat, EngineFault]:
+def sit_down(
+    seats: Sequence[Seat], position: Position, link: Link, shelf: EngineShelf, late: Callable[[int], None]
+) -> dict[Seat, EngineFault]:
     """Take both engines from the shelf or start them, and prepare the game. What went wrong, by seat.
+
+    `late` as `converse` calls it.
 
     An engine that dies or stalls at a second game is started anew once: not its loss (reliability 2.1). One that is
     deaf at its start, which its file says it is not, up to twice.
@@ -81,24 +85,28 @@ def sit_down(seats: Sequence[Seat], position: Position, link: Link, shelf: Engin
         seat.sit(engine)
     again = [seat for seat in seats if seat.present is not None]
     names = {seat: other.name for seat in seats for other in seats if other is not seat}
-    faults = _prepare(seats, names, position, link)
+    faults = _prepare(seats, names, position, link, late)
     worn = {seat for seat in again if isinstance(faults.get(seat), EngineCrashed | EngineStalled | StartFailed)}
     for _ in range(STARTS - 1):
-        late = {seat for seat, fault in faults.items() if fault.category == "start-timeout"}
-        worn |= {seat for seat in late if seat.present is not None and seat.present.deaf_at_start}
+        slow = {seat for seat, fault in faults.items() if fault.category == "start-timeout"}
+        worn |= {seat for seat in slow if seat.present is not None and seat.present.deaf_at_start}
         if not worn or set(faults) - worn:
             break
         for seat in worn:
             if seat.present is not None:
                 shelf.replace(seat.present, faults[seat].detail)
             seat.sit(None)
-        faults = _prepare([seat for seat in seats if seat in worn], names, position, link)
+        faults = _prepare([seat for seat in seats if seat in worn], names, position, link, late)
         worn = set()
     return faults
 
 
 def _prepare(
-    seats: Sequence[Seat], names: Mapping[Seat, str], position: Position, link: Link
+    seats: Sequence[Seat],
+    names: Mapping[Seat, str],
+    position: Position,
+    link: Link,
+    late: Callable[[int], None],
 ) -> dict[Seat, EngineFault]:
     faults: dict[Seat, EngineFault] = {}
     empty = [seat for seat in seats if seat.present is None]
@@ -108,9 +116,8 @@ def _prepare(
         else:
             seat.sit(opened)
     taken = [seat for seat in seats if seat.present is not None]
-    ends = converse(
-        {seat.engine: _script(seat.engine, Setup(position, seat.side.tc, names[seat])) for seat in taken}, link
-    )
+    scripts = {seat.engine: _script(seat.engine, Setup(position, seat.side.tc, names[seat])) for seat in taken}
+    ends = converse(scripts, link, late)
     for seat in taken:
         end = ends[seat.engine]
         if isinstance(end, EngineFault):

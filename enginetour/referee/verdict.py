@@ -107,19 +107,26 @@ def crash(seat: Seat, status: str) -> Verdict:
     return loss(seat, Termination.CRASH, f"{seat.color} disconnects: {status}", category=category)
 
 
-def stall(seat: Seat, fault: EngineFault) -> Verdict:
-    """No answer to a fence, or an end there: void before its first move, else a loss."""
+def stall(seat: Seat, fault: EngineFault, halt: str = "") -> Verdict:
+    """No answer to a fence, or an end there: a loss; void before its first move, and after a `halt` of the machine."""
     if isinstance(fault, EngineCrashed):
         return crash(seat, fault.detail)
+    if halt:
+        return void(None, "host", f"{seat.color}: {fault.detail}; {halt}")
     if not seat.searched:
         return void(seat, fault.category, f"{seat.color}: {fault.detail}")
     return loss(seat, Termination.STALL, f"{seat.color}'s connection stalls: {fault.detail}")
 
 
-def at_start(faults: dict[Seat, EngineFault]) -> Verdict:
-    """A game that could not begin: void. With both at fault the first is named, the words name both."""
+def at_start(faults: dict[Seat, EngineFault], halt: str = "") -> Verdict:
+    """A game that could not begin: void. With both at fault the first is named, the words name both.
+
+    After a `halt` of the machine nobody was too slow.
+    """
     seat = next(iter(faults))
     cause = "; ".join(f"{seat.name}: {fault.detail}" for seat, fault in faults.items())
+    if halt and all(fault.category == "start-timeout" for fault in faults.values()):
+        return void(None, "host", f"{cause}; {halt}")
     return void(seat, faults[seat].category, cause)
 
 
