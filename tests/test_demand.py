@@ -94,7 +94,7 @@ def test_status_tells_the_warning_of_as_many_slots_as_there_are(tmp_path: Path) 
         told = []
         for slots in (1, 1, 2, 2, 1):
             running = SimpleNamespace(
-                format=format_, state=state, slots=slots, paused=False, flying={}, estimate=lambda: None
+                format=format_, state=state, slots=slots, paused=False, stopping="", flying={}, estimate=lambda: None
             )
             picture.take(running)
             told.append(status(picture, "running")["warnings"])

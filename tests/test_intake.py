@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enginetour.adapters import cecp_lines
 from enginetour.adapters.intake import KEPT, LINE_CAP, Intake
+from enginetour.adapters.uci_lines import plain
 
 
 @given(st.lists(st.binary(max_size=20)), st.integers(1, 7))
@@ -85,3 +88,15 @@ def test_a_pattern_takes_its_line_and_what_came_before() -> None:
     intake.feed(b"e5\n")
     assert intake.match(pattern) == (b"", b"move e7e5")
     assert not intake.has(b"move")
+
+
+@pytest.mark.parametrize("unseen", [b"", b"\x1b[32m", b"\0", b"\x08", b"\xef\xbb\xbf", b" \x1b[0m\x1b[1;31m "])
+def test_what_nobody_sees_before_an_answer_is_no_part_of_it(unseen: bytes) -> None:
+    """Colours, a NUL, a byte order mark: the answer was not known as one, and its engine lost on time."""
+    intake = Intake()
+    intake.feed(b"info depth 1\n" + unseen + b"bestmove e2e4\n")
+    assert intake.answer(b"bestmove") == (b"info depth 1\n", unseen + b"bestmove e2e4")
+    intake.feed(unseen + b"bestmoves e2e4\ninfo string bestmove e2e4\n")
+    assert intake.answer(b"bestmove") is None
+    assert (found := cecp_lines.TELLING.search(b"1 5 1 1 e2e4\n" + unseen + b"move e2e4\n")) is not None
+    assert plain(found[0]) == "move e2e4"

@@ -65,6 +65,7 @@ def test_escapes_and_blanks_are_stripped() -> None:
     """Coloured boards and titles leave their text, bad UTF-8 leaves marks."""
     assert plain(b"\x1b[1;31mid\x1b[0m  name \t X\x1b]0;title\x07 \r") == "id name X"
     assert plain(b"\xff ok") == "\ufffd ok"
+    assert plain(b"\xef\xbb\xbf bestmove\x08 g1f3\0") == "bestmove g1f3"
 
 
 @pytest.mark.parametrize(

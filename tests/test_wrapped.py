@@ -33,7 +33,7 @@ class Looking(Link):
         self.seen: list[str] = []
 
     def tell(self, name: str, payload: object) -> None:
-        if name == "move" and not self.seen:
+        if name == "moves" and not self.seen:
             self.seen = left_running(self.mark)
 
 

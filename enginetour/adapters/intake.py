@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 
+# Colours, and what a buffer written whole or another encoding leaves; `uci_lines` has more, for text.
+_UNSEEN = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f]|\xef\xbb\xbf")
+_SEEN = range(0x21, 0x7F)  # printable ASCII
 LINE_CAP = 64 * 1024  # bytes of a line; the rest is thrown away as it streams in (runner spec 2)
 KEPT = 256 * 1024  # bytes of unread output; the oldest lines go first (runner spec 2)
 
@@ -94,7 +97,7 @@ class Intake:
                 return None
             line = bytes(text[start:end])
             words = line.split(None, 1)
-            if words and words[0] == word:
+            if words and (words[0] == word or (words[0][0] not in _SEEN and _first(line) == word)):
                 before = bytes(text[:start])
                 del text[: end + 1]
                 self._looked = 0
@@ -109,3 +112,8 @@ class Intake:
             return False
         self.text += b"\n"
         return True
+
+
+def _first(line: bytes) -> bytes:
+    """The first word of a line behind what nobody sees."""
+    return b"".join(_UNSEEN.sub(b"", line).split(None, 1)[:1])

@@ -10,7 +10,10 @@ from enginetour.adapters.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, 
 from enginetour.task import Declared
 
 KINDS = frozenset({"check", "spin", "combo", "button", "string"})
-_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
+# Colours, titles, and what a buffer written whole or another encoding leaves: NUL, backspace, a byte order mark.
+_UNSEEN = re.compile(
+    r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|[\x00-\x08\x0e-\x1f\x7f\ufeff]"
+)
 # The type is the last " type " before a known type word; a name may hold the words name, type and default.
 _OPTION = re.compile(
     r"option\s+name\s+(?P<name>.*)\s+type\s+(?P<kind>check|spin|combo|button|string)(?=\s|$)(?P<rest>.*)"
@@ -30,15 +33,15 @@ _BOUNDS = {"lowerbound": 1, "upperbound": -1}
 
 
 def plain(line: bytes) -> str:
-    """A line as text without escape sequences, blanks at its ends and doubled blanks."""
+    """A line as text without escape sequences, control characters, blanks at its ends and doubled blanks."""
     return " ".join(words_of(line))
 
 
 def words_of(line: bytes) -> list[str]:
-    """The words of a line, without escape sequences."""
+    """The words of a line, without escape sequences and control characters."""
     text = line.decode("utf-8", "replace")
-    if "\x1b" in text:
-        text = _ESCAPES.sub("", text)
+    if not text.isprintable():
+        text = _UNSEEN.sub("", text)
     return text.split()
 
 

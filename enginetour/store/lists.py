@@ -24,6 +24,7 @@ from enginetour.ratings import egf2021, elo, gor
 from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.incremental import RatingState
 from enginetour.ratings.lineage import Lineage
+from enginetour.store.paircounts import engines_in, unpacked
 from enginetour.store.ratedgames import brought, for_events, versions
 from enginetour.store.ratednames import rated_names as rated_names
 from enginetour.store.ratingstream import EVENT, Career, stream
@@ -32,6 +33,7 @@ from enginetour.store.tables import (
     ENGINES,
     ENTRANTS,
     GAMES,
+    IMPORTS,
     RATING_EVENTS,
     RATING_REVISIONS,
     TOURNAMENTS,
@@ -119,10 +121,12 @@ def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict
         latest = _latest(connection, system)
         if tournament is not None:
             entered = select(ENTRANTS.c.engine, ENTRANTS.c.name).where(ENTRANTS.c.tournament == tournament).distinct()
-            here = {row.engine: row.name for row in connection.execute(entered) if row.engine in latest}
-            several = Counter(here.values())
+            here = {row.engine: row.name for row in connection.execute(entered)}
+            imported = connection.execute(select(IMPORTS.c.counts).where(IMPORTS.c.tournament == tournament)).scalar()
+            here |= {engine: names[engine] for engine in (engines_in(unpacked(imported)) if imported else ())}
+            several = Counter(name for engine, name in here.items() if engine in latest)
             names |= {engine: name for engine, name in here.items() if several[name] == 1}
-            latest = {engine: latest[engine] for engine in here}
+            latest = {engine: latest[engine] for engine in here if engine in latest}
     found = {names[engine]: (career.rating, career.games) for engine, career in latest.items()}
     return dict(sorted(found.items(), key=lambda item: (-item[1][0], item[0])))
 
