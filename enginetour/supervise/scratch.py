@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from enginetour.errors import MachineFailure, StartFailed
-from enginetour.supervise.strays import is_meant
+from enginetour.supervise.strays import TAG, is_meant
 from enginetour.task import EngineSpec
 
 SCRATCH_ROOT = "ENGINETOUR_SCRATCH"  # environment: the folder in which a slot makes its engines' scratch folders
@@ -26,11 +26,17 @@ def make_scratch(tag: str = "") -> Path:
 
     Raises MachineFailure: without room for it no engine can start.
     """
-    scratch = _made(_root(), PREFIX)
+    own = os.environ.get(SCRATCH_ROOT)
+    if own and not Path(own).exists():  # a cleaner of temporary folders, or somebody by hand, while we play
+        _tagged(_new(Path(own)), os.environ.get(TAG, ""))
+    return _tagged(_made(_root(), PREFIX), tag)
+
+
+def _tagged(folder: Path, tag: str) -> Path:
     if tag:
         with contextlib.suppress(OSError):  # a disk without links, a tag too long for one: left over it would stay
-            os.symlink(tag, scratch / TAGGED)  # noqa: PTH211 - a tag, no path
-    return scratch
+            os.symlink(tag, folder / TAGGED)  # noqa: PTH211 - a tag, no path
+    return folder
 
 
 def make_kept(name: str) -> Path:
@@ -40,12 +46,16 @@ def make_kept(name: str) -> Path:
 
 
 def _made(root: Path, prefix: str) -> Path:
-    scratch = root / f"{prefix}{os.urandom(6).hex()}"
+    return _new(root / f"{prefix}{os.urandom(6).hex()}")
+
+
+def _new(folder: Path) -> Path:
+    """One that nobody else has made: it is refused where there is something of that name."""
     try:
-        scratch.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700)
     except OSError as error:
-        raise MachineFailure(f"cannot make a scratch folder in {root}: {error.strerror}") from error
-    return scratch
+        raise MachineFailure(f"cannot make a scratch folder in {folder.parent}: {error.strerror}") from error
+    return folder
 
 
 def leave_scratch() -> None:

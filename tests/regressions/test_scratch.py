@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
 
+from enginetour.errors import MachineFailure
 from enginetour.places import end_leftovers
-from enginetour.supervise.scratch import SCRATCH_ROOT, leave_scratch, make_scratch
+from enginetour.supervise.scratch import SCRATCH_ROOT, TAGGED, leave_scratch, make_scratch
+from enginetour.supervise.strays import TAG
 from tests.forked import Forked, quick
 from tests.lives import everybody, kill_everybody, send, temporary
 
@@ -75,3 +78,21 @@ def test_a_run_wipes_what_was_left_when_all_were_killed(tmp_path: Path) -> None:
     second = Forked(tmp_path, words, tmp_path / "second")
     assert second.ended()[0] == 0
     assert os.listdir(temporary(tmp_path)) == []
+
+
+def test_a_slot_whose_folder_was_tidied_up_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cleaner of temporary folders had removed it: no engine could start in that slot any more, all night long."""
+    root = make_scratch("db:one")
+    monkeypatch.setenv(SCRATCH_ROOT, str(root))
+    monkeypatch.setenv(TAG, "db:one/12")
+    shutil.rmtree(root)
+    made = make_scratch()
+    assert made.parent == root
+    assert os.readlink(root / TAGGED) == "db:one/12"
+    assert root.stat().st_mode & 0o777 == 0o700
+    shutil.rmtree(root)
+    root.symlink_to(tmp_path)  # somebody else's idea of it
+    tmp_path.rename(tmp_path.with_name("elsewhere"))
+    with pytest.raises(MachineFailure, match="cannot make a scratch folder"):
+        make_scratch()
+    root.unlink()
