@@ -73,7 +73,7 @@ class Happenings(Watcher):
         for incident in game.incidents:
             self.tell(
                 "warning" if incident.is_warning else "incident",
-                f"game {number}, {names}: {incident.engine}, {incident.category}: {incident.cause}",
+                f"game {number}, {names}: {incident.at_fault}, {incident.category}: {incident.cause}",
                 game=number,
                 engine=incident.engine,
                 category=incident.category,

@@ -235,6 +235,11 @@ class Incident:
         return self.category.endswith("warning")
 
     @property
+    def at_fault(self) -> str:
+        """Who is to blame, for people: a failure of the host is noted with the engine whose turn it was."""
+        return "the machine" if self.category == "host" else self.engine
+
+    @property
     def is_repeatable(self) -> bool:
         """A search of an engine brought it about, so it can be asked to do it again."""
         return not self.is_warning and self.category not in ("restart", "host")

@@ -22,7 +22,7 @@ from enginetour.supervise.waiting import Wake
 from tests.forked import Forked, scripted
 from tests.lives import slots_of
 from tests.playing import game, sound
-from tests.touring import audit, config, entrant, left_running
+from tests.touring import audit, config, entrant, left_running, tour
 
 # Answers at once, but the first search of all waits for the pipe beside it.
 HELD = """\
@@ -125,3 +125,7 @@ def test_a_slot_that_was_stopped_replays_its_game(tmp_path: Path) -> None:
     assert (second.game.pairing, second.game.replay) == (first.game.pairing, 1)
     assert second.game.outcome is Outcome.DRAW
     assert left_running(tmp_path) == []
+    told = tour(tmp_path, "games", "1").stdout + tour(tmp_path, "report").stdout
+    told += (tmp_path / "results" / "trial-report" / "index.html").read_text()
+    assert "incident: the machine, host" in told
+    assert "1 incident to look at: the machine (1)" in told

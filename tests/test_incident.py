@@ -70,3 +70,10 @@ def test_what_was_not_so_is_told_with_the_game() -> None:
     game = Game(Pairing("A", "B"), Outcome.DRAW, Termination.FIFTY, black=side)
     words = "claim: B, pv-other, 3 times, first at move 7: played e2e4, and its last PV begins with d2d4"
     assert list(claim_lines(game, 120)) == [words]
+
+
+def test_a_failure_of_the_host_is_the_machines() -> None:
+    """It is noted with the engine whose turn it was, which is not to blame."""
+    late = Incident("Fruit", "host", "the referee woke up 4.7 s late", 3)
+    assert next(incident_lines(late, 80)) == "incident: the machine, host at ply 3"
+    assert (late.at_fault, CRASH.at_fault) == ("the machine", "Fruit")

@@ -60,7 +60,7 @@ class Picture(Progress):
     def count(self, incident: Incident) -> None:
         """One more for its engine, unless it is only a warning."""
         if not incident.is_warning:
-            self.incidents[incident.engine] = self.incidents.get(incident.engine, 0) + 1
+            self.incidents[incident.at_fault] = self.incidents.get(incident.at_fault, 0) + 1
 
     def rate(self) -> None:
         """The likelihood list of the games so far, if there was a game since the last one."""

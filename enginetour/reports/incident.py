@@ -16,7 +16,7 @@ _LINE = re.compile(r"(\d+\.\d+) ([<>]) (.*)")
 def incident_lines(incident: Incident, width: int) -> Iterator[str]:
     """Lines of at most `width` columns; what was not measured is not told."""
     width = max(width, NARROWEST)
-    yield from wrapped("incident: ", f"{incident.engine}, {incident.category} at ply {incident.ply}", width)
+    yield from wrapped("incident: ", f"{incident.at_fault}, {incident.category} at ply {incident.ply}", width)
     yield from wrapped("  ", incident.cause, width)
     facts = "; ".join(_facts(incident))
     if facts:

@@ -67,7 +67,7 @@ def _advice(
         yield Advice("engines", f"{name} was suspended: mend it and resume, or take it out.", words)
     grave = [line for line in incidents if not line.incident.is_warning]
     if grave:
-        worst = Counter(line.incident.engine for line in grave).most_common(3)
+        worst = Counter(line.incident.at_fault for line in grave).most_common(3)
         who = ", ".join(f"{name} ({count})" for name, count in worst)
         games = ["enginetour", "games", "--incidents", "-t", facts.name, "--edition", str(facts.edition)]
         words = f"{counted(len(grave), 'incident')} to look at: {who}."

@@ -179,7 +179,7 @@ def engine_page(review: Review, site: Site, engine: EngineReview) -> str:
         facts=facts(engine),
         opponents=opponents(engine, site, here),
         chart=drawn(pictures.opponents(engine)),
-        incidents=[line for line in review.incidents if line.incident.engine == engine.name],
+        incidents=[line for line in review.incidents if line.incident.at_fault == engine.name],
         paths=[path for path in review.history.paths if path.name == engine.name],
     )
 
@@ -215,8 +215,8 @@ def _trouble(review: Review, most: int | None = None) -> Sheet:
         Column("kinds", "kinds", left=True),
     )
     rows = []
-    for name in dict.fromkeys(line.incident.engine for line in review.incidents):
-        own = [line.incident for line in review.incidents if line.incident.engine == name]
+    for name in dict.fromkeys(line.incident.at_fault for line in review.incidents):
+        own = [line.incident for line in review.incidents if line.incident.at_fault == name]
         grave = sum(not one.is_warning for one in own)
         kinds = dict.fromkeys(one.category for one in own)
         rows.append({"engine": name, "incidents": grave, "warnings": len(own) - grave, "kinds": ", ".join(kinds)})

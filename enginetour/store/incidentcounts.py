@@ -6,13 +6,18 @@ from collections import Counter
 
 from sqlalchemy import func, select
 
+from enginetour.model import Incident
 from enginetour.store.reader import TournamentReader
 from enginetour.store.tables import GAMES, INCIDENTS
 
 
 def incident_counts(log: TournamentReader) -> Counter[str]:
-    """By engine, warnings left out."""
-    rows = select(INCIDENTS.c.engine, func.count()).join(GAMES, GAMES.c.id == INCIDENTS.c.game)
+    """By who was at fault, warnings left out."""
+    columns = INCIDENTS.c.engine, INCIDENTS.c.category
+    rows = select(*columns, func.count().label("number")).join(GAMES, GAMES.c.id == INCIDENTS.c.game)
     rows = rows.where(GAMES.c.tournament == log.id, ~INCIDENTS.c.category.endswith("warning"))
+    found: Counter[str] = Counter()
     with log.database.reading() as connection:
-        return Counter({engine: int(count) for engine, count in connection.execute(rows.group_by(INCIDENTS.c.engine))})
+        for row in connection.execute(rows.group_by(*columns)):
+            found[Incident(row.engine, row.category, "").at_fault] += int(row.number)
+    return found

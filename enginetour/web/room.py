@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from time import thread_time
 from typing import Any
 
+from enginetour.model import Incident
 from enginetour.reports.sheet import safe
 from enginetour.web.game import LiveGame
 from enginetour.web.listener import Listener, framed
@@ -112,7 +113,8 @@ class Room:
     @staticmethod
     def _incident(kind: str, event: Mapping[str, Any]) -> dict[str, Any]:
         words = f"{safe(event.get('category', ''))}: {safe(event.get('cause', ''))}"
-        return {"kind": kind, "game": event.get("game"), "engine": safe(event.get("engine", "")), "words": words}
+        incident = Incident(str(event.get("engine", "")), str(event.get("category", "")), "")
+        return {"kind": kind, "game": event.get("game"), "engine": safe(incident.at_fault), "words": words}
 
     def _line(self, lines: deque[dict[str, Any]], kind: str, line: dict[str, Any]) -> None:
         lines.append(line)

@@ -161,4 +161,4 @@ def _line(game: GameLine) -> dict[str, Any]:
 def _told(number: int, incident: Any) -> dict[str, Any]:
     words = f"{safe(incident.category)}: {safe(incident.cause)}"
     kind = "warning" if incident.is_warning else "incident"
-    return {"kind": kind, "game": number, "engine": safe(incident.engine), "words": words}
+    return {"kind": kind, "game": number, "engine": safe(incident.at_fault), "words": words}
