@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 
 from enginetour.model import Game, Outcome
@@ -20,6 +20,7 @@ from enginetour.wholefile import is_special, replace_bytes, replace_file
 _VALUE = rb'"(?:[^"\\\n]|\\.)*"\]\n'
 _WHOLE = re.compile(rb"\[Event " + _VALUE + rb"((?:\[(?!Event )\w+ " + _VALUE + rb")*)\n+[^\[\n].*\n(?:.+\n)*\n")
 _ROUND = re.compile(rb'^\[Round "\d+\.(\d+)"\]$', re.MULTILINE)
+_BEGUN = re.compile(rb'^\[GameStartTime "([^"\n]*)"\]$', re.MULTILINE)
 BLOCK = 1 << 20  # bytes read at once
 LONGEST = 16 << 20  # bytes of one game that is still believed: 600 moves with full lines take 200 KiB
 
@@ -65,17 +66,22 @@ class PgnFile:
         log: TournamentLog,
         hurry: Callable[[], bool] = lambda: False,
         comments: tuple[str, ...] = (),
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.path = path
         self.log = log
         self._comments = comments
+        self._tell = tell
         self._hurry = hurry
         self._size: int | None = None  # of the file as we left it; None: to be looked at
         self._missing: int | None = None  # number of the first game that is not in it
         self._newest = 0  # number of the last game in the log when it was mended
 
     def mend(self) -> None:
-        """Make it anew unless it holds every game that counts and each of them whole; OSError if that fails."""
+        """Make it anew unless it holds every game that counts and each of them whole; OSError if that fails.
+
+        With a game that this log does not have it is put aside: it may be the last copy of a database that is gone.
+        """
         if self._missing is not None:
             self._size = self._missing = None
         if is_special(self.path):  # a named pipe would wait for its reader
@@ -83,11 +89,18 @@ class PgnFile:
         if self._is_as_left():
             return
         self._size, self._newest = None, self.log.last_number
-        wanted = [line.number for line in self.log.games(counting=True)]
-        counting, there, whole = set(wanted), list[int](), 0
+        lines = self.log.games()
+        wanted = [line.number for line in lines if line.outcome is not Outcome.VOID and not line.voided]
+        begun = {line.number: pgn.moment(line.started).encode("ascii") for line in lines}
+        counting, there, whole, ours = set(wanted), list[int](), 0, True
         for number, text in self._whole_games():
             there.append(number)
             whole += len(text)
+            told = _BEGUN.search(text)
+            ours = ours and (told is None or begun.get(number) == told[1])
+        if not ours:
+            self._put_aside()
+            there = []
         kept = [number for number in there if number in counting]
         if not kept or kept != wanted[: len(kept)]:
             replace_file(self.path, self._texts(1))
@@ -99,6 +112,12 @@ class PgnFile:
             with self.path.open("a", encoding="utf-8") as sink:
                 sink.writelines(self._texts(kept[-1] + 1))
         self._size = self._size_there()
+
+    def _put_aside(self) -> None:
+        names = (self.path.with_name(f"{self.path.stem}.old-{number}{self.path.suffix}") for number in count(1))
+        free = next(name for name in names if not name.exists())
+        self.path.rename(free)
+        self._tell(f"{self.path.name} held games of another database: it is {free.name} now")
 
     def outdated(self) -> None:
         """A game in it may have been struck out: the next `mend` looks at it, or the next `append`."""

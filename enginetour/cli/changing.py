@@ -47,7 +47,7 @@ def _bring_along(results: Path, log: TournamentLog) -> None:
     path = results / f"{log.slug}.pgn"
     try:
         if path.exists():
-            PgnFile(path, log).mend()
+            PgnFile(path, log, tell=lambda words: say(f"warning: {words}", err=True)).mend()
     except (OSError, TourError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         say(f"warning: {path} not written ({why}); the store has the change, the next run brings it", err=True)

@@ -176,7 +176,8 @@ class Run:
                 self.voice.say(f"{log.title} has ended after {picture.done} games; {next_one}")
         with suppress(OSError):  # then the PGN tells
             session.plan.results.mkdir(parents=True, exist_ok=True)
-        pgn = PgnFile(session.plan.results / f"{log.slug}.pgn", log, self.signals.is_hard, self.plan.config.play.pgn)
+        path, settings = session.plan.results / f"{log.slug}.pgn", self.plan.config.play
+        pgn = PgnFile(path, log, self.signals.is_hard, settings.pgn, self.voice.trouble)
         screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
         self.voice.screen = screen
         exports = Exports(pgn, self.voice)

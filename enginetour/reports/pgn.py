@@ -90,6 +90,11 @@ def score_words(score: int) -> str:
     return f"{score / 100:+.2f}"
 
 
+def moment(at: float) -> str:
+    """UTC seconds as tags have them."""
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S}Z"
+
+
 def is_mate(score: int) -> bool:
     """A score that counts the moves to a mate. Beyond them engines have scales of their own, 99994 for a mate in 3."""
     return MATE_SCORE - MATE_RANGE <= abs(score) <= MATE_SCORE
@@ -111,7 +116,6 @@ def _quoted(words: str) -> str:
 
 def _tags(game: Game, number: int, event: str, site: str, ratings: Mapping[str, float]) -> Iterator[str]:
     start = datetime.fromtimestamp(game.started, UTC)
-    end = datetime.fromtimestamp(game.ended, UTC)
     pairing = game.pairing
     tags = {
         "Event": event,
@@ -141,8 +145,8 @@ def _tags(game: Game, number: int, event: str, site: str, ratings: Mapping[str, 
     tags |= {
         "PlyCount": str(game.plies),
         "Termination": termination_words(game.termination),
-        "GameStartTime": f"{start:%Y-%m-%dT%H:%M:%S}Z",
-        "GameEndTime": f"{end:%Y-%m-%dT%H:%M:%S}Z",
+        "GameStartTime": moment(game.started),
+        "GameEndTime": moment(game.ended),
         "GameDuration": _duration(game),
         "WhiteEngine": game.white.own_name,
         "BlackEngine": game.black.own_name,

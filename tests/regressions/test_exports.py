@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from enginetour.interop import trf
 from tests.storing import game, sound_log
-from tests.touring import FOUR, config, read, tour
+from tests.touring import FOUR, THREE, config, pgn_games, read, tour
 
 
 def points(folder: Path) -> dict[str, float]:
@@ -83,3 +84,21 @@ def test_a_list_is_put_into_its_file_as_an_export_is(tmp_path: Path) -> None:
     tour(tmp_path, "ratings", "-o", "list.md", expect=7)
     assert beside.is_symlink()
     assert not (tmp_path / "list.md").exists()
+
+
+def test_a_pgn_of_another_database_is_put_aside(tmp_path: Path) -> None:
+    """The database had been removed: the next run's first game took the place of all that the PGN still had."""
+    path = config(tmp_path, THREE, "roundrobin", "games_per_pairing = 2")
+    tour(tmp_path, "run", str(path), "--max-games", "3", expect=8)
+    results = tmp_path / "results"
+    whole = (results / "trial.pgn").read_text()
+    for file in results.glob("enginetour.db*"):
+        file.unlink()
+    again = re.sub('GameStartTime "2', 'GameStartTime "1', whole)  # a second may be the same
+    (results / "trial.pgn").write_text(again)
+    done = tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    assert "trial.pgn held games of another database: it is trial.old-1.pgn now" in done.stderr
+    assert (results / "trial.old-1.pgn").read_text() == again
+    assert (results / "trial.pgn").read_text() == tour(tmp_path, "export", "pgn").stdout
+    assert pgn_games(results / "trial.pgn") == 1
+    assert "old-2" not in tour(tmp_path, "run", str(path)).stderr
