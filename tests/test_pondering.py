@@ -142,7 +142,7 @@ def test_an_answer_while_pondering_is_nothing_after_a_miss() -> None:
     assert played.white.ponder_hits == 0
 
 
-@pytest.mark.parametrize("hint", ["a1a1", "e2e5", "(none)", "\x07"])
+@pytest.mark.parametrize("hint", ["a1a1", "e2e5", "(none)", "\x07?"])
 def test_an_illegal_ponder_move_is_ignored(hint: str) -> None:
     """One warning, no search, no verdict."""
     played = game(ponderer(hint=hint), thinker())

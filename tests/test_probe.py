@@ -14,7 +14,7 @@ from enginetour.referee import probe as probes
 from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
 from enginetour.supervise.ending import living
-from enginetour.task import EngineSpec, Probe, ProbeTask
+from enginetour.task import EngineSpec, Probe, ProbeTask, Quirks
 from enginetour.timecontrol import TimeControl
 from tests.playing import BOTH, Protocol, deaf_at_first, scripted, sound
 
@@ -128,7 +128,8 @@ def test_real_engines_pass(name: str, protocol: Protocol) -> None:
     """Engines of the survey shake hands and move under a clock, in two games of one process."""
     program = shutil.which(name, path="/usr/games:/usr/local/games:" + os.environ.get("PATH", ""))
     assert program
-    found = tried(EngineSpec(name, (program,), protocol, dir="scratch"), "1+0.1")
+    quirks = Quirks(no_computer=name == "fairymax")
+    found = tried(EngineSpec(name, (program,), protocol, dir="scratch", quirks=quirks), "1+0.1")
     assert not found.problems
     assert found.own_name
 
