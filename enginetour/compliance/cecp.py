@@ -19,7 +19,7 @@ OWED_S = 1.0  # s for the answer to `?` (runner spec 5.2)
 THOUGHT_S = 0.1  # s until it is surely thinking
 LONG = "level 0 60 0"  # an hour: what it ends by itself it ends at once
 FRACTION_S = 0.5  # s a move by st; a quarter of it is a thought
-FRESH = 5  # processes: all survive it in one of thirteen courses, two times one after the other in none of 160
+FRESH = 5  # processes: one that dies of a line in two of five is missed by one course in thirteen
 MEMORY_MB = 32  # what the smallest of the surveyed takes at its default (engines spec 7)
 LEVELS = {
     "moves": ("40 moves in 5 minutes", "level 40 5 0"),
