@@ -50,19 +50,6 @@ def full_names(names: Sequence[Callname]) -> list[str]:
     ]
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
-    """The same names, of equal ones the later with a number behind them."""
-    taken: set[str] = set()
-    apart: list[str] = []
-    for name in names:
-        free, number = name, 2
-        while free in taken:
-            free, number = f"{name} ({number})", number + 1
-        taken.add(free)
-        apart.append(free)
-    return apart
-
-
 def _folder(name: Callname, alike: Sequence[Callname]) -> str:
     """The nearest of its folders that is not that of all, "" if it does not tell all these places apart."""
     places = {one.folders for one in alike}

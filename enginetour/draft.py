@@ -109,3 +109,16 @@ def read_value(text: str) -> str | int | float | bool:
     if re.fullmatch(r"[+-]?\d{1,18}\.\d{1,18}", text):
         return float(text)
     return text
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """The same names, of equal ones the later with a number behind them."""
+    taken: set[str] = set()
+    apart: list[str] = []
+    for name in names:
+        free, number = name, 2
+        while free in taken:
+            free, number = f"{name} ({number})", number + 1
+        taken.add(free)
+        apart.append(free)
+    return apart

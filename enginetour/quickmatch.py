@@ -11,8 +11,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from enginetour.callnames import Callname, callname, full_names, told_apart
-from enginetour.draft import Draft, read_value
+from enginetour.callnames import Callname, callname, full_names
+from enginetour.draft import Draft, read_value, told_apart
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.ratings.matchtest import OPEN_GAMES
 from enginetour.registry import Registry, find_program

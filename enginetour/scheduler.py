@@ -137,6 +137,10 @@ class Scheduler:
         """Take a state whose event is in the log."""
         self.state = after
 
+    def playing(self) -> list[Pairing]:
+        """The games in the air."""
+        return [pairing for pairing, _ in self.flying.values()]
+
     def estimate(self) -> float | None:
         """Seconds until the likely end, None before the first game of this run has ended, and in a pause."""
         if not self.played or self.paused:

@@ -201,14 +201,7 @@ def play(
 
     if cluster is not None:
         cluster.open(tag, picture, lambda text: scheduler.inbox.put(lambda: watcher.trouble(text)))
-    desk = Desk(
-        session.log,
-        scheduler.format,
-        lambda: scheduler.state,
-        scheduler.take,
-        joined,
-        lambda: [pairing for pairing, _ in scheduler.flying.values()],
-    )
+    desk = Desk(session.log, scheduler.format, lambda: scheduler.state, scheduler.take, joined, scheduler.playing)
     try:
         with ExitStack() as stack:
             stack.enter_context(elsewhere(cores, slots))

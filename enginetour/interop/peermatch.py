@@ -15,8 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from enginetour.callnames import told_apart
-from enginetour.draft import Draft, read_value
+from enginetour.draft import Draft, read_value, told_apart
 from enginetour.errors import InputRefused
 from enginetour.interop.peerengine import PeerEngine
 from enginetour.interop.peerline import PLACE, Given, Program, cut
