@@ -142,6 +142,12 @@ def test_an_answer_while_pondering_is_nothing_after_a_miss() -> None:
     assert played.white.ponder_hits == 0
 
 
+def test_a_ponder_move_that_nobody_sees_is_none() -> None:
+    """A control character is no word: nothing to ponder on, and nothing to warn of."""
+    played = game(ponderer(hint="\x07"), thinker())
+    assert (played.outcome, played.white.ponders, said(played, "ponderer")) == (Outcome.DRAW, 0, "")
+
+
 @pytest.mark.parametrize("hint", ["a1a1", "e2e5", "(none)", "\x07?"])
 def test_an_illegal_ponder_move_is_ignored(hint: str) -> None:
     """One warning, no search, no verdict."""

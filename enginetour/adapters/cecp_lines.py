@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from enginetour.adapters.intake import UNSEEN
 from enginetour.adapters.said import LONGEST_PV, MATE, NO_THOUGHT, PV_PLIES, Thought, clamp, mate_score, whole
 
 # Lines that can mean something; all others (thinking lines, chatter) are passed over by one search.
 TELLING = re.compile(
-    rb"^[ \t]*(?:(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]|\xef\xbb\xbf)+[ \t]*)?"  # unseen
+    rb"^[ \t]*(?:" + UNSEEN + rb"+[ \t]*)?"
     rb"(?:move\b|My move is|resign|1-0|0-1|1/2|\*|Illegal|Invalid|Error|offer|feature|pong|tellusererror"
     rb"|\d+\.[ \t.])[^\n]*",
     re.MULTILINE | re.IGNORECASE,

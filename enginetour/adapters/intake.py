@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
-# Colours, and what a buffer written whole or another encoding leaves; `uci_lines` has more, for text.
-_UNSEEN = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f]|\xef\xbb\xbf")
+# One of what nobody sees: colours, and what a buffer written whole or another encoding leaves.
+UNSEEN = rb"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f]|\xef\xbb\xbf)"
+_UNSEEN = re.compile(UNSEEN)
 _SEEN = range(0x21, 0x7F)  # printable ASCII
 LINE_CAP = 64 * 1024  # bytes of a line; the rest is thrown away as it streams in (runner spec 2)
 KEPT = 256 * 1024  # bytes of unread output; the oldest lines go first (runner spec 2)

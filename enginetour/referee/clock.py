@@ -145,7 +145,7 @@ class Halts:
             self._before = signal.signal(signal.SIGCONT, self._note)
 
     def overslept(self, late_ns: int) -> None:
-        """A wait ended so long after its end was due: what is too much was kept from running."""
+        """A wait ended so long after its due: if that is too much, something kept this process from running."""
         self._overslept_ns = max(self._overslept_ns, late_ns)
 
     def _note(self, number: int, frame: object) -> None:
