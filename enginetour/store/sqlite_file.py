@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Engine, QueuePool, create_engine
 
 from enginetour.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store import bulk, filesystem, ground, schema
+from enginetour.store.heldfiles import HeldFiles
 from enginetour.store.lock import TournamentLock
 from enginetour.store.sqlite_errors import told, translated
 from enginetour.store.tables import APPLICATION_ID, SCHEMA_VERSION
@@ -74,7 +75,7 @@ class SqliteFile:
 
     def __init__(self, path: Path) -> None:
         self.address = Path(os.path.realpath(path))  # side files, lock and socket lie beside it, not beside a link
-        self._held: tuple[int, int] | None = None  # device and inode of what we hold open
+        self._held: HeldFiles | None = None
 
     def is_made(self) -> bool:
         """There is something in that place, ours or not."""
@@ -126,7 +127,7 @@ class SqliteFile:
         with told(path):
             schema.check(found_schema(raw), path)
             found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]  # about 3 ms a thousand games
-        self._held = _identity(path)
+        self._held = HeldFiles(path, _beside(path, "-wal"))
         if found != "ok":
             step = "put a backup in its place"
             raise StoreRefused(f"is damaged ({found})", place=str(path), step=step)
@@ -147,9 +148,8 @@ class SqliteFile:
 
     def require(self) -> None:
         """What we write still lies under its name: an open file outlives its removal, the games in it would not."""
-        if self._held is not None and _identity(self.address) != self._held:
-            what = "was removed or replaced while it was in use"
-            raise StorageFailed(what, place=str(self.address), step="put it back and run again")
+        if self._held is not None:
+            self._held.require()
 
     def translated(self, error: BaseException) -> TourError | None:
         """By SQLite's result code."""
@@ -261,14 +261,6 @@ def _check_header(path: Path) -> None:
         raise StoreRefused("is no SQLite database", place=str(path), step="name another file with --db")
     if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
         raise StoreRefused("is a database of another program", place=str(path), step="name another file with --db")
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _journal_mode(connection: sqlite3.Connection, path: Path) -> str:

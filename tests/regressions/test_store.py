@@ -40,6 +40,31 @@ def test_a_removed_database_takes_no_more_games(tmp_path: Path) -> None:
             log.record_event(Withdrawn("Fruit"))
 
 
+def test_a_removed_log_of_the_database_takes_no_more_games(tmp_path: Path) -> None:
+    """Somebody tidied x.db-wal away under a run: what is in it is saved as the run ends, and it ends at once."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        log.record_game(game())
+        (tmp_path / "x.db-wal").unlink()
+        with pytest.raises(StorageFailed, match=r"x\.db-wal: was removed while it was in use"):
+            log.record_game(game(meeting=2))
+    with Store.open(tmp_path / "x.db") as store:
+        log = store.tournament("autumn")
+        assert [line.meeting for line in log.games()] == [1]
+        log.record_game(game(meeting=2))
+
+
+def test_a_log_made_anew_is_no_removed_one(tmp_path: Path) -> None:
+    """SQLite removes the log with the last connection and makes another with the next."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        log.record_game(game())
+        store.database.engine.dispose()
+        assert not (tmp_path / "x.db-wal").exists()
+        log.record_game(game(meeting=2))
+        assert len(log.games()) == 2
+
+
 def test_two_writers_are_noticed(tmp_path: Path) -> None:
     """Somebody deleted the lock file and started a second run: the first stops instead of playing games for ever."""
     store, log = open_log(tmp_path / "x.db")
