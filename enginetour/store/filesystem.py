@@ -62,3 +62,15 @@ def refuse_unwritable(database: Path) -> None:
     place = database if database.exists() else next(folder for folder in database.parents if folder.exists())
     if not os.access(place, os.W_OK):
         raise StorageFailed("cannot be written", place=str(place), step="check its rights, or choose another --db")
+
+
+def refuse_second_name(database: Path) -> None:
+    """StoreRefused for a file with a hard link.
+
+    Each name has a log and locks of its own; writers by two names spoil the file (SQLite, "How To Corrupt", 2.4).
+    """
+    if database.exists() and database.stat().st_nlink > 1:
+        step = f"make it a file of its own: cp {database.name} new.db; mv new.db {database.name}"
+        raise StoreRefused(
+            "has a second name (a hard link), by which it could be written too", place=str(database), step=step
+        )

@@ -21,7 +21,7 @@ class HeldFiles:
         self._folded: _Identity | None = None  # the log we last knew to be ours
 
     def require(self) -> None:
-        """StorageFailed if one was removed or replaced. Called with a transaction open: its connection holds the log."""
+        """StorageFailed if one was removed or replaced. To be called in a transaction: its connection holds the log."""
         if identity(self._path) != self._file:
             what = "was removed or replaced while it was in use"
             raise StorageFailed(what, place=str(self._path), step="put it back and run again")

@@ -101,6 +101,8 @@ class SqliteFile:
     def engine(self, *, create: bool, readonly: bool) -> Engine:
         """A few connections to the file."""
         path = self.address
+        if not readonly:
+            filesystem.refuse_second_name(path)
         mode = reading_mode(path) if readonly else "mode=rwc" if create else "mode=rw"
         return create_engine(
             "sqlite://", creator=lambda: connected(path, mode), poolclass=QueuePool, pool_size=2, max_overflow=8

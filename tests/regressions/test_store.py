@@ -65,6 +65,24 @@ def test_a_log_made_anew_is_no_removed_one(tmp_path: Path) -> None:
         assert len(log.games()) == 2
 
 
+def test_a_database_with_two_names_is_not_written(tmp_path: Path) -> None:
+    """Two runs by two hard links each had a lock and a log of its own; reading harms nobody."""
+    store, log = open_log(tmp_path / "x.db")
+    with store:
+        log.record_game(game())
+    (tmp_path / "y.db").hardlink_to(tmp_path / "x.db")
+    for name in ("x.db", "y.db"):
+        with pytest.raises(
+            StoreRefused, match=rf"{name}: has a second name .*; make it a file of its own: cp {name} new"
+        ):
+            Store.open(tmp_path / name)
+        with Store.open(tmp_path / name, readonly=True) as found:
+            assert len(found.tournament("autumn").games()) == 1
+    shutil.copy(tmp_path / "x.db", tmp_path / "new.db")
+    (tmp_path / "new.db").rename(tmp_path / "x.db")
+    Store.open(tmp_path / "x.db").close()
+
+
 def test_two_writers_are_noticed(tmp_path: Path) -> None:
     """Somebody deleted the lock file and started a second run: the first stops instead of playing games for ever."""
     store, log = open_log(tmp_path / "x.db")
