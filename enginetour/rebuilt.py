@@ -6,6 +6,7 @@ A tester who compiles at midnight has another engine under the same name; what i
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from enginetour.errors import EngineRefused, InputRefused
 from enginetour.identity import State, state, taken
@@ -40,7 +41,7 @@ class Files:
 
     def refuse_changed(self, *specs: EngineSpec) -> None:
         """InputRefused when one is not the engine its fingerprint tells of; touched files are read again, no more."""
-        changed = [spec.name for spec in specs if not self._is_known(spec) and not self._is_same(spec)]
+        changed = [self._described(spec) for spec in specs if not self._is_known(spec) and not self._is_same(spec)]
         if changed:
             raise refusal(changed, self._place)
 
@@ -51,6 +52,11 @@ class Files:
             return fingerprint == spec.fingerprint and all(state(path) == then for path, then in files.items())
         except OSError:
             return False
+
+    def _described(self, spec: EngineSpec) -> str:
+        """Its name, with what is no longer there: without its net or script an engine would start as another one."""
+        gone = [path for path in self._seen.get(spec.name, ("", {}))[1] if not Path(path).exists()]
+        return f"{spec.name} ({' and '.join(gone)} {'is' if len(gone) == 1 else 'are'} gone)" if gone else spec.name
 
     def _is_same(self, spec: EngineSpec) -> bool:
         try:

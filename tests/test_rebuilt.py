@@ -52,6 +52,15 @@ def test_what_stays_is_not_read_again(tmp_path: Path, monkeypatch: pytest.Monkey
     files.refuse_changed(spec, spec)
 
 
+def test_a_net_that_is_gone_is_named(tmp_path: Path) -> None:
+    """The option then counts as a mere word; "changed" alone would send its owner to look at the program."""
+    spec, files = known(tmp_path), Files("trial")
+    files.refuse_changed(spec)
+    (tmp_path / "net").unlink()
+    with pytest.raises(InputRefused, match=rf"changed since the last game: E \({tmp_path}/net is gone\)"):
+        files.refuse_changed(spec)
+
+
 @pytest.mark.parametrize("name", ["engine", "net"])
 def test_a_file_with_other_bytes_is_another_engine(tmp_path: Path, name: str) -> None:
     """The program as well as a net, though size and times of the old file were put on the new one."""
