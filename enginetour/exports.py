@@ -145,6 +145,11 @@ class PgnFile:
         self._missing = None
         self._size = self._size_there()
 
+    @property
+    def is_whole(self) -> bool:
+        """When last written or looked at, every game that counts was in it."""
+        return self._size is not None and self._missing is None
+
     def _size_there(self) -> int:
         try:
             return self.path.stat().st_size

@@ -122,6 +122,23 @@ def test_a_full_disk_leaves_no_half_game(
     assert is_whole(pgn)
 
 
+def test_a_pgn_that_could_not_be_written_is_tried_once_more_at_the_end(tmp_path: Path, log: TournamentLog) -> None:
+    """A disk was full during the last game: nothing was to bring that game any more."""
+    exports, loop = Exports(with_games(tmp_path, log, 2), Watcher()), scheduler(ended)
+    exports.progress(loop)
+    exports.pgn.path.rename(tmp_path / "kept")
+    exports.pgn.path.mkdir()
+    exports.game(3, recorded(log, 3), ())
+    exports.progress(loop)
+    assert not exports.pgn.is_whole
+    exports.finish()
+    assert not exports.pgn.is_whole
+    exports.pgn.path.rmdir()
+    exports.finish()
+    assert exports.pgn.is_whole
+    assert is_whole(exports.pgn)
+
+
 def _opening(full: Full, usual: Any) -> Any:
     calls = iter([full])
     return lambda *args, **more: next(calls, None) or usual(*args, **more)

@@ -215,12 +215,12 @@ class Run:
             if isinstance(screen, LiveTable):
                 self.voice.try_to(screen.close)
         if not self.signals.is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
-            exports.look()
+            exports.finish()
             with suppress(_Dropped):
                 tournament.rate(session.store, session.plan.config.ratings)
                 if isinstance(screen, Lines):
                     self.voice.try_to(screen.strength)
-                self.voice.try_to(lambda: tell.morning(session, pgn.path, end, picture.warnings))
+                self.voice.try_to(lambda: tell.morning(session, pgn, end, picture.warnings))
             if self.plan.config.report.write and not (idle and has_report(pgn.path.parent, log)):
                 again, gone = self.again, sorted(told.suspended)
                 report_at_end(pgn.path.parent, log, self.voice.say, self.signals.is_hard, again, gone)

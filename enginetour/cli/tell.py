@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +24,7 @@ from enginetour.store.lists import ratings_of
 from enginetour.tournament import fold, format_of
 
 if TYPE_CHECKING:
+    from enginetour.exports import PgnFile
     from enginetour.reports.progress import Progress
     from enginetour.reports.sheet import Sheet
     from enginetour.store.log import TournamentLog
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_TOLD = 12  # round robins told at the end of a run: a screenful
 
 
-def morning(session: Session, pgn: Path, end: End, warnings: Iterable[str] = ()) -> None:
+def morning(session: Session, pgn: PgnFile, end: End, warnings: Iterable[str] = ()) -> None:
     """The ladder or the table, the rating lists, what to doubt, and where everything is."""
     log, plan = session.log, session.plan
     click.echo("")
@@ -56,7 +56,8 @@ def morning(session: Session, pgn: Path, end: End, warnings: Iterable[str] = ())
         say(wrapped)
     for words in warnings:
         say(f"warning: {words}")
-    for line in (f"state: {end.value}", f"database: {plan.database}", f"PGN: {pgn}"):
+    lacking = "" if pgn.is_whole else " lacks games; enginetour export pgn -o FILE writes all"
+    for line in (f"state: {end.value}", f"database: {plan.database}", f"PGN: {pgn.path}{lacking}"):
         say(line)
 
 

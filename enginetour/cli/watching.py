@@ -111,6 +111,11 @@ class Exports(Watcher):
             self._looked = True
             self._write(self.pgn.mend)
 
+    def finish(self) -> None:
+        """The last look: what could not be written before is tried once more."""
+        self._looked = self._looked and self.pgn.is_whole
+        self.look()
+
     def outdated(self) -> None:
         """A game may have been struck out: the PGN is looked at once more."""
         self.pgn.outdated()

@@ -62,7 +62,9 @@ def test_a_pipe_in_the_place_of_the_pgn_holds_up_no_run(tmp_path: Path) -> None:
     path = config(tmp_path, FOUR[:2], "roundrobin", "games_per_pairing = 2")
     (tmp_path / "results").mkdir()
     os.mkfifo(tmp_path / "results" / "trial.pgn")
-    assert tour(tmp_path, "run", str(path)).stderr.count("trial.pgn not written") == 1
+    done = tour(tmp_path, "run", str(path))
+    assert done.stderr.count("trial.pgn not written") == 1
+    assert "trial.pgn lacks games; enginetour export pgn -o FILE writes all" in done.stdout
     assert len(read(tmp_path, "games")) == 2
 
 
