@@ -40,8 +40,8 @@ class Position:
 
     @staticmethod
     def _told(board: chess.Board) -> bytes:
-        """As X-FEN: rights are KQkq, and a rook's file only where another one stands outside it (runner spec 6)."""
-        return board.fen().encode("ascii")
+        """Where back ranks are shuffled, rights by files: Glaurung 2.2 takes K for a rook on h, wherever it stands."""
+        return board.fen(shredder=board.chess960).encode("ascii")
 
     @property
     def last_san(self) -> str:

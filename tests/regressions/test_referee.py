@@ -15,6 +15,8 @@ from enginetour.model import Opening, Outcome, Termination
 from enginetour.referee import converse
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.shelf import EngineShelf
+from enginetour.registry import load, to_spec
+from enginetour.shipped import shipped
 from enginetour.task import EngineSpec
 from tests.playing import BOTH, Protocol, game, scripted, sound
 
@@ -101,12 +103,21 @@ def test_what_comes_before_the_pong_of_an_inline_fence_is_stale(protocol: Protoc
     assert "a2a3" not in {move.uci for move in played.moves}
 
 
-def test_rights_are_told_by_files_only_where_a_letter_is_not_enough() -> None:
-    """In Chess960 too KQkq is what every engine reads; the file of a rook is told where another stands outside it."""
-    outer = Position("4k3/8/8/8/8/8/8/R4K1R w HA - 0 1", "chess960")
-    assert outer.line == b"position fen 4k3/8/8/8/8/8/8/R4K1R w KQ - 0 1"
-    inner = Position("4k3/8/8/8/8/8/8/R4KRR w GA - 0 1", "chess960")
-    assert inner.line == b"position fen 4k3/8/8/8/8/8/8/R4KRR w GQ - 0 1"
+def test_rights_are_told_by_files_where_back_ranks_are_shuffled() -> None:
+    """An engine that took K for a rook on h castled with one that had no right to: its loss was ours."""
+    shuffled = Position("1r3kr1/8/8/8/8/8/8/1R3KR1 w KQkq - 0 1", "chess960")
+    assert shuffled.line == b"position fen 1r3kr1/8/8/8/8/8/8/1R3KR1 w GBgb - 0 1"
+    usual = Position("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1")
+    assert usual.line == b"position fen r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"
+
+
+@pytest.mark.engine("glaurung")
+def test_an_engine_knows_with_which_rook_it_may_castle() -> None:
+    """The only mate is castling, with a rook that stands beside the king."""
+    spec = to_spec(load([shipped("engines")]).get("glaurung"))
+    opening = Opening(fen="4rkr1/4p1p1/8/8/8/8/8/5KR1 w K - 0 1", variant="chess960")
+    played = game(spec, sound(variants="chess960"), white_tc="depth=4", opening=opening)
+    assert (played.outcome, [move.uci for move in played.moves]) == (Outcome.WHITE, ["f1g1"]), played.cause
 
 
 @pytest.mark.parametrize(("dead", "words"), [(True, "exit 3"), (False, "closed its output and lives")])
