@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import subprocess
 import textwrap
@@ -171,6 +172,12 @@ def test_the_termination_tag_has_the_words_of_the_standard(termination: Terminat
     """PGN standard 9.8.1."""
     (found,) = read(pgn.text(game(termination=termination), 1, "trial"))
     assert found.headers["Termination"] == words
+
+
+def test_a_pawn_is_dropped_by_its_letter() -> None:
+    """``P@e6``: cutechess takes ``@e6`` for an illegal move and drops the rest of the game."""
+    text = pgn.text(game(moves=(MoveMade("P@e6", "@e6+", 1), MoveMade("N@f3", "N@f3", 1))), 1, "trial")
+    assert re.findall(r"\S*@\S*", text) == ["P@e6+", "N@f3"]
 
 
 def test_mate_scores_are_moves() -> None:

@@ -182,7 +182,8 @@ def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
             words.append(f"{number}." if white else f"{number}...")
         last = index == len(game.moves) - 1
         said = comment(move, extras) + (f", {clean(game.cause)}" if last and game.cause else "")
-        words += [move.san, *f"{{{said}}}".split(" ")]
+        san = f"P{move.san}" if move.san.startswith("@") else move.san  # as cutechess and xboard write a pawn dropped
+        words += [san, *f"{{{said}}}".split(" ")]
         number += not white
         white = not white
     if not game.moves and game.cause:
