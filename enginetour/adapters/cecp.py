@@ -208,7 +208,7 @@ class CecpEngine(CecpListener):
         if self.fence == "inline" and self._can_ping():
             lines.insert(0, self._ping())
         self._rest = None
-        self._force = False
+        self._force = self._parted = False
         self._listen()
         return b"".join(line + b"\n" for line in lines)
 

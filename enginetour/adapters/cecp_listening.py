@@ -33,6 +33,7 @@ class CecpListener(Engine):
         self._held: Said | None = None
         self._held_until = 0
         self._by_number = ""  # the move taken from a numbered line, in case it is announced again
+        self._parted = False  # its last search ended by a word; its move may follow that
         self._heap = bytearray()  # raw output of the search under way, but for what meant something
 
     def _forget(self, opening: Sequence[str]) -> None:
@@ -45,6 +46,11 @@ class CecpListener(Engine):
         """A new search: nothing of it was heard yet."""
         self._held, self._by_number = None, ""
         self._heap.clear()
+
+    def search_over(self) -> None:
+        """The move of that search is no answer out of turn."""
+        super().search_over()
+        self._parted = True
 
     def usual(self, text: str) -> bool:
         """Castling by letters always, SAN for those who declare it (protocol spec, "move")."""
@@ -119,8 +125,9 @@ class CecpListener(Engine):
 
     def _feature(self, line: str) -> Said:
         accepted, unknown = self.features.read(line.split(None, 1)[1] if " " in line else "")
-        # Engines that lose lines which come together get no replies: none of them waits for any.
-        if not self.spec.quirks.line_delay_ms and (accepted or unknown):
+        # Engines that lose lines which come together get no replies: none of them waits for any. Nor does who has not
+        # read those before it.
+        if not (self.spec.quirks.line_delay_ms or self.process.wants_write) and (accepted or unknown):
             replies = [f"accepted {name}\n" for name in accepted] + [f"rejected {name}\n" for name in unknown]
             self.process.write("".join(replies).encode("ascii"))
         self._take_features()
@@ -152,8 +159,8 @@ class CecpListener(Engine):
             return None
         self._plain_form = True
         if not asked:
-            again = text == self._by_number
-            self._by_number = ""
+            again = text == self._by_number or self._parted
+            self._by_number, self._parted = "", False
             return None if again else Said(What.STALE, text, self.stamp_ns)
         first = self._held
         return self._answer(

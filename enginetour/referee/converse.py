@@ -11,6 +11,7 @@ from enginetour.adapters.said import Said
 from enginetour.adapters.wire import DISCARD_READS
 from enginetour.errors import EngineCrashed, EngineFault, MachineFailure
 from enginetour.referee.link import Link
+from enginetour.supervise.process import EngineProcess
 from enginetour.supervise.waiting import SLICE_NS, wait
 
 EXIT_NS = 50_000_000  # ns; a crash is booked at most 0.2 s after end of file (reliability 2.2), half of it is waited
@@ -107,8 +108,13 @@ def ended(engine: Engine) -> str:
     _await_exit(engine, until)
     if engine.process.is_dead:
         _await_exit(engine, until + STATUS_NS)
-    pipe = "input" if engine.process.broken and not engine.process.eof else "output"
-    return engine.process.exit_status() or f"closed its {pipe} and lives"
+    return engine.process.exit_status() or f"{_gone_by(engine.process)} and lives"
+
+
+def _gone_by(process: EngineProcess) -> str:
+    if process.eof or not process.broken:
+        return "closed its output"
+    return "does not read its input" if process.out.full else "closed its input"
 
 
 def _await_exit(engine: Engine, until_ns: int) -> None:

@@ -92,12 +92,13 @@ class Traffic:
 class Outbox:
     """What a non-blocking pipe would not take yet; it never blocks and never raises for a reader that is gone."""
 
-    __slots__ = ("_waiting", "broken", "cap", "fd", "turns")
+    __slots__ = ("_waiting", "broken", "cap", "fd", "full", "turns")
 
     def __init__(self, fd: int, cap: int | None = WAITING_CAP) -> None:
         self.fd = fd
         self.cap = cap  # None: unbounded, for what must not be lost
         self.broken = False
+        self.full = False  # broken by too much that waits: the reader is there and does not read
         self.turns = 0  # how often it began to wait for room, had it, or broke: what a poll asks of it changes then
         self._waiting = bytearray()
 
@@ -117,6 +118,7 @@ class Outbox:
         else:  # as nearly always, on the path of every ply
             return
         if self.cap is not None and len(self._waiting) > self.cap:
+            self.full = True
             self.gone()
 
     def push(self) -> None:

@@ -216,6 +216,8 @@ class Scripted:
             return
         if self.fault in ("loses-protover", "wakes") and self.told_protover == 1:
             return
+        if self.fault == "feature-flood":  # more than a pipe takes of answers, before it reads the first
+            self.say(*(f"feature nonsense{number}=1" for number in range(20_000)))
         if self.fault == "never-done":
             self.say("feature ping=1 usermove=1 setboard=1")
             return
@@ -450,6 +452,10 @@ class Scripted:
 
     def do_resign(self, move):
         self.say("resign")
+
+    def do_resign_and_move(self, move):
+        self.say("resign")
+        return False
 
     def do_own_loss(self, move):
         self.say("0-1 {White resigns}" if self.colour == "w" else "1-0 {Black resigns}")

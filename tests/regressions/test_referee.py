@@ -11,9 +11,11 @@ import pytest
 from enginetour.adapters.base import Engine, Script
 from enginetour.adapters.intake import LINE_CAP
 from enginetour.adapters.position import Position
+from enginetour.adapters.start import open_engine
 from enginetour.model import Opening, Outcome, Termination
 from enginetour.referee import converse
 from enginetour.referee.bookkeeping import Books
+from enginetour.referee.converse import ended
 from enginetour.referee.shelf import EngineShelf
 from enginetour.registry import load, to_spec
 from enginetour.shipped import shipped
@@ -134,3 +136,31 @@ def test_a_dead_engine_is_waited_for(monkeypatch: pytest.MonkeyPatch, dead: bool
     monkeypatch.setattr(converse, "wait", wait)
     monkeypatch.setattr(converse, "time", SimpleNamespace(monotonic_ns=lambda: now[0]))
     assert converse.ended(cast("Engine", SimpleNamespace(process=process))) == words
+
+
+@pytest.mark.parametrize(
+    ("fault", "at", "end"), [("resign-and-move", 2, Termination.RESIGN), ("draw-move", 6, Termination.CLAIM)]
+)
+def test_a_move_beside_a_word_that_ends_the_game_is_no_answer_out_of_turn(
+    fault: str, at: int, end: Termination
+) -> None:
+    """Engines that resign, or claim a draw rightly, may say their move too: a warning, and a ping before each move."""
+    white, shelf = scripted("cecp", fault, at=at), EngineShelf()
+    played = [game(white, sound(restart=True), shelf=shelf) for _ in range(2)]
+    shelf.close_all()
+    assert [one.termination for one in played] == [end, Termination.REPETITION]
+    assert [one.white.warnings for one in played] == [(), ()]
+
+
+def test_answers_to_features_are_not_piled_up() -> None:
+    """One that declares more than a pipe holds answers to, before it reads, had closed its input: it was to be read."""
+    played = game(scripted("cecp", "feature-flood"), sound())
+    assert played.termination is Termination.REPETITION, played.cause
+
+
+def test_who_does_not_read_has_not_closed_its_input() -> None:
+    """What waits for it is bounded; past that the words say why it was given up."""
+    engine = open_engine(scripted("cecp", "silent"))
+    engine.process.write(b"x" * (1 << 18))
+    assert ended(engine) == "does not read its input and lives"
+    engine.kill()
