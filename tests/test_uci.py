@@ -95,6 +95,13 @@ def test_the_last_scored_line(text: bytes, thought: Thought) -> None:
     assert last_thought(text) == thought
 
 
+def test_the_last_exact_score() -> None:
+    """Bounds are passed over, and where there is nothing else there is no score."""
+    bound = b"info depth 9 score cp 90 lowerbound nodes 5\ninfo depth 9 score cp 200 lowerbound nodes 7\n"
+    assert last_thought(b"info depth 8 score cp 40 nodes 3\n" + bound, bounds=False) == Thought(40, 8, 3)
+    assert last_thought(bound, bounds=False) == Thought()
+
+
 def ask(tc: str, **kept: object) -> Ask:
     return Ask(Position(), white=False, tc=TimeControl.parse(tc), **kept)  # type: ignore[arg-type]
 

@@ -89,8 +89,8 @@ class Engine(Wire):
         """Move now."""
 
     @abstractmethod
-    def thought(self, text: bytes, *, white: bool) -> Thought:
-        """The last scored line of a search's raw output, from the mover's side."""
+    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> Thought:
+        """The last scored line of a search's raw output, from the mover's side; without `bounds` the last exact one."""
 
     def told(self, text: bytes, *, white: bool) -> Thought:
         """As `thought`, with all else that is known of the search; for the record, off the path."""

@@ -20,7 +20,7 @@ _NUMBERED = re.compile(r"\d+\.\s*(?:\.\.\.|\.\.)?\s*(\S+)$")
 _REFUSED_MOVE = re.compile(r"(?:illegal|invalid) move\s*(?:\([^)]*\))?\s*:?\s*(.*)", re.IGNORECASE)
 _ERROR = re.compile(r"error\s*(?:\(([^)]*)\))?\s*:?\s*(.*)", re.IGNORECASE)
 # depth score time nodes, then more columns up to a TAB, or the PV. Marks stick to depth (12.) and score (+33, 5?).
-_THINKING = re.compile(r"\s*(\d+)[.:&+!?*-]*\s+([+-]?\d+)[?!]*\s+(\d+)\s+(\d+)(.*)")
+_THINKING = re.compile(r"\s*(\d+)[.:&+!?*-]*\s+([+-]?\d+)([?!]*)\s+(\d+)\s+(\d+)(.*)")
 MATE_FROM = 100_000  # scores beyond this are a distance to mate (protocol spec, "thinking output")
 
 
@@ -62,22 +62,23 @@ def read_thinking(line: str) -> Thought | None:
     if abs(score) > MATE_FROM:
         moves = min(abs(score) - MATE_FROM, MATE - 1)
         score = mate_score(moves) if score > 0 else -mate_score(moves)
-    rest = found[5]
+    rest = found[6]
+    bound = {"!": 1, "?": -1}.get(found[3][-1:], 0)  # failed high, failed low
     columns, tab, tail = rest.partition("\t")
     pv = " ".join((tail if tab else rest).split()[:PV_PLIES])[:LONGEST_PV]
     # Selective depth, nodes a second, tablebase hits; - or below 0: not known (protocol spec, "thinking output").
     more = [number if (number := whole(word)) is not None and number >= 0 else None for word in columns.split()[:3]]
     seldepth, nps, tbhits = [*more, None, None, None][:3] if tab else (None, None, None)
-    return Thought(clamp(score), whole(found[1]), whole(found[4]), pv, seldepth, nps, tbhits=tbhits)
+    return Thought(clamp(score), whole(found[1]), whole(found[5]), pv, seldepth, nps, tbhits=tbhits, bound=bound)
 
 
-def last_thought(text: bytes) -> Thought:
-    """The last thinking line of a search."""
+def last_thought(text: bytes, *, bounds: bool = True) -> Thought:
+    """The last thinking line of a search; without `bounds` the last one whose score is exact."""
     end = len(text)
     while end > 0:
         start = text.rfind(b"\n", 0, end - 1) + 1
         thought = read_thinking(text[start:end].decode("utf-8", "replace").rstrip())
-        if thought is not None:
+        if thought is not None and (bounds or not thought.bound):
             return thought
         end = start
     return NO_THOUGHT

@@ -61,9 +61,9 @@ class CecpListener(Engine):
         """When a held numbered move becomes the answer."""
         return self._held_until if self._held is not None else super().due_ns
 
-    def thought(self, text: bytes, *, white: bool) -> Thought:
+    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> Thought:
         """Scores are from the engine's side, unless `whitepov` says otherwise."""
-        thought = cecp_lines.last_thought(text)
+        thought = cecp_lines.last_thought(text, bounds=bounds)
         return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
     def _heard(self) -> Said | None:

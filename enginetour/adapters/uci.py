@@ -124,9 +124,9 @@ class UciEngine(PonderingEngine):
     def _question_lines(self) -> tuple[bytes, ...]:
         return b"stop", self._ping()
 
-    def thought(self, text: bytes, *, white: bool) -> Thought:
+    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> Thought:
         """Scores are from the engine's side, unless `whitepov` says otherwise."""
-        thought = last_thought(text)
+        thought = last_thought(text, bounds=bounds)
         return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
     def told(self, text: bytes, *, white: bool) -> Thought:

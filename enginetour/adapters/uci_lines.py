@@ -61,14 +61,17 @@ def read_option(line: str) -> Declared | None:
     return Declared(found["name"].strip(), kind, first.get("default", ""), low, high, choices)
 
 
-def last_thought(text: bytes) -> Thought:
-    """The last scored ``info`` line of a search, principal variation 1 only. Costs one backward search."""
+def last_thought(text: bytes, *, bounds: bool = True) -> Thought:
+    """The last scored ``info`` line of a search, principal variation 1 only. Costs one backward search.
+
+    Without `bounds` the last one whose score is exact.
+    """
     end = len(text)
     while (hit := text.rfind(b" score ", 0, end)) >= 0:
         start = text.rfind(b"\n", 0, hit) + 1
         stop = text.find(b"\n", hit)
         thought = _thought(text[start : stop if stop >= 0 else len(text)])
-        if thought is not None:
+        if thought is not None and (bounds or not thought.bound):
             return thought
         end = start
     return NO_THOUGHT

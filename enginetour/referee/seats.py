@@ -55,8 +55,12 @@ class Seat:
             self.engine, self._footprint = engine, Footprint(engine.process.engine_pid)
 
     def score(self) -> int | None:
-        """What its last search came to, in centipawns for itself; None when it did not tell."""
-        return self.engine.thought(self.engine.search_text, white=self.white).score
+        """What its last search came to, in centipawns for itself; None when it did not tell.
+
+        A bound, as a search that is cut short often ends with, is no score that the engine stands by: the last exact
+        one counts, as in fastchess and cutechess-cli.
+        """
+        return self.engine.thought(self.engine.search_text, white=self.white, bounds=False).score
 
     def cpu_ms(self) -> int | None:
         """Processor time of its engine since its start; None when it never came, or has been ended."""

@@ -283,6 +283,9 @@ class Scripted:
             self.say("info depth 5 seldepth 9 score cp 31 nodes 1234 nps 9 time 1 pv g1f3 g8f6", "info string hello")
         else:
             self.say(f"{'5.' if self.fault == 'dotted-depth' else '5'} 31 1 1234 g1f3 g8f6")
+        if self.fault == "ends-with-a-bound":
+            uci = "info depth 6 score cp -900 upperbound nodes 2000 pv g1f3"
+            self.say(uci if self.protocol == "uci" else "6 -900? 1 2000 g1f3")
 
     def search(self, rest):
         self.searches += 1
