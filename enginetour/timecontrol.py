@@ -1,8 +1,8 @@
 """How long an engine may think: the grammar of time controls.
 
 Stages ``moves/seconds+increment`` joined by ``:``; without ``moves/`` a stage lasts for ever and the last
-stage repeats. ``movetime=S``, ``nodes=N``, ``depth=N`` stand alone or, the last two, beside a clock after a
-comma. ``M:SS`` is not read as minutes: ``:`` joins stages, as in cutechess and fastchess.
+stage repeats. ``movetime=S``, ``nodes=N``, ``depth=N`` stand alone or beside each other after a comma, the last two
+beside a clock too. ``M:SS`` is not read as minutes: ``:`` joins stages, as in cutechess and fastchess.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """A clock (stages), a fixed time a move, nodes or depth; nodes and depth may stand beside a clock."""
+    """A clock (stages) or a fixed time a move, nodes, depth; what comes first ends a search."""
 
     stages: tuple[Stage, ...] = ()
     movetime_ms: int | None = None
@@ -66,8 +66,8 @@ class TimeControl:
             if name in limits:
                 raise ValueError(f"{name} twice in {text!r}")
             limits[name] = _movetime(value, text) if name == "movetime" else _count(name, value, text)
-        if "movetime" in limits and (stages or len(limits) > 1):
-            raise ValueError(f"movetime stands alone, found {text!r}")
+        if "movetime" in limits and stages:
+            raise ValueError(f"a clock or a fixed time a move, found both in {text!r}")
         return cls(stages, limits.get("movetime"), limits.get("nodes"), limits.get("depth"))
 
     def scaled(self, by: float, *, nodes: bool = True) -> TimeControl:

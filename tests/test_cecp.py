@@ -148,6 +148,7 @@ def test_error_lines(line: str, text: str | None) -> None:
         ("0.5+0.1", ["level 0 0:01 0.1"]),
         ("3605", ["level 0 60:05 0"]),
         ("movetime=2", ["st 2"]),
+        ("movetime=2,depth=4", ["st 2", "sd 4"]),
         ("depth=4", ["level 0 60 0", "sd 4"]),
         ("10,depth=4", ["level 0 0:10 0", "sd 4"]),
     ],
@@ -172,6 +173,8 @@ def test_nodes_need_nps() -> None:
     assert time_lines(tc, Quirks(), nps=True) == [b"nps 500", b"st 1"]
     with pytest.raises(Unsupported):
         time_lines(tc, Quirks(), nps=False)
+    with pytest.raises(Unsupported):  # nodes are told as a second, and a move has its own
+        time_lines(TimeControl.parse("movetime=2,nodes=500"), Quirks(), nps=True)
 
 
 def test_a_position_by_edit() -> None:

@@ -87,6 +87,7 @@ def test_the_terms_of_a_match() -> None:
     assert matchlines.terms(same, "/books/UHO.epd") == "10+0.1, 1t, 16MB, UHO.epd"
     other = [({"tc": "nodes=1000"}, {}), ({"tc": "movetime=0.1"}, {"Hash": "16"})]
     assert matchlines.terms(other, "") == "1000 nodes - 0.1/move, NULL, NULL - 16MB"
+    assert matchlines.terms([({"tc": "movetime=1,nodes=1"}, {})] * 2, "").startswith("movetime=1,nodes=1, NULL")
 
 
 def test_the_terms_of_a_match_with_a_control_for_each_colour() -> None:

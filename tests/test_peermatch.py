@@ -63,7 +63,14 @@ def test_an_unknown_option_is_said_by_name() -> None:
 
 @pytest.mark.parametrize(
     ("theirs", "ours"),
-    [("10", "10"), ("40/1:30+0.5", "40/90+0.5"), ("0/5+.05", "5+0.05"), ("0.5:0", "30"), ("10s+0.1s", "10+0.1")],
+    [
+        ("10", "10"),
+        ("40/1:30+0.5", "40/90+0.5"),
+        ("0/5+.05", "5+0.05"),
+        ("0.5:0", "30"),
+        ("Inf/10+1", "10+1"),
+        ("10s+0.1s", "10+0.1"),
+    ],
 )
 def test_their_clocks(theirs: str, ours: str) -> None:
     """Minutes stand before the colon; 0 moves are all of them."""

@@ -18,6 +18,7 @@ from enginetour.timecontrol import Stage, TimeControl
         ("movetime=0.1", TimeControl(movetime_ms=100)),
         ("nodes=1000", TimeControl(nodes=1000)),
         ("depth=8", TimeControl(depth=8)),
+        ("movetime=1,nodes=5", TimeControl(movetime_ms=1000, nodes=5)),
         ("5+0.05, depth=9", TimeControl((Stage(0, 5000, 50),), depth=9)),
     ],
 )
@@ -28,7 +29,7 @@ def test_what_testers_write_is_read(text: str, control: TimeControl) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0", "0+0", "40/", "x", "-1", "1+-1", "0/10", "movetime=0", "movetime=1,nodes=5", "1,2", "depth=1.5",
+    "text", ["", "0", "0+0", "40/", "x", "-1", "1+-1", "0/10", "movetime=0", "movetime=1,5+1", "1,2", "depth=1.5",
              "nodes=0", "mate=3", "1e3", "depth=1,depth=2", "nodes=" + "9" * 16, "999999"],
 )  # fmt: skip
 def test_what_is_no_control_is_refused(text: str) -> None:

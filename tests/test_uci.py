@@ -124,6 +124,7 @@ def test_go_tells_limits() -> None:
     """Fixed time, nodes, depth; beside a clock where configured."""
     assert go_words(ask("movetime=0.1")) == "go movetime 100"
     assert go_words(ask("nodes=1000")) == "go nodes 1000"
+    assert go_words(ask("movetime=1,nodes=1")) == "go movetime 1000 nodes 1"
     assert go_words(ask("1,depth=8", own_ms=1000)) == "go wtime 1000 btime 1000 winc 0 binc 0 depth 8"
 
 

@@ -52,8 +52,8 @@ def table_paths(spec: EngineSpec, features: Features) -> list[bytes]:
 def time_lines(tc: TimeControl, quirks: Quirks, *, nps: bool) -> list[bytes]:
     """`level` or `st`, with `sd` or `nps`; Unsupported when this engine cannot be told the control."""
     if tc.nodes is not None:
-        if not nps or tc.stages:
-            raise Unsupported("cannot be limited by nodes: it does not declare nps, or a clock stands beside them")
+        if not nps or tc.stages or tc.movetime_ms is not None:
+            raise Unsupported("cannot be limited by nodes: it does not declare nps, or a time stands beside them")
         return [f"nps {tc.nodes}".encode("ascii"), b"st 1"]
     lines = []
     if tc.movetime_ms is not None:

@@ -68,10 +68,10 @@ class PeerEngine:
     def control(self) -> str:
         """Its time control in our words; InputRefused naming the engine."""
         limits = {key: self.given.get(key, "") for key in _LIMITS}
-        if limits["st"]:
-            for key in ("nodes", "depth", "tc"):
-                if limits[key]:
-                    self.said.append(f"{key}={limits[key]}: a fixed time a move stands alone here, left out")
+        if limits["st"] and limits["tc"].lower() not in ("", "inf", "infinite"):
+            self.said.append(
+                f"tc={limits['tc']}: st= gives a fixed time a move, and there is one or the other; left out"
+            )
         try:
             return str(control_of(**limits))
         except ValueError as error:

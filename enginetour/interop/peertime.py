@@ -8,7 +8,8 @@ from enginetour.timecontrol import TimeControl
 
 _CLOCK = re.compile(
     r"(?:(?P<moves>\d+|inf|infinite)/)?(?:(?P<minutes>\d+(?:\.\d+)?):)?(?P<seconds>\d*\.?\d+)s?"
-    r"(?:\+(?P<increment>\d*\.?\d+)s?)?"
+    r"(?:\+(?P<increment>\d*\.?\d+)s?)?",
+    re.IGNORECASE,
 )
 
 
@@ -20,10 +21,9 @@ def control_of(*, tc: str = "", st: str = "", nodes: str = "", depth: str = "") 
     parts = []
     if st:
         parts.append(f"movetime={_seconds(st.removesuffix('s'))}")
-    elif tc and tc not in ("inf", "infinite"):
+    elif tc and tc.lower() not in ("inf", "infinite"):
         parts.append(_clock(tc))
-    if not st:
-        parts += [f"{word}={value}" for word, value in (("nodes", nodes), ("depth", depth)) if value]
+    parts += [f"{word}={value}" for word, value in (("nodes", nodes), ("depth", depth)) if value]
     if not parts:
         raise ValueError("no limit: give tc, st, nodes or depth" + (f", found tc={tc}" if tc else ""))
     return TimeControl.parse(",".join(parts))
@@ -35,7 +35,8 @@ def _clock(tc: str) -> str:
     found = _CLOCK.fullmatch(tc)
     if found is None:
         raise ValueError(f"cannot read tc={tc}; their form is moves/minutes:seconds+increment")
-    moves = "" if found["moves"] in (None, "0", "inf", "infinite") else f"{int(found['moves'])}/"
+    count = found["moves"] or "0"
+    moves = f"{int(count)}/" if count.isdecimal() and int(count) else ""  # inf and 0 are all of them
     seconds = float(found["minutes"] or 0) * 60 + float(found["seconds"])
     increment = f"+{_seconds(found['increment'])}" if found["increment"] and float(found["increment"]) else ""
     return f"{moves}{_seconds(seconds)}{increment}"

@@ -85,7 +85,7 @@ def _control(tc: str) -> str:
     """A control without a clock in their words: ``0.1/move``, ``1000 nodes``, ``8 plies``."""
     kind, _, number = tc.partition("=")
     theirs = {"movetime": f"{number}/move", "nodes": f"{number} nodes", "depth": f"{number} plies"}
-    return theirs.get(kind, tc)
+    return tc if "," in tc else theirs.get(kind, tc)
 
 
 def started(number: int, total: int | None, white: str, black: str) -> str:
