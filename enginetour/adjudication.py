@@ -1,7 +1,7 @@
 """When a game is ended by what the engines think of it, or by tables: rules over its history (runner spec 10).
 
-A rule sees each move of an engine once, in order, unless the board has ended the game by it; a book move has no score, and
-neither has a search that told bounds alone: of each search the last exact score counts.
+A rule sees each move of an engine once, in order, unless the board has ended the game by it; a book move has no
+score, and neither has a search that told bounds alone: of each search the last exact score counts.
 
 rule    counts                                                      begins anew at
 draw    moves of both sides in a row with a score within `score`    a capture, a pawn move, a larger score, none

@@ -111,6 +111,12 @@ def read_value(text: str) -> str | int | float | bool:
     return text
 
 
+def read_option(text: str) -> str | int | float | bool:
+    """An engine's option as typed: text too where the number would be sent in other digits (007, 1.50)."""
+    value = read_value(text)
+    return value if isinstance(value, bool) or str(value) == text else text
+
+
 def told_apart(names: Sequence[str]) -> list[str]:
     """The same names, of equal ones the later with a number behind them."""
     taken: set[str] = set()

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from enginetour.callnames import Callname, callname, full_names
-from enginetour.draft import Draft, read_value, told_apart
+from enginetour.draft import Draft, read_option, read_value, told_apart
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.ratings.matchtest import OPEN_GAMES
 from enginetour.registry import Registry, find_program
@@ -68,7 +68,7 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Dra
     seats = [replace(seat, called=seat.called | {name}) for seat, name in zip(seats, names, strict=True)]
     for text in asked.options:
         for number, key, value in _meant(text, seats, "--option"):
-            entrants[number].setdefault("options", {})[key] = read_value(value)
+            entrants[number].setdefault("options", {})[key] = read_option(value)
     for text in asked.settings:
         for number, key, value in _meant(text, seats, "--entrant"):
             entrants[number][key] = setting(EntrantSection, key, value)

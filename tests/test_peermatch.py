@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from enginetour.cli.drafts import known_keys
 from enginetour.config import load
+from enginetour.draft import Draft
 from enginetour.errors import InputRefused
+from enginetour.formats.base import make_format
 from enginetour.interop.peermatch import translated
 from enginetour.interop.peertime import control_of
+from enginetour.model import Entrant
+from enginetour.openings import load as load_suite
 
 COMMANDS = sorted((Path(__file__).parent / "golden" / "commands").glob("*.sh"))
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda path: path.stem)
-def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path) -> None:
+def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole configuration, with what could not be taken over; and this version can read it."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
     draft, said = translated(command.read_text(), command.stem, str.lower)
     assert draft.text() == command.with_suffix(".toml").read_text()
     assert draft.remarks[1 : 1 + len(said)] == said
@@ -56,9 +62,11 @@ def test_what_makes_no_tournament_is_refused(command: str, told: str) -> None:
 
 def test_an_unknown_option_is_said_by_name() -> None:
     """Of the program, of an engine, and inside of -openings."""
-    command = "fastchess -engine cmd=a colour=red -engine cmd=b -each tc=1 -sparkle 3 -openings file=a.epd mood=calm"
+    command = (
+        "fastchess -engine cmd=a colour=red -engine cmd=b -each tc=1 -sparkle 3 -openings file=a.epd mood=calm -recover"
+    )
     _, said = translated(command, "it", lambda name: None)
-    assert [line.partition(":")[0] for line in said] == ["-sparkle 3", "-openings mood=calm", "colour=red"]
+    assert [line.partition(":")[0] for line in said] == ["-sparkle 3", "-openings mood=calm", "-recover", "colour=red"]
 
 
 @pytest.mark.parametrize(
@@ -75,3 +83,123 @@ def test_an_unknown_option_is_said_by_name() -> None:
 def test_their_clocks(theirs: str, ours: str) -> None:
     """Minutes stand before the colon; 0 moves are all of them."""
     assert str(control_of(tc=theirs)) == ours
+
+
+def match_of(words: str, program: str = "fastchess", engines: int = 2) -> tuple[Draft, str]:
+    """A command with engines a, b, ... and a book; its draft, and all that was said."""
+    given = " ".join(f"-engine name={name} cmd={name} proto=uci" for name in "abcd"[:engines])
+    draft, said = translated(f"{program} {given} -each tc=1 -openings file=b.epd {words}", "it", lambda name: None)
+    return draft, "\n".join(said)
+
+
+@pytest.mark.parametrize(
+    ("words", "games", "legs"),
+    [
+        ("", 4, 2),
+        ("-games 100", 200, 2),  # 2 rounds are the default, and taken for the games of each
+        ("-games 6 -rounds 1", 6, 1),
+        ("-repeat -games 1 -rounds 4", 4, 1),  # the later one counts
+        ("-games 1 -repeat -rounds 4", 8, 2),
+        ("-repeat 1 -rounds 4", 4, 1),
+        ("-repeat 4 -rounds 2", 8, 2),
+    ],
+)
+def test_games_and_rounds_of_fastchess(words: str, games: int, legs: int) -> None:
+    """As fastchess 1.8.2 plays them: more than two games change places with the rounds; no opening stays."""
+    draft, _ = match_of(words)
+    assert (draft.format["games"], draft.format["games_per_pairing"]) == (games, legs)
+    assert "repeat" not in draft.play["openings"]
+
+
+def test_games_and_rounds_that_fastchess_refuses() -> None:
+    """Both above two."""
+    with pytest.raises(InputRefused, match="1 or 2 -games a round, found -games 4 -rounds 3"):
+        match_of("-games 4 -rounds 3")
+
+
+@pytest.mark.parametrize(
+    ("words", "engines", "openings"),
+    [
+        ("-games 4 -repeat 2", 3, "112233"),
+        ("-games 2", 3, "123456"),
+        ("-games 2 -openings file=b.epd policy=encounter", 3, "112233"),
+        ("-games 3 -rounds 2 -openings file=b.epd policy=encounter", 2, "111111"),
+        ("-games 4 -rounds 2 -openings file=b.epd policy=round", 2, "11112222"),
+        ("-games 6 -repeat 3", 2, "111222"),
+        ("-games 6", 2, "123456"),
+        ("-rounds 6 -repeat", 2, "112233"),
+    ],
+)
+def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings: str, tmp_path: Path) -> None:
+    """Game by game as cutechess-cli 1.5.1 deals its book; the openings are those of our games in their order."""
+    draft, _ = match_of(words, "cutechess-cli", engines)
+    (tmp_path / "b.epd").write_text("".join(f"k7/8/8/8/8/8/{n}P{7 - n}/7K w - - 0 1\n" for n in range(1, 7)))
+    file = tmp_path / "it.toml"
+    file.write_text(draft.text())
+    config = load(file)
+    system = make_format(draft.format["system"], config.format_options)
+    offers = system.offers(system.start(tuple(Entrant(name) for name in "abcd"[:engines])))
+    legs = min(2, draft.format["games_per_pairing"])
+    suite = load_suite(config.play.openings, seed=1, legs=legs, folder=tmp_path)
+    dealt = [suite.pick(offer).index for offer in sorted(offers, key=lambda offer: (offer.encounter, offer.leg))]
+    assert "".join(map(str, dealt[: len(openings)])) == openings
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("taskset -c 0-3 fastchess {}", "taskset -c 0-3: before the command, left out"),
+        ("cd fastchess-1.8 && ./fastchess {}", "cd fastchess-1.8 &&: before the command, left out"),
+        ("fastchess {} && ordo -p a.pgn", "&& ordo -p a.pgn: behind the command, left out"),
+        ("fastchess {} -maxmoves 9999", "-maxmoves 9999: 2000 is the most here"),
+        ("fastchess {} -maxmoves 99", "-maxmoves: fastchess counts from the end of the opening"),
+        ("fastchess {} -each timemargin=99999", "timemargin=99999: 60000 is the most here"),
+        ("fastchess {} -resign movecount=3", "-resign score=0: 1 is the least here"),
+        ("fastchess {} -concurrency -2", "-concurrency -2: 6 on this machine"),
+        (f"fastchess {{}} -event {'x' * 65}", f"-event {'x' * 65}: cut to 64 characters"),
+        ("fastchess {} -sprt elo0=0 elo1=5 -output format=cutechess", "-sprt: fastchess counts games so"),
+        ("cutechess-cli {} -repeat -sprt elo0=0 elo1=5", "-sprt: cutechess-cli counts games so"),
+        ("cutechess-cli {} -draw movenumber=0 movecount=8 score=5", "-draw movenumber=0: cutechess-cli does not judge"),
+        ("cutechess-cli {} -engine cmd=c proto=uci", "without name= an engine has the name that it tells there"),
+        ("cutechess-cli {} -engine conf=c arg=-x", "arg=-x: write them into the command of its engine file"),
+        ("cutechess-cli {}", "without -recover they end with the first crash"),
+    ],
+)
+def test_what_is_other_here_is_said(command: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name, and what does not apply is not said: a plain command with -recover has nothing to tell."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    plain = "-engine name=a cmd=a proto=uci -engine name=b cmd=b proto=uci -openings file=b.pgn -each tc=1"
+    draft, lines = translated(command.format(plain), "it", str.lower)
+    assert [line for line in lines if line.startswith(said)]
+    assert not {"draw", "sprt"} & set(draft.play)
+    quiet = translated(f"fastchess {plain} -recover -sprt elo0=0 elo1=5", "it", str.lower)[1]
+    assert [line.partition(":")[0] for line in quiet] == ["-recover"]
+
+
+def test_a_command_of_windows() -> None:
+    """Backslashes belong to its paths, but for those that hide a quote; a backtick goes on in the next line."""
+    command = (
+        'D:\\t\\fast-chess.exe `\n -engine cmd=C:\\sf\\new.exe args="-x \\"a b\\"" `\n -engine cmd="C:\\My sf\\old.exe"'
+    )
+    draft, _ = translated(f"{command} -each tc=1", "it", lambda name: None)
+    assert [entrant["command"] for entrant in draft.entrants] == [
+        ["C:\\sf\\new.exe", "-x", "a b"],
+        ["C:\\My sf\\old.exe"],
+    ]
+    assert [entrant["name"] for entrant in draft.entrants] == ["new", "old"]
+
+
+def test_words_of_an_engine() -> None:
+    """Options keep their digits; of several args= the last counts, as in fastchess."""
+    draft, _ = match_of("-each option.Key=007 option.Skill=1.50 option.Hash=16 args=-a -each args=-b")
+    assert draft.entrants[0]["options"] == {"Key": "007", "Skill": "1.50", "Hash": 16}
+    assert draft.entrants[0]["command"] == ["a", "-b"]
+
+
+def test_seeds() -> None:
+    """Those of fastchess's gauntlet meet each other, those of cutechess's do not; its knock-out draws lots."""
+    gauntlet = "-tournament gauntlet -seeds 2"
+    assert match_of(gauntlet, engines=3)[0].format["seeds_meet"] is True
+    assert "seeds_meet" not in match_of(gauntlet, "cutechess-cli", 3)[0].format
+    assert match_of("-tournament knockout", "cutechess-cli", 4)[0].format["seeding"] == "lottery"
+    assert "seeding" not in match_of("-tournament knockout -seeds 4", "cutechess-cli", 4)[0].format

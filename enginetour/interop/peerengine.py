@@ -6,10 +6,10 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from enginetour.draft import read_value
+from enginetour.draft import read_option
 from enginetour.errors import InputRefused
 from enginetour.interop.peerline import PLACE, Program
 from enginetour.interop.peertime import control_of
@@ -42,14 +42,12 @@ class PeerEngine:
         for word in words:
             key, equals, value = word.partition("=")
             if key.startswith("option."):
-                self.options[key.removeprefix("option.")] = read_value(value)
-            elif key == "arg":
-                self.arguments.append(value)
+                self.options[key.removeprefix("option.")] = read_option(value)
             elif key == "args":
-                self.arguments += shlex.split(value)
+                self.arguments = shlex.split(value)  # the last ones alone, as in fastchess
             elif key == "initstr":
                 self.lines += [line for line in value.replace("\\n", "\n").split("\n") if line]
-            elif re.fullmatch(r"arg\d+", key):
+            elif re.fullmatch(r"arg\d*", key):
                 self.arguments.append(value)
             elif key in _NEEDLESS:
                 self.said.append(f"{key}: not needed, {_NEEDLESS[key]}")
@@ -63,7 +61,12 @@ class PeerEngine:
         """As given, else that of cutechess's engine list, else the program's without folder and suffix."""
         given = self.given
         named = given.get("name") or given.get("conf")
-        return named or (Path(_words(given["cmd"])[0]).stem if given.get("cmd") else "")
+        return named or (PureWindowsPath(_words(given["cmd"])[0]).stem if given.get("cmd") else "")
+
+    @property
+    def is_nameless(self) -> bool:
+        """Whether neither the command nor an engine list names it."""
+        return not (self.given.get("name") or self.given.get("conf"))
 
     def control(self) -> str:
         """Its time control in our words; InputRefused naming the engine."""
@@ -95,6 +98,9 @@ class PeerEngine:
                 step = "enginetour engines import engines.json brings in what cutechess knows"
                 raise InputRefused(f"no engine file for conf={conf}", place=PLACE, step=step)
             entrant["engine"] = known
+            if self.arguments:
+                step = "write them into the command of its engine file"
+                self.said.append(f"arg={' '.join(self.arguments)}: {step}")
         else:
             raise InputRefused("an engine without cmd= or conf=", place=PLACE, step="give its program by cmd=")
         if "dir" in given:
@@ -139,8 +145,8 @@ class PeerEngine:
 
 
 def _words(cmd: str) -> list[str]:
-    """A command may hold its arguments, unless a file has that very name."""
-    if Path(cmd).is_file():
+    """A command may hold its arguments, unless a file has that very name or it is a path of Windows."""
+    if Path(cmd).is_file() or "\\" in cmd:
         return [cmd]
     try:
         return shlex.split(cmd) or [cmd]

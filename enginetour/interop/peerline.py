@@ -14,8 +14,10 @@ from enginetour.tomlplace import near
 Program = Literal["cutechess-cli", "fastchess"]
 PLACE = "--from-command"
 _PROGRAMS: tuple[tuple[str, Program], ...] = (("cutechess-cli", "cutechess-cli"), ("fast-?chess", "fastchess"))
-_CONTINUED = re.compile(r"[\\^][ \t]*\r?\n")
+_CONTINUED = re.compile(r"[\\^`][ \t]*\r?\n")  # of sh, cmd.exe and PowerShell
+_WINDOWS = re.compile(r"\b[A-Za-z]:\\|(?:^|[\s=\"'])\.{1,2}\\\w|\\[^\s\\\"']*\.exe\b", re.IGNORECASE)
 _SHELL = re.compile(r"\d*>{1,2}.*|\d*<.*|[|;&]{1,2}|#.*")  # where a command ends and its shell goes on
+_OPTION = re.compile(r"--?[A-Za-z]")
 _VARIABLE = re.compile(r"\$[A-Za-z_{(0-9@]|%[A-Za-z_0-9~]+%?|!\w+!")
 
 
@@ -37,21 +39,13 @@ class Given:
         return {key: value if equals else "true" for key, equals, value in parts}
 
 
-def cut(text: str) -> tuple[Program, tuple[Given, ...]]:
-    """The program and its options in order; what stands before the program (nice, timeout) is passed over.
+def cut(text: str) -> tuple[Program, tuple[Given, ...], tuple[str, ...]]:
+    """The program, its options in order, and a line for what stands before it (nice, taskset) and behind it.
 
     InputRefused: neither program, a quote that stays open, a variable that only a shell can fill in.
     """
-    try:
-        words = shlex.split(_CONTINUED.sub(" ", text).replace("\n", " "), posix=True)
-    except ValueError as error:
-        raise InputRefused(f"cannot be cut into words: {error}", place=PLACE) from None
-    found = next(((n, program) for n, word in enumerate(words) if (program := _program(word))), None)
-    if found is None:
-        nearest = near(words[0], ("cutechess-cli", "fastchess")) if words else ""
-        step = "give the whole command, the program in front"
-        raise InputRefused(f"no command of cutechess-cli or fastchess{nearest}", place=PLACE, step=step)
-    start, program = found
+    words = _words(_CONTINUED.sub(" ", text).replace("\n", " "))
+    start, program = _start(words)
     rest = words[start + 1 :]
     end = next((n for n, word in enumerate(rest) if _SHELL.fullmatch(word)), len(rest))
     options: list[Given] = []
@@ -59,14 +53,45 @@ def cut(text: str) -> tuple[Program, tuple[Given, ...]]:
         if (unfilled := _VARIABLE.search(word)) is not None:
             step = "put echo in front of the command, run it, and give what it prints"
             raise InputRefused(f"a variable of a shell in {word!r}: {unfilled[0]!r}", place=PLACE, step=step)
-        if re.match(r"--?[A-Za-z]", word):
+        if _OPTION.match(word):
             options.append(Given(word.lstrip("-"), ()))
         elif options:
             last = options.pop()
             options.append(Given(last.option, (*last.words, word)))
         else:
             raise InputRefused(f"expected an option such as -engine, found {word!r}", place=PLACE)
-    return program, tuple(options)
+    return program, tuple(options), tuple(_around(words[:start], rest[end:]))
+
+
+def _words(text: str) -> list[str]:
+    if _WINDOWS.search(text):  # its paths: only a quote is hidden by a backslash there
+        text = re.sub(r'\\(?!")', r"\\\\", text)
+    try:
+        return shlex.split(text, posix=True)
+    except ValueError as error:
+        raise InputRefused(f"cannot be cut into words: {error}", place=PLACE) from None
+
+
+def _start(words: list[str]) -> tuple[int, Program]:
+    """Where the program stands: before an option, for a folder may have its name (cd fastchess && ...)."""
+    found = [(n, program) for n, word in enumerate(words) if (program := _program(word))]
+    for place, program in found:
+        if _OPTION.match("".join(words[place + 1 : place + 2])):
+            return place, program
+    if found:
+        return found[0]
+    nearest = near(words[0], ("cutechess-cli", "fastchess")) if words else ""
+    step = "give the whole command, the program in front"
+    raise InputRefused(f"no command of cutechess-cli or fastchess{nearest}", place=PLACE, step=step)
+
+
+def _around(before: list[str], behind: list[str]) -> list[str]:
+    said = []
+    if before:
+        said.append(f"{' '.join(before)}: before the command, left out; put it before enginetour init and run")
+    if behind and not behind[0].startswith("#") and behind != ["&"]:
+        said.append(f"{' '.join(behind)}: behind the command, left out; put it behind enginetour run")
+    return said
 
 
 def _program(word: str) -> Program | None:

@@ -1,16 +1,15 @@
 """A command of cutechess-cli or fastchess as a configuration of ours; what cannot be taken over is said by name.
 
 theirs                                    ours
--rounds R -games G, two engines           R x G games of a match
--rounds R -games G, more engines          R cycles of G games a pairing
--repeat                                   games_per_pairing = 2; without it (cutechess) one opening a game
 -sprt without model                       normalized (fastchess), logistic (cutechess)
 -openings without order                   sequential
 no timemargin=                            margin_ms = 0
+a threshold of 0 that switches a rule off no rule
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,15 +20,11 @@ from enginetour.interop.peerengine import PeerEngine
 from enginetour.interop.peerline import PLACE, Given, Program, cut
 from enginetour.interop.peeroutput import log, pgn_comments
 from enginetour.interop.peerrest import ELSEWHERE, SHOWN, VARIANTS, openings, tablebases
+from enginetour.interop.peerschedule import Schedule
 
 LONGEST_NAME = 64  # characters of [tournament] name
-_SYSTEMS = {
-    "round-robin": "roundrobin",
-    "roundrobin": "roundrobin",
-    "gauntlet": "gauntlet",
-    "pyramid": "roundrobin",
-    "knockout": "cup",
-}
+_LONGEST_MARGIN = 60_000  # ms
+_MOST_MOVES = 2_000
 
 
 @dataclass(slots=True)
@@ -44,13 +39,8 @@ class _Reading:
     format: dict[str, Any] = field(default_factory=dict)
     play: dict[str, Any] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
-
-    def number(self, option: str, default: int) -> int:
-        """A whole number; InputRefused for anything else."""
-        text = self.numbers.get(option, str(default))
-        if not text.isdecimal() or len(text) > 9:
-            raise InputRefused(f"-{option} takes a whole number, found {text!r}", place=PLACE)
-        return int(text)
+    recovers: bool = False
+    by_games: bool = False  # its test counts games, not pairs
 
 
 def translated(text: str, name: str, find_id: Callable[[str], str | None]) -> tuple[Draft, tuple[str, ...]]:
@@ -58,8 +48,8 @@ def translated(text: str, name: str, find_id: Callable[[str], str | None]) -> tu
 
     `name` is the tournament's without ``-event``; `find_id` gives our engine file of a name in their list.
     """
-    program, options = cut(text)
-    reading = _Reading(program)
+    program, options, around = cut(text)
+    reading = _Reading(program, said=list(around), by_games=program == "cutechess-cli")
     for given in options:
         _take(reading, given)
     for engine in reading.engines:
@@ -68,10 +58,9 @@ def translated(text: str, name: str, find_id: Callable[[str], str | None]) -> tu
         unsaid = f" ({reading.said[0]})" if reading.said else ""
         what = f"{len(reading.engines) or 'no'} engine, a match needs two{unsaid}"
         raise InputRefused(what, place=PLACE, step="give -engine twice")
-    _format(reading)
+    _schedule(reading)
     entrants = _entrants(reading, find_id)
-    if "openings" not in reading.play:
-        reading.said.append("without -openings they begin at the starting position; here the shipped suite is used")
+    _unsaid(reading)
     said = list(dict.fromkeys(reading.said))
     for engine in reading.engines:
         said += [line for line in engine.said if line not in said]
@@ -90,6 +79,8 @@ def _take(reading: _Reading, given: Given) -> None:
         reading.engines.append(engine)
     elif option == "each":
         reading.each += given.words
+    elif option == "repeat" and reading.program == "fastchess":
+        reading.numbers["games"] = given.first if len(given.words) == 1 and given.first.isdecimal() else "2"
     elif option in ("games", "rounds", "repeat", "seeds", "tbpieces"):
         reading.numbers[option] = given.first or "2"
     elif option in ("noswap", "reverse", "tbignore50", "tournament", "tb", "tbadjudicate"):
@@ -97,16 +88,18 @@ def _take(reading: _Reading, given: Given) -> None:
     elif option == "openings":
         play["openings"] = openings(given, reading.said)
     elif option in ("draw", "resign"):
-        play[option] = _rule(option, given, reading.said)
+        rule = _rule(option, given, reading)
+        if rule is not None:
+            play[option] = rule
     elif option == "sprt":
         model = "normalized" if reading.program == "fastchess" else "logistic"
         numbers = {key: _number("sprt", key, value) for key, value in given.values().items() if key != "model"}
         reading.format["sprt"] = {**numbers, "model": given.values().get("model", model)}
     elif option == "maxmoves":
         if given.first != "0":
-            play["max_moves"] = read_value(given.first)
+            play["max_moves"] = _at_most(_MOST_MOVES, read_value(given.first), words, reading.said)
     elif option == "concurrency":
-        play["slots"] = read_value(given.first)
+        play["slots"] = _slots(read_value(given.first), words, reading)
     elif option == "use-affinity":
         play["affinity"] = True
         if given.first:
@@ -116,7 +109,7 @@ def _take(reading: _Reading, given: Given) -> None:
     elif option == "srand":
         reading.tournament["seed"] = int(given.first) % 2**63 if given.first.isdecimal() else 1
     elif option == "event":
-        reading.tournament["name"] = " ".join(given.words)[:LONGEST_NAME]
+        _named(" ".join(given.words), reading)
     elif option == "variant":
         if given.first != "standard":
             play["variant"] = VARIANTS.get(given.first, given.first)
@@ -131,15 +124,17 @@ def _take(reading: _Reading, given: Given) -> None:
         log(given, play, reading.said)
     elif option in ELSEWHERE:
         reading.said.append(f"{words}: {ELSEWHERE[option]}")
+        reading.recovers |= option == "recover"
+        reading.by_games |= words in ("-report penta=false", "-output format=cutechess")
     elif option in SHOWN:
         reading.said.append(f"{words}: it shows something and ends, left out")
     else:
         reading.said.append(f"{words}: no option of {reading.program} that is known here, left out")
 
 
-def _rule(option: str, given: Given, said: list[str]) -> dict[str, Any]:
-    """``-draw`` or ``-resign`` as our setting; their defaults where a word is missing."""
-    values = given.values()
+def _rule(option: str, given: Given, reading: _Reading) -> dict[str, Any] | None:
+    """``-draw`` or ``-resign`` as our setting, their defaults where a word is missing; None: off."""
+    values, said = given.values(), reading.said
     known = ("movenumber", "movecount", "score") if option == "draw" else ("movecount", "score", "twosided")
     said += [f"-{option} {key}={values[key]}: not known here, left out" for key in values if key not in known]
     if option == "draw":
@@ -149,9 +144,41 @@ def _rule(option: str, given: Given, said: list[str]) -> dict[str, Any]:
     rule: dict[str, Any] = {
         ours: int(_number(option, key, values.get(key, usual))) for ours, (key, usual) in named.items()
     }
+    switch = "movenumber" if option == "draw" else "movecount"
+    if reading.program == "cutechess-cli" and _number(option, switch, values.get(switch, "1")) == 0:
+        said.append(f"-{option} {switch}=0: cutechess-cli does not judge then, and neither do we")
+        return None
     if option == "resign":
         rule["two_sided"] = values.get("twosided", "false") == "true"
+        if rule["score"] == 0:
+            said.append("-resign score=0: 1 is the least here")
+            rule["score"] = 1
     return rule
+
+
+def _at_most(most: int, value: Any, words: str, said: list[str]) -> Any:
+    """`value`, or the most there can be here, which is said."""
+    if not isinstance(value, int) or value <= most:
+        return value
+    said.append(f"{words}: {most} is the most here")
+    return most
+
+
+def _slots(count: Any, words: str, reading: _Reading) -> Any:
+    """As given; of fastchess 0 and below are counted down from all processors."""
+    if reading.program != "fastchess" or not isinstance(count, int) or count > 0:
+        return count
+    slots = max(1, (os.cpu_count() or 1) + count)
+    reading.said.append(f"{words}: {slots} on this machine")
+    return slots
+
+
+def _named(name: str, reading: _Reading) -> None:
+    if not name:
+        return
+    reading.tournament["name"] = name[:LONGEST_NAME].strip()
+    if len(name) > LONGEST_NAME:
+        reading.said.append(f"-event {name}: cut to {LONGEST_NAME} characters")
 
 
 def _number(option: str, key: str, text: str) -> float:
@@ -175,66 +202,40 @@ def _quick(reading: _Reading, given: Given) -> None:
             reading.said.append(f"-quick {word}: not known here, left out")
     reading.numbers |= {"games": "2", "rounds": "25000"}
     reading.play["draw"] = {"after_move": 30, "moves": 8, "score": 8}
+    reading.play["slots"] = _slots(-2, "-quick: all processors but two", reading)
+    reading.recovers = True
 
 
-def _format(reading: _Reading) -> None:
-    """Who meets whom, and how often."""
-    peer = reading.program == "fastchess"
-    rounds = reading.number("rounds", 2 if peer else 1)
-    games = reading.number("games", 2 if peer else 1)
-    repeat = reading.number("repeat", games if peer else 1)
-    if peer and "repeat" in reading.numbers:
-        games = repeat
-    kind = reading.numbers.get("tournament", "round-robin")
-    if kind not in _SYSTEMS:
-        known = ", ".join(_SYSTEMS)
-        raise InputRefused(f"unknown tournament {kind!r}; theirs: {known}", place=f"{PLACE}, -tournament")
-    legs = 2 if repeat > 1 else 1
-    settings: dict[str, Any]
-    if len(reading.engines) == 2 and kind != "knockout":
-        total = _even(reading, rounds * games, "games")
-        settings = {"system": "match", "games": total, "games_per_pairing": legs}
-    elif kind == "knockout":
-        settings = {"system": "cup", "games_per_pairing": max(2, _even(reading, games, "-games"))}
-    else:
-        pairing = games if games == 1 else _even(reading, games, "-games")
-        settings = {"system": _SYSTEMS[kind], "cycles": rounds, "games_per_pairing": pairing}
-        if kind == "gauntlet":
-            settings["seeds"] = reading.number("seeds", 1)
-        if kind == "pyramid":
-            reading.said.append("-tournament pyramid: the same pairs as a round robin, in its order")
+def _schedule(reading: _Reading) -> None:
+    """``[format]`` with its test, and how long an opening lasts."""
+    schedule = Schedule(reading.program, len(reading.engines), reading.numbers, reading.said)
     sprt = reading.format.pop("sprt", None)
-    if sprt is not None and settings["system"] == "match":
-        settings["sprt"] = sprt
+    reading.format = schedule.format()
+    if sprt is not None and reading.format["system"] == "match":
+        reading.format["sprt"] = sprt
+        in_pairs = reading.format["games_per_pairing"] == 2 and sprt["model"] != "bayesian"
+        if in_pairs and reading.by_games:
+            reading.said.append(f"-sprt: {reading.program} counts games so; here pairs of games on one opening")
     elif sprt is not None:
         reading.said.append("-sprt: a test is between two engines, left out")
-    reading.format = settings
-    _opening_policy(reading, repeat, many=settings["system"] != "match")
+    if openings := schedule.openings(reading.play.get("openings", {})):
+        reading.play["openings"] = openings
     if "tb" in reading.numbers:
         reading.play["tablebases"] = tablebases(reading.numbers, reading.said)
 
 
-def _opening_policy(reading: _Reading, repeat: int, *, many: bool) -> None:
-    """How long an opening lasts; fresh ones for every encounter, as there, in larger fields."""
-    suite = dict(reading.play.get("openings", {}))
-    if suite and many:
-        suite.setdefault("per", "encounter")
-    if suite and repeat > 2:
-        suite["repeat"] = repeat
-    for option, key, value in (("noswap", "swap", False), ("reverse", "reverse", True)):
-        if option in reading.numbers and reading.format["system"] == "cup":
-            reading.said.append(f"-{option}: a cup gives both the same colours, left out")
-        elif option in reading.numbers:
-            reading.format[key] = value
-    if suite:
-        reading.play["openings"] = suite
-
-
-def _even(reading: _Reading, games: int, what: str) -> int:
-    if games % 2 == 0 and games:
-        return games
-    reading.said.append(f"{what} {games}: an even number gives both the same colours, {games + 1} taken")
-    return games + 1
+def _unsaid(reading: _Reading) -> None:
+    """What they do though no option says so, and is other than here."""
+    play, said = reading.play, reading.said
+    if "openings" not in play and "variant" not in play:
+        said.append("without -openings they begin at the starting position; here the shipped suite is used")
+    if not reading.recovers:
+        said.append("without -recover they end with the first crash; here it is a loss, and the tournament goes on")
+    if reading.program == "cutechess-cli" and any(engine.is_nameless for engine in reading.engines):
+        said.append("without name= an engine has the name that it tells there, here that of its program")
+    book = play.get("openings", {}).get("file", "")
+    if "max_moves" in play and reading.program == "fastchess" and book and not book.endswith(".epd"):
+        said.append("-maxmoves: fastchess counts from the end of the opening, here its moves count")
 
 
 def _entrants(reading: _Reading, find_id: Callable[[str], str | None]) -> tuple[Mapping[str, Any], ...]:
@@ -256,4 +257,5 @@ def _entrants(reading: _Reading, find_id: Callable[[str], str | None]) -> tuple[
 
 
 def _margin(engine: PeerEngine) -> int:
-    return int(_number("engine", "timemargin", engine.given.get("timemargin", "0")))
+    margin = int(_number("engine", "timemargin", engine.given.get("timemargin", "0")))
+    return int(_at_most(_LONGEST_MARGIN, margin, f"timemargin={margin}", engine.said))
