@@ -10,13 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from enginetour.errors import InputRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
+from enginetour.nearmiss import near
 from enginetour.notices import NotifySection
 from enginetour.sections.entrants import EntrantSection
 from enginetour.sections.play import PlaySection
 from enginetour.sections.ratings import RatingsSection
 from enginetour.sections.report import ReportSection
 from enginetour.sections.tournament import TournamentSection
-from enginetour.tomlplace import near, read_toml, refusal, toml_place
+from enginetour.tomlplace import read_toml, refusal, toml_place
 
 # What of [play] may change on resume: how the run is kept, not what is measured.
 CHANGEABLE = {

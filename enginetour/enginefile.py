@@ -19,8 +19,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from enginetour.errors import InputRefused
+from enginetour.nearmiss import near
 from enginetour.task import Quirks, Resources, Sandbox
-from enginetour.tomlplace import near, read_toml, refusal
+from enginetour.tomlplace import read_toml, refusal
 
 Limit = Literal["clock", "movetime", "nodes", "depth"]
 Value = str | int | float | bool

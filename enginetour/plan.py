@@ -18,6 +18,7 @@ from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.machinespeed import SpeedWish
 from enginetour.model import Entrant, Pairing
+from enginetour.nearmiss import near
 from enginetour.polyglot import BookLines
 from enginetour.registry import Registry, to_spec
 from enginetour.registry import load as load_registry
@@ -27,7 +28,6 @@ from enginetour.serveraddress import Address
 from enginetour.shipped import shipped
 from enginetour.sides import side_of
 from enginetour.task import EngineSpec, GameTask, Rules, Side
-from enginetour.tomlplace import near
 from enginetour.variants import STANDARD
 from enginetour.workspace import database_of, results_of, workspace_of
 

@@ -14,11 +14,11 @@ from pydantic import BaseModel
 from enginetour.callnames import Callname, callname, full_names
 from enginetour.draft import Draft, read_option, read_value, told_apart
 from enginetour.errors import InputRefused, UsageRefused
+from enginetour.nearmiss import near
 from enginetour.ratings.matchtest import OPEN_GAMES
 from enginetour.registry import Registry, find_program
 from enginetour.sections.entrants import EntrantSection
 from enginetour.task import EngineSpec, Probe
-from enginetour.tomlplace import near
 
 Detect = Callable[[tuple[str, ...], str | None, Path], tuple[EngineSpec, Probe]]
 LONGEST_NAME = 64  # characters of [tournament] name

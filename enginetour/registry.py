@@ -14,9 +14,9 @@ from typing import Any, Literal, Protocol
 
 from enginetour.enginefile import EngineEntry, Value, changed_quirks, changed_resources, read_entry, write_entry
 from enginetour.errors import EngineRefused, InputRefused
+from enginetour.nearmiss import near
 from enginetour.shipped import shipped
 from enginetour.task import EngineSpec, Sandbox
-from enginetour.tomlplace import near
 
 __all__ = [
     "EngineEntry",

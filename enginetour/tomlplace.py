@@ -5,7 +5,6 @@ The standard parser keeps no places, so a second pass over text it has accepted 
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable
@@ -16,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from enginetour.errors import InputRefused
+from enginetour.nearmiss import near
 from enginetour.wholefile import read_whole
 
 # Written by hand; a megabyte of TOML is another kind of file.
@@ -90,15 +90,6 @@ def toml_place(text: str, keys: Iterable[str | int]) -> int:
         if (*path, key) in lines:
             path = (*path, key)
     return lines.get(path, 0)
-
-
-def near(word: str, known: Iterable[str]) -> str:
-    """``, did you mean 'x'?`` when something known is close, else ``; known: ...``."""
-    names = sorted(set(known))
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
-    if close:
-        return f", did you mean {close[0]!r}?"
-    return f"; known: {', '.join(names)}" if names else ""
 
 
 def refusal(error: ValidationError, path: Path, text: str, model: type[BaseModel], *, under: Keys = ()) -> InputRefused:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from enginetour.nearmiss import did_you_mean
+
 if TYPE_CHECKING:
     import chess  # rating lists know variants by name and never see a board
 
@@ -66,11 +68,7 @@ _TAGS_OF_960 = frozenset({"chess960", "chess 960", "fischerandom", "fischerrando
 def variant_named(name: str) -> Variant:
     """ValueError with the nearest name for one that there is not."""
     if name not in VARIANTS:
-        from difflib import get_close_matches  # here, for a quicker start
-
-        near = get_close_matches(name.casefold(), VARIANTS, n=1)
-        meant = f", did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"unknown variant {name!r}{meant}; known: {', '.join(VARIANTS)}")
+        raise ValueError(f"unknown variant {name!r}{did_you_mean(name, VARIANTS)}; known: {', '.join(VARIANTS)}")
     return VARIANTS[name]
 
 

@@ -149,7 +149,7 @@ def test_a_bonus_counts_in_the_standings_only() -> None:
 
 def test_bonus_names_entrants() -> None:
     """A name that nobody has is told with the nearest one."""
-    with pytest.raises(ValueError, match="bonus names 'Anm', who is no entrant: Ann"):
+    with pytest.raises(ValueError, match="bonus names 'Anm', who is no entrant, did you mean 'Ann'"):
         system(rounds=1, bonus={"Anm": 1}).check((Member("Ann", 1.0), Member("Bob", 2.0)))
 
 

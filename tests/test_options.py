@@ -52,7 +52,7 @@ def test_what_fits_is_sent_in_the_declared_spelling(name: str, value: str, sent:
         ("Clear Hash", "7", "a button without a value"),
         ("Log", "a\nb", "one line of printable ASCII"),
         ("Log", "caf\u00e9", "one line of printable ASCII"),
-        ("Hush", "1", "unknown option 'Hush'; nearest: 'Hash'"),
+        ("Hush", "1", "unknown option 'Hush', did you mean 'Hash'?"),
         ("Contempt", "1", "it has Hash, Ponder"),
         ("Odd", "1", "unknown kind 'wheel'"),
     ],

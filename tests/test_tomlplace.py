@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from enginetour.errors import InputRefused
-from enginetour.tomlplace import near, read_toml, refusal, toml_place
+from enginetour.tomlplace import read_toml, refusal, toml_place
 
 TEXT = '''\
 a = 1
@@ -96,7 +96,6 @@ def test_refusals() -> None:
     assert _refused('name = "x"\n[play]\nslot = 1') == "t.toml:3: unknown key 'play.slot', did you mean 'slots'?"
     assert _refused("\n[play]\n") == "t.toml: name is missing"
     assert _refused('name = "x"\n[play]\nslots = "2"').startswith("t.toml:3: play.slots: input should be a valid int")
-    assert near("zzz", ["b", "a"]) == "; known: a, b"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from enginetour.adapters.said import printable, whole
+from enginetour.nearmiss import did_you_mean
 from enginetour.task import Declared
 
 # Sent to every engine that declares them; defaults are not to be relied on (runner spec 6).
@@ -70,12 +71,8 @@ def standard(
 def _unknown(name: str, declared: Sequence[Declared]) -> str:
     if not declared:
         return f"unknown option {name!r}: it declares no options"
-    names = {option.name.casefold(): option.name for option in declared}
-    from difflib import get_close_matches  # here, for a quicker start
-
-    near = get_close_matches(name.casefold(), names, n=1)
-    if near:
-        return f"unknown option {name!r}; nearest: {printable(names[near[0]])!r}"
+    if meant := did_you_mean(name, [printable(option.name) for option in declared]):
+        return f"unknown option {name!r}{meant}"
     shown = ", ".join(printable(option.name) for option in declared[:_NAMED])
     more = f" and {len(declared) - _NAMED} more" if len(declared) > _NAMED else ""
     return f"unknown option {name!r}; it has {shown}{more}"

@@ -12,6 +12,7 @@ import click
 
 from enginetour import __version__
 from enginetour.errors import StorageFailed, TourError, UsageRefused
+from enginetour.nearmiss import nearest
 
 LONGEST_LINE = 2000  # signs of a refusal: a screenful
 GARBAGE = 20_000  # objects between two looks for garbage: at 700 a tenth of a start went into them (measured)
@@ -79,12 +80,10 @@ class Lazy(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            import difflib
-
-            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            if not close:
+            close = nearest(args[0], COMMANDS)
+            if close is None:
                 raise
-            raise click.UsageError(f"{error.message} Did you mean {close[0]!r}?", ctx) from None
+            raise click.UsageError(f"{error.message} Did you mean {close!r}?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The drawers, without importing what is in them."""

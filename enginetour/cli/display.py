@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +11,7 @@ import click
 
 from enginetour.cli.common import formatted, markup
 from enginetour.errors import UsageRefused
+from enginetour.nearmiss import did_you_mean
 from enginetour.reports.columns import ALL, WIDE
 from enginetour.reports.sheet import dumps
 
@@ -144,7 +144,7 @@ def _head_to_head(
 
     name, wide = display.versus or EVERYBODY, quantile(display.confidence)
     if name != EVERYBODY and name not in pairs.names:
-        raise UsageRefused(f"{name!r} has no games here{_near(name, pairs.names)}", place="--head-to-head")
+        raise UsageRefused(f"{name!r} has no games here{did_you_mean(name, pairs.names)}", place="--head-to-head")
     only = None if name == EVERYBODY else name
     met = dict(opposition(pairs, list(grounds_of(found.rows).values()), only=only))
     if as_json:
@@ -182,11 +182,6 @@ def asked_errors(patterns: Sequence[str], pairs: Pairs) -> set[str] | None:
     return wanted or None
 
 
-def _near(word: str, known: Sequence[str]) -> str:
-    close = get_close_matches(word, known, n=1)
-    return f", did you mean {close[0]!r}?" if close else ""
-
-
 def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Keys in any order, ``all`` for all of them."""
     if value is None:
@@ -196,7 +191,9 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     keys = tuple(dict.fromkeys(key.strip().replace("-", "_") for key in value.split(",") if key.strip()))
     for key in keys:
         if key not in ALL:
-            raise click.BadParameter(f"no column {key!r}{_near(key, ALL)}; there are {', '.join(ALL)}", ctx, param)
+            raise click.BadParameter(
+                f"no column {key!r}{did_you_mean(key, ALL)}; there are {', '.join(ALL)}", ctx, param
+            )
     if not keys:
         raise click.BadParameter(f"name some of {', '.join(ALL)}", ctx, param)
     return keys

@@ -144,10 +144,10 @@ def check(
     from enginetour.cli.stepline import StepLine
     from enginetour.compliance.course import steps_of
     from enginetour.examining import examine_each
+    from enginetour.nearmiss import near
     from enginetour.registry import to_spec
     from enginetour.reports.compliance import story, table
     from enginetour.supervise.inforce import in_force
-    from enginetour.tomlplace import near
 
     keys = {step.key for protocol in ("uci", "cecp") for step in steps_of(protocol)}
     for key in only:

@@ -84,8 +84,8 @@ def export(
 def _extras(comments: str | None) -> tuple[str, ...]:
     """The names of --comments; UsageRefused for one that is none."""
     from enginetour.errors import UsageRefused
+    from enginetour.nearmiss import near
     from enginetour.reports.pgn import EXTRAS
-    from enginetour.tomlplace import near
 
     names = tuple(filter(None, (word.strip() for word in (comments or "").split(","))))
     if names == ("all",):

@@ -105,7 +105,7 @@ def games(
 def _refuse_unknown(log: TournamentLog, engine: str | None, termination: str | None) -> None:
     from enginetour.errors import UsageRefused
     from enginetour.model import Termination
-    from enginetour.tomlplace import near
+    from enginetour.nearmiss import near
 
     if engine is not None and engine not in log.specs:
         raise UsageRefused(f"{engine!r} is not in {log.title}{near(engine, log.specs)}", place="--engine")

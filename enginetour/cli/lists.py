@@ -211,7 +211,7 @@ def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Tar
 
 
 def _refuse_strangers(fixed: Iterable[str], log: TournamentLog) -> None:
-    from enginetour.tomlplace import near
+    from enginetour.nearmiss import near
 
     for name in fixed:
         if name not in log.specs:

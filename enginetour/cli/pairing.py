@@ -144,7 +144,7 @@ def _without(foreign: Foreign, absent: tuple[str, ...]) -> Foreign:
 
 
 def _place(foreign: Foreign, label: str, option: str) -> int:
-    from enginetour.tomlplace import near
+    from enginetour.nearmiss import near
 
     place = foreign.place(label)
     if place is None:

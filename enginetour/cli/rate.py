@@ -17,6 +17,7 @@ from enginetour.cli.memory import keep_memory
 from enginetour.cli.outputfile import Target, counted, output_option, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_file_test
 from enginetour.errors import InputRefused, UsageRefused
+from enginetour.nearmiss import did_you_mean
 
 if TYPE_CHECKING:
     from enginetour.interop.gamefilter import GameFilter, Taken
@@ -180,11 +181,6 @@ def _notes(tally: Tally, left: LeftOut) -> list[str]:
 
 
 def _refuse_strangers(fixed: Iterable[str], names: tuple[str, ...]) -> None:
-    from difflib import get_close_matches
-
     for name in fixed:
         if name not in names:
-            close = get_close_matches(name, names, n=1)
-            raise UsageRefused(
-                f"{name!r} has no games here{f', did you mean {close[0]!r}?' if close else ''}", place="--anchor"
-            )
+            raise UsageRefused(f"{name!r} has no games here{did_you_mean(name, names)}", place="--anchor")

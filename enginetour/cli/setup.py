@@ -59,9 +59,9 @@ def init(
     from enginetour import config
     from enginetour.cli.starter import starter
     from enginetour.formats.base import SYSTEMS
+    from enginetour.nearmiss import near
     from enginetour.plan import registry_of
     from enginetour.timecontrol import TimeControl
-    from enginetour.tomlplace import near
     from enginetour.variants import variant_named
     from enginetour.workspace import workspace_of
 
@@ -111,7 +111,7 @@ def systems(name: str | None, as_json: bool) -> None:
     Example: enginetour systems bubble
     """
     from enginetour.formats.base import SYSTEMS, options_model, own_decisions
-    from enginetour.tomlplace import near
+    from enginetour.nearmiss import near
 
     if name is None:
         rows = [{"name": s.name, "summary": s.summary, "source": s.source} for s in SYSTEMS.values()]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import ValidationError
 
 from enginetour.errors import UsageRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
+from enginetour.nearmiss import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def contender(words: str, rounds: int) -> Contender:
     system, *pairs = words.split(":")
     if system not in SYSTEMS:
         raise UsageRefused(
-            f"unknown format {system!r}{_near(system, list(SYSTEMS))}", step="enginetour systems lists them"
+            f"unknown format {system!r}{did_you_mean(system, list(SYSTEMS))}", step="enginetour systems lists them"
         )
     model = options_model(system)
     given = dict(_setting(pair, words) for pair in pairs)
@@ -47,7 +47,7 @@ def contender(words: str, rounds: int) -> Contender:
         key = ".".join(map(str, first["loc"]))
         what = f"{key}: {first['msg']}" if key else first["msg"]
         if first["type"] == "extra_forbidden":
-            what = f"unknown setting {key!r}{_near(key, list(model.model_fields))}"
+            what = f"unknown setting {key!r}{did_you_mean(key, list(model.model_fields))}"
         raise UsageRefused(what, place=words, step=f"enginetour systems {system} lists its settings") from None
 
 
@@ -60,8 +60,3 @@ def _setting(pair: str, words: str) -> tuple[str, object]:
         return key, tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):  # no TOML, a number of thousands of digits, brackets in brackets
         return key, value
-
-
-def _near(word: str, known: list[str]) -> str:
-    close = get_close_matches(word, known, n=1)
-    return f", did you mean {close[0]!r}?" if close else ""

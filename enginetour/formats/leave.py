@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
+
+from enginetour.nearmiss import did_you_mean
 
 FEWEST = 2  # a round has two sides
 
@@ -38,8 +39,7 @@ class Leave:
         for key, asked in (("absent", self.absent), ("half_bye", self.half_bye)):
             for name, missed in asked.items():
                 if name not in names:
-                    close = get_close_matches(name, names, n=1)
-                    raise ValueError(f"{key} names {name!r}, who is no entrant{f': {close[0]}?' if close else ''}")
+                    raise ValueError(f"{key} names {name!r}, who is no entrant{did_you_mean(name, names)}")
                 if max(missed, default=0) > rounds:
                     raise ValueError(f"{key} of {name} has round {max(missed)}, the last is {rounds}")
                 if both := sorted(set(missed) & set(self.absent.get(name, ()))) if key == "half_bye" else ():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -25,6 +24,7 @@ from enginetour.field import Field, Member
 from enginetour.formats.gotha import Band, Gotha, GothaOptions, Ground, Handicap, Scene, check_rated
 from enginetour.formats.gotha_criteria import ByCriteria, CriteriaOptions, Weight
 from enginetour.mcmahon import Starts, mcmahon_points
+from enginetour.nearmiss import did_you_mean
 from enginetour.placement import Terms
 from enginetour.placement.terms import Absence
 
@@ -104,8 +104,7 @@ class FromStarts(Gotha):
         for key, named in (("corrections", self.options.corrections), ("bonus", self.options.bonus)):
             for name in named:
                 if name not in names:
-                    close = get_close_matches(name, names, n=1)
-                    raise ValueError(f"{key} names {name!r}, who is no entrant{f': {close[0]}?' if close else ''}")
+                    raise ValueError(f"{key} names {name!r}, who is no entrant{did_you_mean(name, names)}")
 
     def doubts(self, errors: Sequence[float]) -> tuple[str, ...]:
         """A table that begins with the ratings is worse than one without where they are off by more than a band."""

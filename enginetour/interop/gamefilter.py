@@ -50,7 +50,7 @@ class GameFilter:
             raise UsageRefused(f"until {self.until} is before since {self.since}", place="--until")
         for name in self.time_classes:
             if name not in TIME_CLASSES:
-                from enginetour.tomlplace import near
+                from enginetour.nearmiss import near
 
                 raise UsageRefused(f"unknown time class {name!r}{near(name, TIME_CLASSES)}", place="--time-class")
 

@@ -14,7 +14,8 @@ from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.handicap import RatingHandicap
 from enginetour.formats.pairing_system import PairingSystem
 from enginetour.interop.foreign import Foreign
-from enginetour.tomlplace import near, refusal
+from enginetour.nearmiss import near
+from enginetour.tomlplace import refusal
 
 OWN_ROUNDS = ("absent", "half_bye")  # name rounds to come, of which only one is paired here
 

@@ -9,7 +9,7 @@ from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
 from enginetour.errors import InputRefused
-from enginetour.tomlplace import near
+from enginetour.nearmiss import near
 
 Program = Literal["cutechess-cli", "fastchess"]
 PLACE = "--from-command"

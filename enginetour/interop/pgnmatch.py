@@ -19,7 +19,7 @@ from enginetour.errors import UsageRefused
 from enginetour.interop.gamecolumns import Games, tags_in
 from enginetour.interop.gamefile import Part, opened
 from enginetour.interop.tally import UNFINISHED, text
-from enginetour.tomlplace import near
+from enginetour.nearmiss import near
 
 LONGEST_OPENING = 1 << 16  # bytes of a game that are looked at; forty moves of book with their tags take 2,000
 LARGEST_NUMBER = (1 << 63) - 1  # no file is longer

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
+from enginetour.nearmiss import did_you_mean
 from enginetour.placement.codes import CODES, EVENED
 
 MOST = 6  # Gotha's number of placement criteria
@@ -15,9 +15,8 @@ def checked(codes: Sequence[str]) -> tuple[str, ...]:
     """The same, at most `MOST`, each known and there once; ValueError says what to write instead."""
     for number, code in enumerate(codes):
         if code not in CODES:
-            close = get_close_matches(code.upper(), CODES, n=1, cutoff=0.6)
-            raise ValueError(f"unknown code {code!r}{f', did you mean {close[0]!r}?' if close else ''}"
-                             f"{'' if close else '; known: ' + ', '.join(CODES)}")  # fmt: skip
+            meant = did_you_mean(code, CODES) or f"; known: {', '.join(CODES)}"
+            raise ValueError(f"unknown code {code!r}{meant}")
         if code in codes[:number]:
             raise ValueError(f"{code} stands there twice")
     if len(codes) > MOST:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from enginetour.errors import UsageRefused
 from enginetour.folded import fold
+from enginetour.nearmiss import near
 from enginetour.reports.charts import crosstable as crosstables
 from enginetour.reports.charts import fairness as fairness_charts
 from enginetour.reports.charts import ladder as ladders
@@ -26,7 +27,6 @@ from enginetour.store.conditions import conditions
 from enginetour.store.editions import editions_of
 from enginetour.store.reader import TournamentReader
 from enginetour.store.tournaments import Store
-from enginetour.tomlplace import near
 
 MOST_OPENINGS = 30  # lines of White's share: more than a screen is not compared
 KINDS = ("white", "relay", "load")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, field_validator
 
+from enginetour.nearmiss import near
 from enginetour.sections.spelling import STRICT, printable
-from enginetour.tomlplace import near
 
 ORDERS = ("file", "rating", "standings")
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, func, or_, select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
+from enginetour.nearmiss import near
 from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.store.definition import ListDefinition
@@ -24,7 +25,6 @@ from enginetour.store.revisions import revisions_of
 from enginetour.store.selected import Selection, selected
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
 from enginetour.store.tournaments import Store
-from enginetour.tomlplace import near
 
 
 @dataclass(frozen=True, slots=True)

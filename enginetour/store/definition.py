@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from enginetour.errors import UsageRefused
+from enginetour.nearmiss import near
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.loose import near as near_rating
 from enginetour.ratings.priors import prior_of
 from enginetour.store.lists import SYSTEMS
 from enginetour.timeclasses import TIME_CLASSES
-from enginetour.tomlplace import near
 from enginetour.variants import STANDARD, variant_named
 
 Globs = tuple[Annotated[str, Field(min_length=1)], ...]

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, and_, select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
+from enginetour.nearmiss import near
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.likelihood import ELO_SCALE
@@ -35,7 +36,6 @@ from enginetour.store.selected import Selection, selected
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
 from enginetour.timeclasses import bounds_told
-from enginetour.tomlplace import near
 
 Held = TypeVar("Held", float, Near)
 

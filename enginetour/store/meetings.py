@@ -9,13 +9,13 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
+from enginetour.nearmiss import near
 from enginetour.store.queries import EVEN, EVEN_READ, STRUCK
 from enginetour.store.ratednames import rated_names
 from enginetour.store.removals import stands
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
 from enginetour.store.tournaments import Store
 from enginetour.store.variantgames import odd_ones
-from enginetour.tomlplace import near
 
 PairKey = tuple[int, int, int, int, int]  # tournament, versions of both, meeting or imported game, pair of legs
 _Game = tuple[int, int, int, int, int, int]  # tournament, White's and Black's version, the rest of the key, half points

@@ -16,10 +16,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, select
 
 from enginetour.errors import UsageRefused
+from enginetour.nearmiss import near
 from enginetour.store import records
 from enginetour.store.database import Database
 from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
-from enginetour.tomlplace import near
 
 KIND = "removed"
 _LATER_S = 1e-3  # than the newest event, where the clock was set back: a double tells 2e-7 s apart in this century

@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select
 
 from enginetour.errors import StoreRefused, UsageRefused
+from enginetour.nearmiss import near
 from enginetour.store.definition import ListDefinition
 from enginetour.store.slugs import LONGEST_NAME
 from enginetour.store.tables import EDITIONS, LISTS
 from enginetour.store.tournaments import Store
-from enginetour.tomlplace import near
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from sqlalchemy import func, insert, select
@@ -13,6 +12,7 @@ from sqlalchemy import func, insert, select
 from enginetour import __version__
 from enginetour.errors import UsageRefused
 from enginetour.model import Entrant, Note, Outcome
+from enginetour.nearmiss import did_you_mean
 from enginetour.serveraddress import Address
 from enginetour.store import records
 from enginetour.store.database import Database
@@ -156,7 +156,6 @@ class Store:
         if name is None or name in known:
             what = f"{name} has no edition {edition}" if name else f"no tournament here has an edition {edition}"
             return UsageRefused(what, place=place)
-        near = get_close_matches(name, known, 1)
-        meant = f"did you mean {near[0]!r}? " if near else ""
         shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-        return UsageRefused(f"there is no tournament {name!r}", place=place, step=f"{meant}known: {shown}")
+        what = f"there is no tournament {name!r}{did_you_mean(name, known)}"
+        return UsageRefused(what, place=place, step=f"known: {shown}")
