@@ -104,11 +104,11 @@ class HeadStart:
         others = [side for name, side in plan.sides.items() if name not in offers[0].pair]
         if others:
             self._place.resize(max(slots, min(START_PARALLEL, os.cpu_count() or 1)))
-        tried = [SeatTask(tuple(ProbeTask(side.spec, (), side.variant) for side in first))]
+        tried = [SeatTask(tuple(ProbeTask(side.spec, side.variant) for side in first))]
         self._due = 1 + len(others)
         self.begun = True
         self._probes = [self._place.submit(tried[0], prefer=0)]
-        self._probes += [self._place.submit(ProbeTask(side.spec, (), side.variant)) for side in others]
+        self._probes += [self._place.submit(ProbeTask(side.spec, side.variant)) for side in others]
         for future in self._probes:
             future.add_done_callback(self._probed)
 

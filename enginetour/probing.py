@@ -22,7 +22,6 @@ MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
 
 def probe_all(
     sides: Mapping[str, Side],
-    limits: Mapping[str, tuple[TimeControl, ...]] | None = None,
     heed: Callable[[], None] = lambda: None,
 ) -> dict[str, Probe]:
     """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
@@ -30,7 +29,7 @@ def probe_all(
     `heed` is called several times a second; what it raises ends the probes. A slot that dies is the machine's failure:
     what it had not told is tried again, TourError after three in a row that told nothing.
     """
-    tasks = {name: ProbeTask(side.spec, (limits or {}).get(name, ()), side.variant) for name, side in sides.items()}
+    tasks = {name: ProbeTask(side.spec, side.variant) for name, side in sides.items()}
     found: dict[str, Probe] = {}
     failures = 0
     with LocalPlace(min(START_PARALLEL, os.cpu_count() or 1)) as place:

@@ -186,13 +186,9 @@ class GameTask:
 
 @dataclass(frozen=True, slots=True)
 class ProbeTask:
-    """Start an engine, shake hands, search one short move under each limit in `limits`, quit.
-
-    The moves are of a game of `variant`, which must be declared.
-    """
+    """Start an engine, shake hands, quit. It must declare `variant`, and move if it told nothing at its start."""
 
     spec: EngineSpec
-    limits: tuple[TimeControl, ...] = ()
     variant: str = "standard"
 
 

@@ -15,7 +15,6 @@ from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
 from enginetour.supervise.ending import living
 from enginetour.task import EngineSpec, Probe, ProbeTask, Quirks
-from enginetour.timecontrol import TimeControl
 from tests.playing import BOTH, Protocol, deaf_at_first, scripted, sound
 
 
@@ -27,62 +26,64 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
 
 
-def tried(spec: EngineSpec, *limits: str) -> Probe:
+def tried(spec: EngineSpec) -> Probe:
     """A probe; nothing of the engine is alive afterwards."""
-    found = probe(ProbeTask(spec, tuple(TimeControl.parse(text) for text in limits)), Link())
+    found = probe(ProbeTask(spec), Link())
     assert not living
     return found
 
 
 @BOTH
 def test_a_sound_engine_passes(protocol: Protocol) -> None:
-    """Handshake, options, a move under each limit, a second game, quit."""
-    found = tried(sound(protocol, moves="g1f3"), "10+0.1", "depth=2")
+    """Handshake, options, quit: nothing is searched."""
+    found = tried(sound(protocol))
     assert not found.problems
     assert not found.category
-    assert [step[0] for step in found.steps if step[0] != "handshake" and step[0] != "options"] == [
-        "a move under 10+0.1",
-        "a move under depth=2",
-        "a second game",
-        "quit",
-    ]
+    assert [what for what, _, _ in found.steps] == ["handshake", "options", "quit"]
     assert all(good for _, good, _ in found.steps)
     assert found.own_name == "Scripted"
     assert found.options
 
 
-@BOTH
-def test_without_limits_nothing_is_searched(protocol: Protocol) -> None:
-    """The quick probe is a handshake and a fence."""
-    found = tried(sound(protocol))
-    assert [what for what, _, _ in found.steps] == ["handshake", "options", "quit"]
+def test_a_program_that_dies_at_its_start_is_told_with_its_last_words() -> None:
+    """How it ended, and what it said of it."""
+    for protocol in ("uci", "cecp"):
+        found = tried(scripted(protocol, "exit-at-start", at=1))
+        assert found.category == "start-failure"
+        (problem,) = found.problems
+        assert "exit 7; stderr: no net found" in problem
 
 
-@BOTH
+def test_silence_is_no_uci_engine() -> None:
+    """Nothing of its handshake can be missing."""
+    found = tried(scripted("uci", "silent", at=1, handshake_timeout=1.0))
+    assert found.category == "start-timeout"
+    (problem,) = found.problems
+    assert "does it flush stdout" in problem
+
+
 @pytest.mark.parametrize(
-    ("fault", "category", "words"),
+    ("on_go", "words"),
     [
-        ("exit-at-start", "start-failure", "exit 7; stderr: no net found"),
-        ("silent", "start-timeout", "does it flush stdout"),
-        ("crash", "unsupported", "it ended: exit 3; stderr: assertion failed"),
-        ("illegal", "unsupported", "not a legal move: 'e2e5'"),
-        ("hang", "unsupported", "no move within"),
+        ("echo move e2e4", ""),
+        ("echo move e2e5", "not a legal move: 'e2e5'"),
+        ("echo lost it >&2; exit 3", "it ended: exit 3; stderr: lost it"),
+        (":", "no move within"),
     ],
 )
-def test_what_is_wrong_is_told(
-    protocol: Protocol, fault: str, category: str, words: str, monkeypatch: pytest.MonkeyPatch
+def test_whoever_says_nothing_at_its_start_is_asked_for_a_move(
+    on_go: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Problems are sentences; the category says what kind."""
-    if fault == "silent":
-        monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
-    if (protocol, fault) == ("cecp", "silent"):
-        category, words = "", ""  # silence is protocol 1 until a move is asked
-    found = tried(scripted(protocol, fault, at=1, handshake_timeout=1.0 if fault == "silent" else 20.0), "0.1")
-    if category:
-        assert (found.category, len(found.problems)) == (category, 1)
-        assert words in found.problems[0]
-    else:
-        assert found.problems
+    """Protocol 1 has no handshake: what it does when told to move is all there is to tell an engine by."""
+    monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
+    monkeypatch.setattr(probes, "PATIENCE", 1.0)
+    script = f'while read -r word rest; do case "$word" in go) {on_go};; quit) exit;; esac; done'
+    found = tried(EngineSpec("old", ("/bin/sh", "-c", script), "cecp"))
+    (step,) = [one for one in found.steps if one[0].startswith("a move under")]
+    assert step[1] is not bool(words)
+    assert words in step[2]
+    assert [words in problem for problem in found.problems] == [True] * bool(words)
+    assert found.category == ("unsupported" if words else "")
 
 
 @BOTH
@@ -125,11 +126,11 @@ REAL = [
     ("name", "protocol"), [pytest.param(*pair, marks=pytest.mark.engine(pair[0]), id="-".join(pair)) for pair in REAL]
 )
 def test_real_engines_pass(name: str, protocol: Protocol) -> None:
-    """Engines of the survey shake hands and move under a clock, in two games of one process."""
+    """Engines of the survey start, shake hands, take their options and quit."""
     program = shutil.which(name, path="/usr/games:/usr/local/games:" + os.environ.get("PATH", ""))
     assert program
     quirks = Quirks(no_computer=name == "fairymax")
-    found = tried(EngineSpec(name, (program,), protocol, dir="scratch", quirks=quirks), "1+0.1")
+    found = tried(EngineSpec(name, (program,), protocol, dir="scratch", quirks=quirks))
     assert not found.problems
     assert found.own_name
 

@@ -1,4 +1,4 @@
-"""Is this engine fit to play? Start, handshake, options, one short move under each limit, a second game, quit."""
+"""Is this engine fit to play? Start, handshake, options, variant, quit; a move where nothing else tells an engine."""
 
 from __future__ import annotations
 
@@ -23,10 +23,7 @@ from enginetour.task import Probe, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
 from enginetour.variants import STANDARD, trial_fen
 
-# A move of a probe is short whatever the tournament asks: it shows that the limit is obeyed, not how well.
-SHORT_MS = 1_000  # base of a clock, or a fixed time; whole seconds are what every CECP engine takes (survey)
-SHORT_DEPTH = 3  # plies; takes up to 3 s in the survey
-SHORT_NODES = 5_000  # as the survey
+TRIAL = TimeControl(movetime_ms=1_000)  # whole seconds are what every CECP engine takes (survey)
 PATIENCE = 10.0  # s for a move without a clock, as a handshake (runner spec 6)
 MARGIN_MS = 1_000  # a first move on a busy machine is not judged to the millisecond
 WAKE_NS = 1_000 * MS  # after an empty line, for an engine that reads one line at a time
@@ -92,8 +89,10 @@ def _try(task: ProbeTask, link: Link, shelf: EngineShelf | None, greeted: Greete
         _did_not_start(greeted, found)
         return found, _report(found, None)
     try:
-        if _is_ready(engine, greeted, found, link) and _declares(engine, task.variant, found):
-            engine = _moves(engine, task, found, link)
+        fit = _is_ready(engine, greeted, found, link) and _declares(engine, task.variant, found)
+        if fit and "no-features" in engine.notes:
+            # Silence is what protocol 1 looks like, and `cat` too: only a move tells them apart.
+            _move(engine, task, found, link)
     except BaseException:
         kill_living()
         raise
@@ -179,39 +178,16 @@ def _with_stderr(engine: Engine, detail: str) -> str:
     return f"{detail}; stderr: {last[0]}" if last else detail
 
 
-def _moves(engine: Engine, task: ProbeTask, found: _Findings, link: Link) -> Engine:
-    """A move under each limit; the engine as it is then, a new process where the old one could not change limits."""
-    controls = task.limits
-    if not controls and "no-features" in engine.notes:
-        # Silence is what protocol 1 looks like, and `cat` too: only a move tells them apart.
-        controls = (TimeControl(movetime_ms=SHORT_MS),)
-    for control in controls:
-        if not engine.suits(_short(control)):
-            engine.process.end()
-            (greeted,) = greet([task.spec], link)
-            if greeted.engine is None:
-                _did_not_start(greeted, found)
-                return engine
-            engine = greeted.engine
-            if not _is_ready(engine, greeted, found, link):
-                return engine
-        if not _move(engine, task, control, f"a move under {control}", found, link):
-            return engine
-    if task.limits:
-        _move(engine, task, task.limits[-1], "a second game", found, link)
-    return engine
-
-
-def _move(engine: Engine, task: ProbeTask, control: TimeControl, what: str, found: _Findings, link: Link) -> bool:
-    """One move from where a game may begin; whether the engine can be asked on."""
-    short = _short(control)
-    clock = Clock(Side(engine.spec, short, MARGIN_MS), PATIENCE)
+def _move(engine: Engine, task: ProbeTask, found: _Findings, link: Link) -> None:
+    """One move from where a game may begin."""
+    what = f"a move under {TRIAL}"
+    clock = Clock(Side(engine.spec, TRIAL, MARGIN_MS), PATIENCE)
     position = Position(trial_fen(task.variant), task.variant)
-    fault = converse({engine: engine.new_game(Setup(position, short))}, link)[engine]
+    fault = converse({engine: engine.new_game(Setup(position, TRIAL))}, link)[engine]
     if isinstance(fault, EngineFault):
         found.bad(what, f"{what}: {fault.detail}", "unsupported", settled=fault.category == "unsupported")
-        return fault.category == "unsupported"
-    ask = Ask(position, tc=short, white=True, own_ms=clock.shown_ms(), own_increment_ms=clock.increment_ms)
+        return
+    ask = Ask(position, tc=TRIAL, white=True, own_ms=clock.shown_ms(), own_increment_ms=clock.increment_ms)
     begun = time.monotonic_ns()
     answer = converse({engine: searched(engine, ask, begun + clock.wait_ns())}, link)[engine]
     elapsed_ms = (time.monotonic_ns() - begun) // MS
@@ -219,15 +195,13 @@ def _move(engine: Engine, task: ProbeTask, control: TimeControl, what: str, foun
         move, _ = read_move(position.board, answer.text, lenient_promotion=engine.spec.quirks.lenient_promotion)
         if move is not None:
             found.good(what, f"{move.uci()} in {elapsed_ms} ms")
-            return True
-        found.bad(what, f"{what}: not a legal move: {printable(answer.text)!r}", "unsupported")
-        return False
-    if isinstance(answer, EngineFault):
+        else:
+            found.bad(what, f"{what}: not a legal move: {printable(answer.text)!r}", "unsupported")
+    elif isinstance(answer, EngineFault):
         found.bad(what, _with_stderr(engine, f"{what}: it ended: {answer.detail}"), "unsupported")
-        return False
-    found.bad(what, f"{what}: no move within {elapsed_ms / 1000:.1f} s", "unsupported")
-    converse({engine: engine.settle()}, link)
-    return not engine.spoiled
+    else:
+        found.bad(what, f"{what}: no move within {elapsed_ms / 1000:.1f} s", "unsupported")
+        converse({engine: engine.settle()}, link)
 
 
 def searched(engine: Engine, ask: Ask, deadline: int) -> _Search:
@@ -239,16 +213,6 @@ def searched(engine: Engine, ask: Ask, deadline: int) -> _Search:
         if said.what is What.ANSWER:
             return said
     return None
-
-
-def _short(control: TimeControl) -> TimeControl:
-    stages = tuple(replace(stage, base_ms=min(stage.base_ms, SHORT_MS)) for stage in control.stages)
-    return TimeControl(
-        tuple(replace(stage, base_ms=stage.base_ms or SHORT_MS) for stage in stages),
-        control.movetime_ms if control.movetime_ms is None else min(control.movetime_ms, SHORT_MS),
-        control.nodes if control.nodes is None else min(control.nodes, SHORT_NODES),
-        control.depth if control.depth is None else min(control.depth, SHORT_DEPTH),
-    )
 
 
 def _leave(engine: Engine, found: _Findings) -> None:
