@@ -1,4 +1,4 @@
-"""Games and scores -> tables: standings with tie-breaks, crosstable, head to head. Scores are half points."""
+"""Games and scores -> tables: standings with tie-breaks, crosstable. Scores are half points."""
 
 from __future__ import annotations
 
@@ -129,34 +129,3 @@ def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[
         points = [points for cell in cells if cell for points in cell.half_points]
         rows.append(CrossRow(name, sum(points), len(points), cells))
     return tuple(rows)
-
-
-@dataclass(frozen=True, slots=True)
-class HeadToHead:
-    """All games of `name` against `opponent`, from the view of `name`."""
-
-    name: str
-    opponent: str
-    wins: int
-    draws: int
-    losses: int
-
-    @property
-    def games(self) -> int:
-        """How often they met."""
-        return self.wins + self.draws + self.losses
-
-    @property
-    def half_points(self) -> int:
-        """What `name` scored."""
-        return 2 * self.wins + self.draws
-
-
-def head_to_head(name: str, opponent: str, games: Iterable[Scored]) -> HeadToHead:
-    """The record of one pair; games of others and void ones are left out."""
-    mine = [
-        game.half_points(name)
-        for game in games
-        if game.outcome is not Outcome.VOID and {game.white, game.black} == {name, opponent}
-    ]
-    return HeadToHead(name, opponent, mine.count(2), mine.count(1), mine.count(0))

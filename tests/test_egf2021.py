@@ -79,8 +79,3 @@ def test_floor_only_when_asked() -> None:
     start = {"A": -880.0, "B": -880.0}
     lowest = [min(e.after for e in rate(games, Egf2021Settings(floor=floor), start)) for floor in (None, -900)]
     assert lowest[0] < -900 == lowest[1]
-
-
-def test_handicap_raises_the_weaker_side() -> None:
-    """Nine stones make up for 850 points."""
-    assert expected_score(1250, 2100, stones=9) == expected_score(2100, 1250, stones=9) == 0.5

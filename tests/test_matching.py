@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from enginetour.matching import Unpairable, best_matching, relaxed_matching, with_bye
+from enginetour.matching import Unpairable, best_matching, relaxed_matching
 from enginetour.matching.certificate import check
 from enginetour.matching.costs import TooWide, allowed_pairs, costs_of, integers
 
@@ -96,16 +96,6 @@ def test_not_weights(weights: object, says: str) -> None:
     """What is no symmetric integer matrix is refused with the reason."""
     with pytest.raises(ValueError, match=says):
         best_matching(weights)  # type: ignore[arg-type]
-
-
-def test_bye() -> None:
-    """The vertex of the bye goes to whom the weights say, and never to one who is barred."""
-    weights = np.zeros((3, 3), dtype=np.int64)
-    assert best_matching(*with_bye(weights, [1, 5, 3])).mates[3] == 1
-    assert best_matching(*with_bye(weights, [1, 5, 3], [False, True, False])).mates[3] == 2
-    assert best_matching(*with_bye(weights, [1, 5, 10**40])).mates[3] == 2
-    with pytest.raises(ValueError, match="2 weights of a bye"):
-        with_bye(weights, [1, 5])
 
 
 def test_odd_field_without_bye() -> None:

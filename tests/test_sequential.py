@@ -16,26 +16,19 @@ GAMES, PAIRS = (900, 2100, 1000), (30, 440, 1100, 500, 30)
 
 
 @pytest.mark.parametrize(
-    ("counts", "bounds", "model", "llr", "closed"),
+    ("counts", "bounds", "model", "llr"),
     [
-        (GAMES, (0, 5), "logistic", 2.158362, 2.160448),
-        (GAMES, (0, 5), "normalized", 1.674015, 1.673749),
-        (GAMES, (0, 5), "bayesian", 1.736696, None),
-        (PAIRS, (0, 4), "logistic", 1.467315, 1.470071),
-        (PAIRS, (0, 4), "normalized", 1.024096, 1.025331),
+        (GAMES, (0, 5), "logistic", 2.158362),
+        (GAMES, (0, 5), "normalized", 1.674015),
+        (GAMES, (0, 5), "bayesian", 1.736696),
+        (PAIRS, (0, 4), "logistic", 1.467315),
+        (PAIRS, (0, 4), "normalized", 1.024096),
     ],
 )
-def test_published_ratios(
-    counts: tuple[int, ...], bounds: tuple[float, float], model: str, llr: float, closed: float | None
-) -> None:
+def test_published_ratios(counts: tuple[int, ...], bounds: tuple[float, float], model: str, llr: float) -> None:
     """Every example, to 1e-6."""
     test = Sprt(*bounds, model=model)  # type: ignore[arg-type]
     assert test.llr(counts) == pytest.approx(llr, abs=1e-6)
-    if closed is None:
-        with pytest.raises(ValueError, match="no closed form"):
-            test.closed_form(counts)
-    else:
-        assert test.closed_form(counts) == pytest.approx(closed, abs=1e-6)
 
 
 def test_walds_bounds() -> None:
@@ -44,11 +37,10 @@ def test_walds_bounds() -> None:
     assert Sprt(0, 5, alpha=0.02, beta=0.1).bounds == pytest.approx((-2.282382, 3.806662), abs=1e-6)
 
 
-def test_the_closed_form_is_nonsense_in_extremes() -> None:
-    """4250 wins in 4250 games, 0 against 10 nElo: 120.5 and not 0.13."""
+def test_the_ratio_holds_in_extremes() -> None:
+    """4250 wins in 4250 games, 0 against 10 nElo: 120.5, where the closed form of long tests says 0.13."""
     test = Sprt(0, 10, "normalized")
     assert test.llr((0, 0, 4250)) == pytest.approx(120.5, abs=0.05)
-    assert test.closed_form((0, 0, 4250)) == pytest.approx(0.13, abs=0.005)
 
 
 def _highest_likelihood(counts: tuple[int, ...], test: Sprt, bound: float) -> float:

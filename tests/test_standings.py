@@ -1,7 +1,7 @@
 """Tables from games."""
 
 from enginetour.model import Outcome, Placed
-from enginetour.standings import CrossRow, Scored, counted, cross, crosstable, head_to_head, table, total
+from enginetour.standings import CrossRow, Scored, counted, cross, crosstable, table, total
 from enginetour.tiebreaks import Tally
 
 W, D, B, VOID = Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.VOID
@@ -66,9 +66,3 @@ def test_crosstable_cells_read_from_the_row() -> None:
     ]
     assert [(row.name, row.half_points, row.games) for row in rows] == [("A", 3, 3), ("B", 3, 3), ("C", 2, 2)]
     assert crosstable(["A"], GAMES) == (CrossRow("A", 0, 0, (None,)),)
-
-
-def test_head_to_head() -> None:
-    """Wins, draws, losses of one against one other."""
-    record = head_to_head("B", "A", GAMES)
-    assert (record.wins, record.draws, record.losses, record.games, record.half_points) == (0, 1, 1, 2, 1)

@@ -12,17 +12,17 @@ UNSEEN = rb"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f]|\xef\xbb\xbf)"
 _UNSEEN = re.compile(UNSEEN)
 _SEEN = range(0x21, 0x7F)  # printable ASCII
 LINE_CAP = 64 * 1024  # bytes of a line; the rest is thrown away as it streams in (runner spec 2)
+WORTH = b" score "  # marks a line that adjudication may need
 KEPT = 256 * 1024  # bytes of unread output; the oldest lines go first (runner spec 2)
 
 
 class Intake:
-    """The unread output of one engine. `worth` marks lines of which the last survives when old ones are dropped."""
+    """The unread output of one engine. When old lines are dropped, the last that marks a score survives."""
 
-    def __init__(self, worth: bytes = b" score ") -> None:
+    def __init__(self) -> None:
         self.text = bytearray()  # not yet read as lines
         self._looked = 0  # offset up to which no answer was found
         self._skipping = False  # inside the tail of an over-long line
-        self._worth = worth
         self.overlong = False  # a line was cut at LINE_CAP
 
     def feed(self, chunk: bytes) -> None:
@@ -45,7 +45,7 @@ class Intake:
             self._skipping = self.overlong = True
         if len(text) > KEPT:
             cut = text.find(b"\n", len(text) - KEPT) + 1
-            worth = text.rfind(self._worth, 0, cut)
+            worth = text.rfind(WORTH, 0, cut)
             kept = b"" if worth < 0 else text[text.rfind(b"\n", 0, worth) + 1 : text.find(b"\n", worth) + 1]
             text[:cut] = kept
             self._looked = max(0, self._looked - cut + len(kept))

@@ -61,8 +61,9 @@ def base() -> Criterion:
     return Criterion("base", 1, PROGRAM, lambda one, other: np.ones(np.broadcast_shapes(one.shape, other.shape), int))
 
 
-def not_met(met: Flags, most: int = 5 * 10**14) -> Criterion:
+def not_met(met: Flags) -> Criterion:
     """`met` is a symmetric matrix over the lineup."""
+    most = 5 * 10**14
     return Criterion("not met", most, PROGRAM, lambda one, other: np.where(met[one, other], 0, most))
 
 

@@ -3,14 +3,13 @@
 >>> best_matching([[0, 3, 1, 1], [3, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 0]]).pairs
 ((0, 1), (2, 3))
 
-Vertices count from 0. An odd field brings a vertex for the bye, `with_bye`: its weights say whom a rest suits.
+Vertices count from 0. An odd field brings a vertex for the bye: its weights say whom a rest suits.
 Same weights, same matching: all arithmetic is in integers and the lowest index goes first; which of several heaviest
 matchings comes out is otherwise not laid down, so a rule for equals belongs in the weights' lowest digits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +31,6 @@ __all__ = [
     "best_matching",
     "relaxed_matching",
     "shortage",
-    "with_bye",
 ]
 
 
@@ -70,25 +68,6 @@ def best_matching(weights: ArrayLike, forbidden: ArrayLike | None = None, *, col
         raise Unpairable(lacking)
     mates, proof = found
     return Matching(mates, check(matrix, allowed, mates, proof), proof)
-
-
-def with_bye(weights: ArrayLike, bye: Sequence[int], barred: Sequence[bool] = ()) -> tuple[Numbers, Allowed]:
-    """Weights and forbidden pairs of an odd field with one vertex more, the last: who is matched with it rests.
-
-    `bye[i]` is what a rest of i is worth in the weights' unit; those `barred` may not rest.
-    """
-    matrix = integers(weights)
-    count = len(matrix)
-    if len(bye) != count or len(barred) not in (0, count):
-        raise ValueError(f"{len(bye)} weights of a bye and {len(barred)} bars for {count} entrants")
-    rest = integers([[0, *bye]] + [[0] * (count + 1)] * count)[0, 1:]
-    whole = np.zeros((count + 1, count + 1), dtype=np.result_type(matrix, rest))
-    whole[:count, :count] = matrix
-    whole[count, :count] = whole[:count, count] = rest
-    forbidden = np.zeros(whole.shape, dtype=np.bool_)
-    if len(barred):
-        forbidden[count, :count] = forbidden[:count, count] = barred
-    return whole, forbidden
 
 
 def relaxed_matching(weights: ArrayLike, barred: ArrayLike, forbidden: ArrayLike | None = None) -> Matching:

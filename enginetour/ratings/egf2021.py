@@ -8,7 +8,7 @@ bonus  ln(1 + exp((2300 - r)/80))/5                   the same; pays for newcome
 class  A 1, B 0.75, C 0.5, D 0.25: times the whole    the same; that it holds for the bonus is our reading
        change
 
-Nothing is defined from 3300 up. The floor and the handicap are unverified: no published example checks them.
+Nothing is defined from 3300 up. The floor is unverified: no published example checks it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ __all__ = ["Egf2021Settings", "begin", "bonus", "close", "con", "expected_score"
 
 CEILING = 3300.0  # EGF rating system 2021: beta and con end here
 NEWCOMER = 100.0  # EGF: 20 kyu
-STONE = 100.0  # EGF: points of a stone; the first is worth half, unverified
 EventClass = Literal["A", "B", "C", "D"]
 CLASS_WEIGHT: dict[EventClass, float] = {"A": 1.0, "B": 0.75, "C": 0.5, "D": 0.25}  # EGF rating system 2021
 
@@ -61,10 +60,8 @@ def bonus(rating: float) -> float:
     return (max(ahead, 0.0) + log1p(exp(-abs(ahead)))) / 5
 
 
-def expected_score(own: float, opponent: float, *, stones: int = 0) -> float:
-    """Of the side rated `own`. Handicap `stones` raise the weaker side by 100 (stones - 1/2) here only, unverified."""
-    lift = STONE * (stones - 0.5) if stones else 0.0
-    own, opponent = (own + lift, opponent) if own < opponent else (own, opponent + lift)
+def expected_score(own: float, opponent: float) -> float:
+    """Of the side rated `own`."""
     # beta(opponent) - beta(own) in one logarithm, so equals give exactly 1/2
     return 1 / (1 + exp(7 * log((CEILING - own) / (CEILING - opponent))))
 

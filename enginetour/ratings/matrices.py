@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from math import erfc, sqrt
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from enginetour.ratings.rows import DENSE_ERRORS, grounds_of
 from enginetour.ratings.uncertainty import NORMAL_95, Errors
 
 MatrixName = Literal["los", "diff", "errors", "score"]
-MATRICES: tuple[str, ...] = get_args(MatrixName)
 
 FURTHEST = 8.5  # standard deviations; what lies beyond, 1e-17, no double below 1 can tell from certainty
 STEPS = 512  # points of the table in one standard deviation: its parabolas miss by less than 1e-10

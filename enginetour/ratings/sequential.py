@@ -114,22 +114,6 @@ class Sprt:
         zero, one = self.hypotheses(counts)
         return log_ratio(regularised(counts), one, zero)
 
-    def closed_form(self, counts: Counts) -> float:
-        """The ratio for long tests near the bounds, to 1e-3; nonsense in extremes, so only ever a check.
-
-        ValueError for the bayesian model, which has none.
-        """
-        each, regular = games_each(counts), regularised(counts)
-        number = sum(regular)
-        mean, variance = moments([count / number for count in regular])
-        if self.model == "logistic":
-            zero, one = score_of(self.elo0), score_of(self.elo1)
-            return number * (one - zero) * (2 * mean - zero - one) / (2 * variance)
-        if self.model == "normalized":
-            seen, zero, one = (mean - 0.5) / sqrt(each * variance), self.elo0 / NELO_UNIT, self.elo1 / NELO_UNIT
-            return each * number / 2 * log((1 + (seen - zero) ** 2) / (1 + (seen - one) ** 2))
-        raise ValueError("the bayesian model has no closed form")
-
 
 @dataclass(frozen=True, slots=True)
 class Walk:

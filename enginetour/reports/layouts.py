@@ -19,7 +19,6 @@ from enginetour.ratings.uncertainty import Errors
 from enginetour.reports.ratings import distance, footing, remarks, unrated
 from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, fixed, safe, shortened
 
-LAYOUTS = ("plain", "ordo", "ccrl", "bayeselo")
 _SHORTEST = 12  # signs of a name that are left in a narrow window
 
 # Ordo's columns in its order: key, header, width with the blanks before it (its manual, -U and -b).

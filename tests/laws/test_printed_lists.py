@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from enginetour.cli.display import Display, present
 from enginetour.ratings.listing import RatingList, rating_list
-from enginetour.ratings.matrices import MATRICES
+from enginetour.ratings.matrices import MatrixName
 from enginetour.ratings.pairs import Counts, pairs_of
 from enginetour.reports.columns import ALL
-from enginetour.reports.layouts import LAYOUTS
 from enginetour.reports.sheet import safe
 
 NAMES = ("Ada 1", "Bob", "象棋 引擎", "[bold]Dee[/]", "=E", "F" * 100)
@@ -34,10 +33,10 @@ terms = st.fixed_dictionaries({
     "prior": st.sampled_from(["auto", "none"]),
 })  # fmt: skip
 DISPLAYS = [
-    *(Display(layout=layout) for layout in LAYOUTS),
+    *(Display(layout=layout) for layout in ("plain", "ordo", "ccrl", "bayeselo")),
     Display(layout="ordo", columns=ALL),
     Display(columns=ALL),
-    *(Display(matrix=kind) for kind in MATRICES),  # type: ignore[arg-type]
+    *(Display(matrix=kind) for kind in get_args(MatrixName)),
     Display(versus="all"),
     Display(confidence=99.0),
 ]

@@ -57,15 +57,3 @@ BY_SENTINEL = MappingProxyType({value: role for role, value in SENTINELS.items()
 def series(number: int) -> str:
     """The role of the line with this number, from 0; a ninth has the first colour again, and another dash."""
     return SERIES[number % len(SERIES)]
-
-
-def contrast(one: str, other: str) -> float:
-    """Of two colours as ``#rrggbb``, 1 to 21. Source: WCAG 2.2, relative luminance."""
-    low, high = sorted((_luminance(one), _luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
