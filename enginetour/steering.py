@@ -8,7 +8,7 @@ from typing import Any
 
 from enginetour.errors import TourError, UsageRefused
 from enginetour.scheduler import Scheduler
-from enginetour.surroundings import Cluster
+from enginetour.scheduler.surroundings import Cluster
 
 MOST_SLOTS = 1024  # as in a configuration
 

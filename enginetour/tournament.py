@@ -24,9 +24,9 @@ from enginetour.plan import Plan, refuse_few, refuse_field
 from enginetour.probing import probe_all, refuse_unfit
 from enginetour.rebuilt import Files
 from enginetour.scheduler import End, Scheduler, Watcher
+from enginetour.scheduler.standstill import Standstill
 from enginetour.sections.ratings import RatingsSection
 from enginetour.sections.tournament import listed_order
-from enginetour.standstill import Standstill
 from enginetour.startlist import ordered
 from enginetour.store.database import PATIENCE_S
 from enginetour.store.ground import Lock

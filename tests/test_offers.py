@@ -8,8 +8,8 @@ from typing import Any
 
 from enginetour.allotment import Allotment
 from enginetour.model import Pairing
-from enginetour.offers import Offers
-from enginetour.setbacks import Setbacks
+from enginetour.scheduler.offers import Offers
+from enginetour.scheduler.setbacks import Setbacks
 
 NOW = (Pairing("Ada", "Bea", leg=1), Pairing("Bea", "Ada", leg=2), Pairing("Cid", "Dot"))
 LATER = (Pairing("Eve", "Fay"),)

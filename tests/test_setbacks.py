@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginetour.model import Game, Outcome, Pairing, Termination
-from enginetour.setbacks import MOST_REPLAYS, Setbacks
+from enginetour.scheduler.setbacks import MOST_REPLAYS, Setbacks
 
 PAIRING = Pairing("Ada", "Bea")
 

@@ -9,7 +9,7 @@ import pytest
 from enginetour.formats.base import make_format, options_model
 from enginetour.model import Game, Outcome, Withdrawn
 from enginetour.scheduler import End, Scheduler
-from enginetour.standstill import Standstill
+from enginetour.scheduler.standstill import Standstill
 from enginetour.task import GameTask
 from tests.test_happenings import Kept
 from tests.test_scheduler import ENTRANTS, Heard, Inline, MemoryLog, Unwaiting, ended, task_for

@@ -16,7 +16,7 @@ from enginetour.formats.base import make_format, options_model
 from enginetour.happenings import Happenings
 from enginetour.model import Entrant, Game, Note, Outcome
 from enginetour.scheduler import End, Scheduler
-from enginetour.setbacks import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE
+from enginetour.scheduler.setbacks import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE
 from enginetour.task import GameTask
 from tests.test_scheduler import (
     ENTRANTS,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from enginetour.model import Game, Note
-from enginetour.surroundings import Log
+from enginetour.scheduler.surroundings import Log
 
 MOST_TOGETHER = 64  # games of one commit: none waits long for the others (our choice)
 

@@ -20,12 +20,12 @@ from enginetour.allotment import Allotment, unshared
 from enginetour.errors import MachineFailure, TourError
 from enginetour.formats.base import Format, replay
 from enginetour.model import Event, Game, GameFinished, Note, Outcome, Pairing, Withdrawn
-from enginetour.offers import Offers
-from enginetour.setbacks import Setbacks, room_for
-from enginetour.standstill import Standstill, would_go_on
-from enginetour.surroundings import Log, Place
+from enginetour.scheduler.offers import Offers
+from enginetour.scheduler.setbacks import Setbacks, room_for
+from enginetour.scheduler.standstill import Standstill, would_go_on
+from enginetour.scheduler.surroundings import Log, Place
+from enginetour.scheduler.unwritten import Ended, Unwritten
 from enginetour.task import GameTask
-from enginetour.unwritten import Ended, Unwritten
 
 
 class End(Enum):

@@ -10,7 +10,7 @@ from typing import Any
 from enginetour.allotment import Allotment
 from enginetour.formats.base import Format
 from enginetour.model import Pairing
-from enginetour.setbacks import Setbacks
+from enginetour.scheduler.setbacks import Setbacks
 
 Shown = tuple[tuple[Pairing, ...], tuple[Pairing, ...]]  # what is on offer, and what is sure to be
 
