@@ -157,7 +157,9 @@ def test_engines_that_see_a_draw_for_so_long_get_it(protocol: str) -> None:
 def test_a_bound_is_no_score_to_judge_by(protocol: Protocol) -> None:
     """Cut short at a bound of -9 a search still stands by its +0.31: nobody resigns, and the draw is seen."""
     cut = scripted(protocol, "ends-with-a-bound")
-    assert game(cut, sound(protocol), resign=ResignRule(2, 600, False)).termination is Termination.REPETITION
+    played = game(cut, sound(protocol), resign=ResignRule(2, 600, False))
+    assert played.termination is Termination.REPETITION
+    assert {(move.score, move.depth) for move in played.moves} == {(31, 5)}
     assert game(cut, sound(protocol), draw=DrawRule(3, 6, 31)).termination is Termination.ADJUDICATION_DRAW
 
 

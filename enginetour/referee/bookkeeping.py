@@ -201,6 +201,10 @@ class Books:
         look = self._claims[seat].heard(thought, raw.move, self._shadow, raw.elapsed_ms)
         if look is not None:
             self._looks.append(look)
+        if thought.bound:  # on record is what draws and resignations are judged by
+            exact = seat.engine.thought(raw.search, white=self._shadow.turn == chess.WHITE, bounds=False)
+            if exact.score is not None:
+                thought = thought._replace(score=exact.score, depth=exact.depth, pv=exact.pv, bound=0)
         move = MoveMade(
             self._uci, self._play(raw), raw.elapsed_ms, raw.clock_ms,
             thought.score, thought.depth, thought.nodes, thought.pv,

@@ -58,7 +58,7 @@ class Seat:
         """What its last search came to, in centipawns for itself; None when it did not tell.
 
         A bound, as a search that is cut short often ends with, is no score that the engine stands by: the last exact
-        one counts, as in fastchess and cutechess-cli.
+        one counts, as in fastchess.
         """
         return self.engine.thought(self.engine.search_text, white=self.white, bounds=False).score
 
