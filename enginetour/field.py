@@ -120,6 +120,10 @@ class Field:
         """Games it has played over the board."""
         return sum(turn.games for turn in self.turns(member))
 
+    def unplayed(self, member: int) -> int:
+        """Points that came without a game: of byes and forfeits."""
+        return sum(turn.points for turn in self.turns(member) if not turn.met)
+
     def byes(self, member: int) -> int:
         """How often the pairing left it without an opponent."""
         return sum(turn.kind is Kind.BYE for turn in self.turns(member))

@@ -1,7 +1,6 @@
 """The nouns: entrants, pairings, outcomes, games, and the events of which a tournament's log is made.
 
-Everything here is frozen, picklable and free of clocks, files and processes. Names of entrants are the
-keys everywhere; scores are half points.
+All is frozen, picklable, free of clocks, files and processes. Names of entrants are the keys; scores are half points.
 """
 
 from __future__ import annotations
@@ -168,6 +167,7 @@ class Placed:
     games: int
     status: str = ""  # in the format's own words: parked, withdrawn, final, ...; "" for none
     tiebreaks: tuple[tuple[str, int], ...] = ()  # (published code, integer in the code's own unit)
+    unplayed: int = 0  # of the half points, those that came without a game: byes
 
 
 @dataclass(frozen=True, slots=True)

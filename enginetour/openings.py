@@ -143,6 +143,14 @@ class OpeningSuite:
             return f"{'the best line' if self.openings.choice == 'best' else 'lines drawn by weight'} of {self.source}"
         return f"{len(self.openings)} from {self.source}"
 
+    def shared(self, games: int) -> str:
+        """What must be known of a suite larger than what pairs of so many games play of it, all of them the same."""
+        used = -(-games // self.repeat)
+        if self.per != "pairing" or used >= len(self.openings):
+            return ""
+        same = "the same one" if used == 1 else f"the same {used}"
+        return f', of which all pairs play {same}; per = "encounter" under openings takes fresh ones'
+
     @property
     def left_out(self) -> LeftOut:
         """What `skip_bad` has left out, as far as that was looked at."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from enginetour.model import Game, GameVoided, MoveMade, Outcome, Pairing, SideRecord, Termination
 from enginetour.referee.effort import effort
 from enginetour.reports.averages import averages
+from enginetour.reports.html.gamewords import used
 from enginetour.store.efforts import sides
 from tests.storing import NAMES, open_log
 
@@ -30,6 +31,14 @@ def test_the_speed_of_moves_too_quick_to_measure_is_what_the_engine_says() -> No
     """With nodes=1 our clock shows 0 ms."""
     quick = record(MoveMade("a", "a", 0, nodes=1, nps=900), MoveMade("b", "b", 0, nodes=1, nps=1_100))
     assert averages("t", [], [("A", quick)]).rows[0]["nps"] == 1_000
+
+
+def test_the_page_of_a_game_tells_the_speed_as_the_table_does() -> None:
+    """An engine that says 0 nps for its quick moves is not of speed 0."""
+    quick = record(MoveMade("a", "a", 2, depth=4, nodes=90, nps=0), MoveMade("b", "b", 4, depth=5, nodes=210, nps=0))
+    told = dict(used(quick))
+    assert (told["depth, mean"], told["nps, mean"]) == ("4.5", "50,000")
+    assert averages("t", [], [("A", quick)]).rows[0]["nps"] == 50_000
 
 
 def test_counts_are_added_up() -> None:

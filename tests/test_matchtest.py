@@ -9,6 +9,8 @@ import pytest
 from enginetour.ratings.matchtest import match_test
 from enginetour.ratings.pentanomial import statistics_of
 from enginetour.ratings.sequential import Sprt, follow
+from enginetour.reports import sprt
+from enginetour.reports.sheet import render
 
 PAIRED = [(number // 2, half_points) for number, half_points in enumerate([2, 1, 0, 2, 1, 1, 2, 2, 1, 0])]
 
@@ -29,6 +31,14 @@ def test_a_lone_game_waits_for_its_partner() -> None:
     assert found.games == (2, 4, 5)
     assert found.pairs == (0, 1, 2, 1, 1)
     assert found.lone == 1
+
+
+def test_a_result_too_one_sided_for_an_elo_says_so() -> None:
+    """Ten lost pairs decide the test; what Elo that is at the stop nobody can tell."""
+    found = match_test(Sprt(-50, 50), [(number // 2, 0 if number % 20 else 2) for number in range(40)])
+    assert found.after_stop is not None
+    text = render(sprt.story("t", ("A", "B"), found))
+    assert "at the stop  too one-sided for an Elo" in text
 
 
 def test_games_mostly_alone_are_tested_one_by_one() -> None:

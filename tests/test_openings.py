@@ -230,6 +230,16 @@ def test_a_suite_that_was_used_up_is_told() -> None:
     assert suite.wrapped([Pairing("a", "b", meeting=8)]).startswith("openings: the 7 of the suite were used up once")
 
 
+def test_a_plan_says_how_many_of_the_openings_are_played() -> None:
+    """Pairs that meet once on the same openings play one of a suite of sixty: nobody expects that of a Swiss."""
+    suite = OpeningSuite(OPENINGS)
+    assert suite.shared(2) == (
+        ', of which all pairs play the same one; per = "encounter" under openings takes fresh ones'
+    )
+    assert "the same 2;" in suite.shared(4)
+    assert suite.shared(2 * len(OPENINGS)) == replace(suite, per="encounter").shared(2) == ""
+
+
 def test_positions_by_number(tmp_path: Path) -> None:
     """Chess960 has all its starts in the seed's order, or those named; other variants have none."""
     drawn = load(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="chess960")

@@ -31,6 +31,16 @@ def test_the_headline_says_how_far_it_is() -> None:
     assert line.endswith("(in 60 min)")
 
 
+def test_byes_are_no_score_of_games() -> None:
+    """Who lost two and had a bye has 0 of 2, not 2 of 2; without byes there is no such column."""
+    made = picture()
+    assert "byes" not in render(table(made))
+    made.placed = (Placed(1, "Fruit 2.1", 7, 4), Placed(2, "Fairy-Max", 4, 2, unplayed=4))
+    first, second = render(table(made)).splitlines()[1:]
+    assert "3½/4 " in first
+    assert "0/2    +2" in second
+
+
 def test_without_a_finished_game_there_is_no_estimate() -> None:
     """A number that is not known is not shown."""
     made = picture()

@@ -58,7 +58,7 @@ def test_text_fits_a_terminal(store: Path) -> None:
     lines = {line[:10].strip(): line for line in told.splitlines()}
     assert max(map(len, told.splitlines())) <= 80
     assert "11 / 33 / 6" in lines["W / D / L"]
-    assert "0: 1   ½: 4   1: 11   1½: 7   2: 2" in lines["pairs"]
+    assert "0: 1 · ½: 4 · 1: 11 · 1½: 7 · 2: 2" in lines["pairs"]
     for figure in ("Elo", "nElo"):
         assert "±" in lines[figure]
     assert "none yet" in lines["verdict"]

@@ -142,7 +142,9 @@ def crosstable(log: TournamentLog) -> tuple[Sheet, dict[str, Any]]:
         {"rank": n, "name": line.name, "points": line.half_points / 2, "against": _against(line.name, names, cells)}
         for n, line in enumerate(placed, 1)
     ]
-    return text.crosstable(f"crosstable · {log.title}", names, cells, placed), {"table": rows}
+    sums = {row.name: row.half_points for row in cross(names, games)}
+    notes = text.apart(placed, sums, by_match=log.config.get("format", {}).get("scoring") == "match")
+    return text.crosstable(f"crosstable · {log.title}", names, cells, placed, notes=notes), {"table": rows}
 
 
 def status(picture: Progress, state: str) -> dict[str, Any]:

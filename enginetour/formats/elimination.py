@@ -97,8 +97,8 @@ class DoubleElimination(Knockout):
                 status = "lost the final" if decided and number == ended else f"out in round {number}"
             if not lines or keys[place] != last:
                 rank, last = len(lines) + 1, keys[place]
-            name, score = field.members[place].name, field.scores[place]
-            lines.append(Placed(rank, name, score, field.games(place), status))
+            name, score, without = field.members[place].name, field.scores[place], field.unplayed(place)
+            lines.append(Placed(rank, name, score, field.games(place), status, unplayed=without))
         return tuple(lines)
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:

@@ -135,8 +135,11 @@ class Rounds:
         if state.running:
             now = replace(now, history=(*now.history, self._row(state)))
         ranked = self.system.table(now, state.present)
-        names = [(now.members[m].name, now.scores[m], now.games(m)) for m in sorted(state.gone)]
-        return (*ranked, *(Placed(None, name, score, games, "withdrawn") for name, score, games in names))
+        gone = [
+            Placed(None, now.members[m].name, now.scores[m], now.games(m), "withdrawn", unplayed=now.unplayed(m))
+            for m in sorted(state.gone)
+        ]
+        return (*ranked, *gone)
 
     def notes(self, state: RoundsState) -> tuple[Note, ...]:
         """Kinds: end, warning, round, withdraw, add, extend, stuck."""

@@ -43,7 +43,14 @@ def table(field: Field, codes: Sequence[str], members: Sequence[int], terms: Ter
         rank = len(lines) + 1
         breaks = tuple((code, value) for code, value in zip(codes, key, strict=True) if code not in SHOWN)
         lines += [
-            Placed(rank, field.members[member].name, field.scores[member], field.games(member), "", breaks)
+            Placed(
+                rank,
+                field.members[member].name,
+                field.scores[member],
+                field.games(member),
+                tiebreaks=breaks,
+                unplayed=field.unplayed(member),
+            )
             for member in tied
         ]
     return tuple(lines)

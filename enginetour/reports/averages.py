@@ -68,13 +68,12 @@ class _Total:
     def figures(self) -> dict[str, object]:
         """By the keys of JSON and CSV."""
         counts, told = self.counts, self.told
-        measured = told["nodes_ms"][1]
         ponders = counts["ponders"]
         return {
             "games": counts["games"],
             "moves": counts["moves"],
             **{name: _mean(*told[name]) for name in ("depth", "seldepth", "nodes", "hashfull", "tbhits")},
-            "nps": round(1000 * told["nodes"][1] / measured) if measured else _mean(*told["nps"]),
+            "nps": nps(told),
             "ms": _mean(counts["moves"], counts["think_ms"]),
             "longest_ms": self.longest,
             "margin_uses": counts["margin_uses"],
@@ -83,6 +82,13 @@ class _Total:
             "claims": self.claims.total(),
             "claims_by_kind": dict(self.claims),
         }
+
+
+def nps(told: Mapping[str, tuple[int, int]]) -> float | None:
+    """Nodes a second of what an engine told (name -> moves, total): by our clock, else what it says itself."""
+    nothing = (0, 0)
+    measured = told.get("nodes_ms", nothing)[1]
+    return round(1000 * told["nodes"][1] / measured) if measured else _mean(*told.get("nps", nothing))
 
 
 def _mean(number: int, total: int) -> float | None:

@@ -205,6 +205,7 @@ def table(picture: Progress, room: int = MOST_SHOWN) -> Sheet:
         Column("rank", "#"),
         Column("name", "engine", left=True, flexible=True),
         Column("score", "score"),
+        *([Column("unplayed", "byes")] if any(line.unplayed for line in picture.placed) else []),
         Column("elo", "Elo"),
         Column("plus", "+"),
         Column("minus", "-"),
@@ -220,7 +221,8 @@ def table(picture: Progress, room: int = MOST_SHOWN) -> Sheet:
             {
                 "rank": line.rank,
                 "name": line.name,
-                "score": f"{points(line.half_points)}/{line.games}",
+                "score": f"{points(line.half_points - line.unplayed)}/{line.games}",
+                "unplayed": f"+{points(line.unplayed)}" if line.unplayed else "",
                 "elo": "" if rating is None else str(round(rating)),
                 "plus": "" if plus is None else f"+{plus:.0f}",
                 "minus": "" if minus is None else f"-{minus:.0f}",

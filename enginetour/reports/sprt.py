@@ -19,8 +19,8 @@ def story(title: str, engines: tuple[str, str], found: MatchTest, notes: Sequenc
     losses, draws, wins = found.games
     lines = [("W / D / L", f"{wins} / {draws} / {losses}")]
     if found.pairs is not None:
-        shares = "   ".join(f"{points}: {count}" for points, count in zip(_PAIR_POINTS, found.pairs, strict=True))
-        lines.append(("pairs", f"{sum(found.pairs)} by points   {shares}"))
+        shares = " · ".join(f"{points}: {count}" for points, count in zip(_PAIR_POINTS, found.pairs, strict=True))
+        lines.append(("pairs", f"{sum(found.pairs)} by points · {shares}"))
     lines += [("score", f"{100 * found.statistics.score:.2f} %"), *_strength(found.statistics)]
     lines += _decision(engines, found)
     rows = tuple({"what": what, "value": value} for what, value in lines)
@@ -120,7 +120,13 @@ def _decision(engines: tuple[str, str], found: MatchTest) -> list[tuple[str, str
         lines.append(("since then", f"{later} no verdict"))
     if found.after_stop is not None:
         after = found.after_stop
-        lines.append(("at the stop", f"{_between(after.elo, after.low, after.high)} Elo, median-unbiased"))
+        known = any(end is not None for end in (after.elo, after.low, after.high))
+        elo = (
+            f"{_between(after.elo, after.low, after.high)} Elo, median-unbiased"
+            if known
+            else "too one-sided for an Elo"
+        )
+        lines.append(("at the stop", elo))
     return lines
 
 
@@ -142,7 +148,7 @@ def _remarks(found: MatchTest) -> list[str]:
 def _between(value: float | None, low: float | None, high: float | None) -> str:
     """``+5.0 (-1.0 to +11.0)``; an end that is not there is open."""
     if low is None and high is None:
-        return "no telling"
+        return "not known yet"
     if low is None or high is None:
         ends = f"below {_signed(high)}" if low is None and high is not None else f"above {_signed(low or 0.0)}"
     else:

@@ -85,4 +85,8 @@ def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _told(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_told(one)}" for key, one in value.items() if one is not None)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
     return ", ".join(map(_told, value)) if isinstance(value, list) else str(value)

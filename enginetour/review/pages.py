@@ -16,6 +16,7 @@ from enginetour.reports.html import gamelist
 from enginetour.reports.html.crosstable import crosstable
 from enginetour.reports.html.page import render
 from enginetour.reports.html.site import Site
+from enginetour.reports.html.tables import notes
 from enginetour.reports.pairingreport import pairing_report
 from enginetour.reports.sheet import Column, Sheet, counted, safe
 from enginetour.review import pictures
@@ -92,7 +93,9 @@ def index_page(review: Review, site: Site) -> str:
 def crosstable_page(review: Review, site: Site) -> str:
     """Everybody against everybody, the cells leading to the games."""
     here = "crosstable.html"
-    return render(here, site=site, here=here, table_of=crosstable(review.crosstable, site, here))
+    sums = {row.name: row.half_points for row in review.crosstable}
+    why = text.apart(review.standings, sums, by_match=dict(review.facts.settings).get("scoring") == "match")
+    return render(here, site=site, here=here, table_of=crosstable(review.crosstable, site, here) + notes(why))
 
 
 def ladder_page(review: Review, site: Site) -> str:

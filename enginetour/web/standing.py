@@ -129,7 +129,7 @@ class Standings:
                     "rank": line.rank,
                     "name": safe(line.name),
                     "slug": slugs.get(line.name),
-                    "points": points(line.half_points),
+                    "points": points(line.half_points) + (f" ({points(line.unplayed)} bye)" if line.unplayed else ""),
                     "games": line.games,
                     "elo": None if rating is None else round(rating),
                     "plus": None if plus is None else round(plus),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from enginetour.model import Game, Outcome, SideRecord, Termination
+from enginetour.reports.averages import nps
 from enginetour.reports.fairness import machine_lines
 from enginetour.reports.html.gamerow import GameRow
 from enginetour.reports.html.graphs import seconds
@@ -100,9 +101,11 @@ def used(record: SideRecord) -> Iterator[tuple[str, str]]:
         yield "processor time", seconds(record.cpu_ms)
     if record.ponders:
         yield "pondered", f"{_times(record.ponders)}, guessed right {record.ponder_hits or 0}"
-    for name, moves, total in record.effort:
-        if moves and name in ("depth", "nps"):
-            yield f"{name}, mean", f"{total / moves:,.0f}"
+    told = {name: (moves, total) for name, moves, total in record.effort if moves}
+    if "depth" in told:
+        yield "depth, mean", f"{told['depth'][1] / told['depth'][0]:.1f}"
+    if speed := nps(told):
+        yield "nps, mean", f"{speed:,.0f}"
     for words in record.warnings[:SHOWN_WARNINGS]:
         yield "warning", words[:LONGEST_WARNING]
     if len(record.warnings) > SHOWN_WARNINGS:
