@@ -203,3 +203,12 @@ def test_seeds() -> None:
     assert "seeds_meet" not in match_of(gauntlet, "cutechess-cli", 3)[0].format
     assert match_of("-tournament knockout", "cutechess-cli", 4)[0].format["seeding"] == "lottery"
     assert "seeding" not in match_of("-tournament knockout -seeds 4", "cutechess-cli", 4)[0].format
+
+
+def test_a_program_that_lies_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bare name is one of PATH, else a file of the folder, as for fastchess; ours would look in PATH alone."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("b", "sh"):
+        Path(name).touch()
+    draft, _ = translated("fastchess -engine cmd=b -engine cmd=sh -engine cmd=c -each tc=1", "it", lambda name: None)
+    assert [entrant["command"] for entrant in draft.entrants] == [["./b"], ["sh"], ["c"]]

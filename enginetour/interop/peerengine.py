@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
@@ -134,12 +135,12 @@ class PeerEngine:
         return {"plies": 2 * int(depth)} if depth.isdecimal() and len(depth) < 6 else {}
 
     def _program(self, program: str) -> str:
-        """Relative to `dir`, where they look too, unless that holds no such file."""
+        """Where they look: in `dir`, and without it for a bare name here, when it is nowhere else."""
         folder = self.given.get("dir")
-        if folder is None or Path(program).is_absolute():
+        inside = Path(folder or ".") / program
+        if Path(program).is_absolute() or not inside.is_file():
             return program
-        inside = Path(folder) / program
-        if not inside.is_file():
+        if folder is None and ("/" in program or shutil.which(program)):
             return program
         return str(inside) if inside.is_absolute() or "/" in str(inside) else f"./{inside}"
 
