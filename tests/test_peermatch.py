@@ -83,6 +83,7 @@ def test_an_unknown_option_is_said_by_name() -> None:
 def test_their_clocks(theirs: str, ours: str) -> None:
     """Minutes stand before the colon; 0 moves are all of them."""
     assert str(control_of(tc=theirs)) == ours
+    assert str(control_of(tc=theirs, nodes="0", depth="10")) == f"{ours},depth=10"  # 0 is no limit
 
 
 def match_of(words: str, program: str = "fastchess", engines: int = 2) -> tuple[Draft, str]:
@@ -194,6 +195,16 @@ def test_words_of_an_engine() -> None:
     draft, _ = match_of("-each option.Key=007 option.Skill=1.50 option.Hash=16 args=-a -each args=-b")
     assert draft.entrants[0]["options"] == {"Key": "007", "Skill": "1.50", "Hash": 16}
     assert draft.entrants[0]["command"] == ["a", "-b"]
+
+
+def test_options_that_are_given_again() -> None:
+    """As in fastchess they add to what there is, and of two words with one key the later counts."""
+    draft, _ = match_of(
+        "-draw movenumber=40 movecount=8 score=20 -draw score=10 -openings start=3 -tb /tb -tbpieces 32"
+    )
+    assert draft.play["draw"] == {"after_move": 40, "moves": 8, "score": 10}
+    assert draft.play["openings"] == {"file": "b.epd", "order": "sequential", "start": 3}
+    assert draft.play["tablebases"]["pieces"] == 7
 
 
 def test_seeds() -> None:

@@ -25,6 +25,7 @@ from enginetour.interop.peerschedule import Schedule
 LONGEST_NAME = 64  # characters of [tournament] name
 _LONGEST_MARGIN = 60_000  # ms
 _MOST_MOVES = 2_000
+_ADDING = ("draw", "resign", "openings", "sprt")  # given again, fastchess adds to what it has
 
 
 @dataclass(slots=True)
@@ -50,7 +51,11 @@ def translated(text: str, name: str, find_id: Callable[[str], str | None]) -> tu
     """
     program, options, around = cut(text)
     reading = _Reading(program, said=list(around), by_games=program == "cutechess-cli")
+    gathered: dict[str, tuple[str, ...]] = {}
     for given in options:
+        if given.option in _ADDING:
+            given = Given(given.option, (*gathered.get(given.option, ()), *given.words))
+            gathered[given.option] = given.words
         _take(reading, given)
     for engine in reading.engines:
         engine.take(reading.each)

@@ -35,6 +35,7 @@ ELSEWHERE: Mapping[str, str] = {
 SHOWN = ("version", "v", "help", "engines")  # print something and end
 VARIANTS: Mapping[str, str] = {"fischerandom": "chess960"}  # the others have one name here and there
 _TAKEN = {"file", "format", "order", "plies", "start", "policy"}
+_MOST_PIECES = 7  # there are no larger tables
 _UNCUT = 1024  # cutechess's default of plies: no cut
 
 
@@ -60,7 +61,8 @@ def tablebases(given: Mapping[str, str], said: list[str]) -> dict[str, Any]:
     """``-tb`` and what belongs to it."""
     tables: dict[str, Any] = {"path": given["tb"].replace(";", os.pathsep)}  # cutechess parts them so everywhere
     if "tbpieces" in given:
-        tables["pieces"] = read_value(given["tbpieces"])
+        pieces = read_value(given["tbpieces"])
+        tables["pieces"] = min(pieces, _MOST_PIECES) if isinstance(pieces, int) else pieces
     if "tbignore50" in given:
         tables["fifty"] = False
     only = given.get("tbadjudicate", "BOTH")

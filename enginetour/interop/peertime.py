@@ -23,7 +23,7 @@ def control_of(*, tc: str = "", st: str = "", nodes: str = "", depth: str = "") 
         parts.append(f"movetime={_seconds(st.removesuffix('s'))}")
     elif tc and tc.lower() not in ("inf", "infinite"):
         parts.append(_clock(tc))
-    parts += [f"{word}={value}" for word, value in (("nodes", nodes), ("depth", depth)) if value]
+    parts += [f"{word}={value}" for word, value in (("nodes", nodes), ("depth", depth)) if value.strip("0")]
     if not parts:
         raise ValueError("no limit: give tc, st, nodes or depth" + (f", found tc={tc}" if tc else ""))
     return TimeControl.parse(",".join(parts))
