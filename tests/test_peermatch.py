@@ -197,6 +197,13 @@ def test_words_of_an_engine() -> None:
     assert draft.entrants[0]["command"] == ["a", "-b"]
 
 
+def test_limits_of_an_engine_of_cecp() -> None:
+    """Whoever gives it depth= knows that it obeys: it is said in the entrant, or the configuration was refused."""
+    command = "cutechess-cli -engine cmd=a proto=xboard depth=4 -engine cmd=b proto=uci depth=4 -each tc=inf"
+    draft, _ = translated(command, "it", lambda name: None)
+    assert [entrant.get("limits") for entrant in draft.entrants] == [["clock", "movetime", "depth"], None]
+
+
 def test_options_that_are_given_again() -> None:
     """As in fastchess they add to what there is, and of two words with one key the later counts."""
     draft, _ = match_of(

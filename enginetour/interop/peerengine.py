@@ -93,6 +93,9 @@ class PeerEngine:
                 step = "add proto=uci or proto=xboard"
                 raise InputRefused(f"no protocol, found {protocol!r}", place=f"{PLACE}, engine {name}", step=step)
             entrant["protocol"] = "uci" if protocol == "uci" else "cecp"
+            told = [limit for limit in ("nodes", "depth") if given.get(limit, "").strip("0")]
+            if told and protocol != "uci":  # of which the user says so that it obeys
+                entrant["limits"] = ["clock", "movetime", *told]
         elif conf := given.get("conf"):
             known = find_id(conf)
             if known is None:
