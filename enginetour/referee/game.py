@@ -245,7 +245,7 @@ class Contest:
 
     def _illegal(self, seat: Seat, said: Said) -> Verdict:
         ignored = seat.clock.moves == 0 and self._task.opening.fen is not None
-        return verdicts.illegal(seat, said.text, self._position.board.fen(), ignored=ignored)
+        return verdicts.illegal(seat, said.text, self._position.board, ignored=ignored)
 
     # Ends without an answer.
 

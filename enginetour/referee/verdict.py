@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import chess
 
+from enginetour.adapters.moves import read_move
 from enginetour.adapters.said import Said, What, printable
 from enginetour.adjudication import End
 from enginetour.errors import EngineCrashed, EngineFault
@@ -58,10 +59,14 @@ def rightly_drawn(seat: Seat) -> Verdict:
     return Verdict(Outcome.DRAW, Termination.CLAIM, f"{seat.color} claims a draw, rightly")
 
 
-def illegal(seat: Seat, text: str, fen: str, *, ignored: bool = False) -> Verdict:
+def illegal(seat: Seat, text: str, board: chess.Board, *, ignored: bool = False) -> Verdict:
     """No legal move; `ignored`: it may have ignored the position it was given."""
-    words = f"{seat.color} makes an illegal move: {printable(text) or repr(text)} in {fen}"
-    return loss(seat, Termination.ILLEGAL_MOVE, f"{words}; it may have ignored the position" if ignored else words)
+    words = f"{seat.color} makes an illegal move: {printable(text) or repr(text)} in {board.fen()}"
+    if read_move(board, text, lenient_promotion=True)[0] is not None:
+        words += "; it promotes to no piece: with lenient_promotion = true under [quirks] that is a queen"
+    elif ignored:
+        words += "; it may have ignored the position"
+    return loss(seat, Termination.ILLEGAL_MOVE, words)
 
 
 def resigns(seat: Seat) -> Verdict:

@@ -40,7 +40,11 @@ def test_faults() -> None:
     """What went wrong follows behind the known words."""
     seat = Seat(Side(EngineSpec("b", ("/b",), "uci"), TimeControl.parse("1"), 50), Rules(), white=False)
     seat.searched = True
-    assert verdict.illegal(seat, "e1e3", "8/8").cause == "Black makes an illegal move: e1e3 in 8/8"
-    assert verdict.illegal(seat, "", "8/8").cause == "Black makes an illegal move: '' in 8/8"
+    board = chess.Board("8/4k3/8/8/8/8/1p6/4K3 b - - 0 50")
+    told = {text: verdict.illegal(seat, text, board).cause for text in ("e1e3", "", "b2b1")}
+    assert told["e1e3"] == f"Black makes an illegal move: e1e3 in {board.fen()}"
+    assert told[""] == f"Black makes an illegal move: '' in {board.fen()}"
+    hint = "it promotes to no piece: with lenient_promotion = true under [quirks] that is a queen"
+    assert told["b2b1"] == f"Black makes an illegal move: b2b1 in {board.fen()}; {hint}"
     assert verdict.crash(seat, "signal 11 (SIGSEGV)").cause == "Black disconnects: signal 11 (SIGSEGV)"
     assert verdict.stall(seat, EngineStalled("no pong")).cause == "Black's connection stalls: no pong"
