@@ -119,4 +119,13 @@ def test_a_claim_is_true_at_the_third_time_whatever_the_referee_waits_for() -> N
     ends = Ends(Position(), Rules(repetition=5))
     for number, text in enumerate(("g1f3 g8f6 f3g1 f6g8 " * 2).split()):
         assert ends.push(chess.Move.from_uci(text)) is None
-        assert ends.drawn() == (number == 7)
+        assert ends.drawn() == ("3-fold repetition" if number == 7 else "")
+
+
+def test_fifty_moves_may_be_claimed_whatever_the_referee_waits_for() -> None:
+    """With `fifty = 75`, and never in crazyhouse."""
+    for variant, why in (("standard", "fifty moves rule"), ("crazyhouse", "")):
+        ends = Ends(Position("4k3/8/8/8/8/8/8/R3K3 w - - 98 90", variant), Rules(fifty=75))
+        for text, now in (("a1a2", ""), ("e8e7", why)):
+            assert ends.push(chess.Move.from_uci(text)) is None
+            assert ends.drawn() == now

@@ -415,6 +415,7 @@ def test_a_true_draw_claim_ends_the_game(fault: str) -> None:
     """A third occurrence may be claimed where the referee itself waits for the fifth."""
     played = game(scripted("cecp", fault, at=5), sound())
     assert (played.outcome, played.termination, played.plies) == (Outcome.DRAW, Termination.CLAIM, 8)
+    assert played.cause == "Draw by 3-fold repetition, claimed by White"
 
 
 def test_an_abort_is_void_twice_and_then_a_loss() -> None:

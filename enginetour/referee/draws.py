@@ -49,8 +49,8 @@ class Draws:
         return verdict
 
     def _due(self, seat: Seat) -> Verdict | None:
-        if seat.draw_claimed and self._ends.drawn():
-            return rightly_drawn(seat)
+        if seat.draw_claimed and (why := self._ends.drawn()):
+            return rightly_drawn(seat, why)
         if self._others[seat].offers_draw and (seat.offers_draw or seat.draw_claimed):
             return Verdict(Outcome.DRAW, Termination.AGREEMENT, "Draw by agreement")
         return None

@@ -132,15 +132,13 @@ class Ends:
         winner = "Black" if board.turn == chess.WHITE else "White"
         return (Outcome.BLACK if board.turn == chess.WHITE else Outcome.WHITE), Termination.MATE, f"{winner} mates"
 
-    def drawn(self) -> bool:
-        """A player may claim a draw now: a third occurrence or fifty moves (FIDE 9.2, 9.3), or a dead position."""
+    def drawn(self) -> str:
+        """Why a player may claim a draw now, "" if it may not (FIDE 9.2, 9.3); a dead position has ended the game."""
         board = self._position.board
-        return (
-            self._seen.get(self._key(board), 0) >= 3
-            or (self._fifty and board.halfmove_clock >= 100)
-            or board.is_insufficient_material()
-            or board.is_stalemate()
-        )
+        times = self._seen.get(self._key(board), 0)
+        if times >= 3:
+            return f"{times}-fold repetition"
+        return "fifty moves rule" if self._fifty and board.halfmove_clock >= 2 * FIFTY else ""
 
 
 def ends_of(task: GameTask, position: Position) -> Ends:

@@ -54,9 +54,9 @@ def void(seat: Seat | None, category: str, cause: str, termination: Termination 
     return Verdict(Outcome.VOID, termination, cause, seat, category, fatal=True)
 
 
-def rightly_drawn(seat: Seat) -> Verdict:
+def rightly_drawn(seat: Seat, why: str) -> Verdict:
     """Its claim of a draw was true."""
-    return Verdict(Outcome.DRAW, Termination.CLAIM, f"{seat.color} claims a draw, rightly")
+    return Verdict(Outcome.DRAW, Termination.CLAIM, f"Draw by {why}, claimed by {seat.color}")
 
 
 def illegal(seat: Seat, text: str, board: chess.Board, *, ignored: bool = False) -> Verdict:
