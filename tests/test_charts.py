@@ -15,6 +15,7 @@ from PIL import Image
 
 from enginetour.reports.charts import curves, fairness, history, marks, opposition, palette, scales
 from enginetour.reports.charts.crosstable import Met, crosstable
+from enginetour.reports.charts.frame import fitted
 from enginetour.reports.charts.ladder import Ranked, ladder
 from enginetour.reports.charts.marks import Area, Picture
 from enginetour.reports.charts.output import MARGIN, PNG_SCALE, png, svg, svg_file
@@ -208,3 +209,9 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
     )
     assert done.stderr == ""
     assert done.stdout == svg(rating_list([Rated("Toga", 1.0, None, None, 3)], title="t"))
+
+
+def test_a_name_in_wide_signs_is_whole_where_there_is_room() -> None:
+    """A Chinese or Japanese sign is two columns wide; counted as one it cost names their middle."""
+    assert fitted("妖精最大 5.0b 開発版", 400) == "妖精最大 5.0b 開発版"
+    assert "…" in fitted("妖精最大 5.0b 開発版", 60)

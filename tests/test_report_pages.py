@@ -14,6 +14,7 @@ from enginetour.reports.html import gamelist
 from enginetour.reports.html.crosstable import Cell, crosstable
 from enginetour.reports.html.page import asset
 from enginetour.reports.html.site import Site, anchor
+from enginetour.reports.html.tables import engine
 from enginetour.reports.sheet import safe
 from enginetour.review.pages import pages, site_of
 from enginetour.review.review import review_of
@@ -143,6 +144,16 @@ def test_engines_without_a_page_are_not_linked() -> None:
     site = Site("x", (), {"Fruit": "fruit"}, frozenset({3}))
     assert (site.engine("Fruit"), site.engine("Toga")) == ("engines/fruit.html", None)
     assert (site.game(3), site.game(4)) == ("games/3.html", None)
+
+
+def test_long_names_keep_their_ends() -> None:
+    """Two builds of an engine whose names differ in the last sign only differ in every table, however narrow."""
+    site, names = Site("x", ()), [f"engine-dev-20261122-{end}" for end in ("a1b2c3d4", "a1b2c3d5")]
+    told = [str(engine(name, site, "index.html", cut=True)) for name in names]
+    assert told[0] == '<bdi class="long"><span>engine-dev-20261122-a1</span><span>b2c3d4</span></bdi>'
+    assert told[1].endswith("<span>b2c3d5</span></bdi>")
+    assert str(engine("Fruit 2.1 <b>", site, "index.html", cut=True)) == "<bdi>Fruit 2.1 &lt;b&gt;</bdi>"
+    assert str(engine(names[0], site, "index.html")) == f"<bdi>{names[0]}</bdi>"
 
 
 def test_hostile_store(tmp_path: Path) -> None:

@@ -61,7 +61,9 @@ def _advice(
         coming = f", next {then}" if then else ""
         yield Advice("resume", f"Not finished: {play}{coming}.", again if facts.newest else "")
     if apart := told_apart(found):
-        yield Advice("decide", apart)
+        waiting = 0 if facts.finished else len(found.unrated)
+        some = f"{counted(waiting, 'engine')} {'has' if waiting == 1 else 'have'} not played yet. Of the others, "
+        yield Advice("decide", f"{some if waiting else ''}{apart}")
     for name in suspended:
         words = shlex.join(["enginetour", "withdraw", "-t", facts.name, name])
         yield Advice("engines", f"{name} was suspended: mend it and resume, or take it out.", words)

@@ -21,7 +21,8 @@ def heading(title: str, width: float = WIDTH) -> list[Mark]:
 def fitted(text: str, room: float, size: float = TEXT, *, bold: bool = False) -> str:
     """Foreign words in at most `room` units, without their middle where they are longer."""
     whole = told(text)
-    most = min(len(whole), int(room / (size * 0.3)))  # no word is made of narrower signs only
+    # A sign is two columns wide at most, and no word is made of signs narrower than 0.3 only.
+    most = min(2 * len(whole), int(room / (size * 0.3)))
     short = brief(whole, max(1, most))
     while most > 1 and width_of(short, size, bold=bold) > room:
         most = min(most - 1, int(most * max(0.5, room / width_of(short, size, bold=bold))))

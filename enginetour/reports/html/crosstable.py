@@ -44,7 +44,8 @@ def crosstable(rows: Sequence[CrossRow[Cell]], site: Site, here: str) -> Markup:
         f'<th scope="col" title="{escape(safe(row.name))}">{number}</th>' for number, row in enumerate(rows, 1)
     )
     lines = [
-        f'<tr><th scope="row" class="stick"><span class="rank">{place + 1}</span> {engine(row.name, site, here)}</th>'
+        f'<tr><th scope="row" class="stick"><span class="rank">{place + 1}</span> '
+        f"{engine(row.name, site, here, cut=True)}</th>"
         f'<td class="n">{points(row.half_points)}</td><td class="n muted">{row.games}</td>'
         f"{_cells(place, row, link if linked else None)}</tr>"
         for place, row in enumerate(rows)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from enginetour.reports.endings import Ended
 from enginetour.reports.html.site import Site
-from enginetour.reports.html.tables import boxed, game
-from enginetour.reports.sheet import safe
+from enginetour.reports.html.tables import boxed, game, isolated
 from enginetour.reports.text import duration
 
 LARGEST = 1_400_000  # bytes of a part, as estimated: pages stay below 2 MB
@@ -47,7 +46,7 @@ def parts(games: Iterable[Listed]) -> list[list[Listed]]:
     found: list[list[Listed]] = [[]]
     size = 0
     for one in games:
-        size += _LINE + len(escape(one.white).encode()) + len(escape(one.black).encode())
+        size += _LINE + sum(len(isolated(name, cut=True).encode()) for name in (one.white, one.black))
         if size > LARGEST:
             found.append([])
             size = 0
@@ -57,7 +56,7 @@ def parts(games: Iterable[Listed]) -> list[list[Listed]]:
 
 def table(games: Sequence[Listed], site: Site, here: str) -> Markup:
     """A line each; the scripts filter by the words in it."""
-    names = {name: f"<bdi>{escape(safe(name))}</bdi>" for one in games for name in (one.white, one.black)}
+    names = {name: isolated(name, cut=True) for one in games for name in (one.white, one.black)}
     lines = "\n".join(_line(one, names, site, here) for one in games)
     heads = "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
     head = (

@@ -11,11 +11,20 @@ from enginetour.reports.sheet import Column, Sheet, safe
 
 ENGINES = frozenset({"name", "engine", "opponent", "white", "black"})  # columns that name engines
 GAMES = frozenset({"number", "game"})  # columns with a game's number
+_LONG, _END = 18, 6  # signs of a name that has room on a phone, and of the end that a longer one keeps
 
 
-def engine(name: str, site: Site, here: str) -> Markup:
+def isolated(name: str, *, cut: bool = False) -> str:
+    """A name that keeps its direction to itself; cut to its cell a long one keeps its end, where versions differ."""
+    told = safe(name)
+    if cut and len(told) > _LONG:
+        return f'<bdi class="long"><span>{escape(told[:-_END])}</span><span>{escape(told[-_END:])}</span></bdi>'
+    return f"<bdi>{escape(told)}</bdi>"
+
+
+def engine(name: str, site: Site, here: str, *, cut: bool = False) -> Markup:
     """A name, isolated from the direction of the words around it, and linked where the engine has a page."""
-    shown = f"<bdi>{escape(safe(name))}</bdi>"
+    shown = isolated(name, cut=cut)
     address = site.engine(name)
     return _own(shown if address is None else f'<a href="{escape(site.link(address, here))}">{shown}</a>')
 
@@ -78,7 +87,7 @@ def _cells(columns: Sequence[Column], cells: Sequence[str], row: object, site: S
         value = row.get(column.key) if isinstance(row, dict) else None
         told: object = cell
         if cell and column.key in ENGINES and isinstance(value, str):
-            told = engine(value, site, here)
+            told = engine(value, site, here, cut=True)
         elif column.key in GAMES and isinstance(value, int):
             told = game(value, site, here)
         if column.key == "name":
