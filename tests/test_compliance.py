@@ -41,6 +41,7 @@ TOGETHER: dict[Protocol, list[tuple[str, str, str]]] = {
         ("info", "info", "the word 'speed' in"),
         ("idle-stop", "idle-stop", "'bestmove 0000' where nothing was asked"),
         ("bad-ponder", "ponder-hit", "an illegal move to ponder on"),
+        ("corner-rooks", "castling-960", "not a legal move: 'a1a1'"),
         ("stderr", "stderr", "writes to stderr: 'warning: no book'"),
         ("exit-code", "quit-idle", "ends by exit 3"),
     ],

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from functools import partial
 
 from enginetour.adapters.moves import read_move
+from enginetour.adapters.position import Position
 from enginetour.compliance.exam import PATIENCE_S, SHORT_PATIENCE_S, Exam, Found, Step
-from enginetour.compliance.positions import PLACES, RARE, WINNING_BLACK, long_game, position
+from enginetour.compliance.positions import ONLY_CASTLING, PLACES, RARE, WINNING_BLACK, long_game, position
 from enginetour.compliance.verdicts import Complaint, NotOffered
 from enginetour.errors import EngineFault, Unsupported
 from enginetour.referee.converse import converse
 from enginetour.timecontrol import TimeControl
+from enginetour.variants import CHESS960
 
 QUICK = TimeControl.parse("1+0.05")
 CALM = TimeControl.parse("5")  # for what it says: one surveyed engine moves without a thought at a base of 1 s
@@ -56,6 +58,15 @@ def _long(exam: Exam) -> str:
             f"{len(told.moves)} plies told at once: {fault.detail}; no game begins so late", "warn"
         ) from None
     return f"{found.move.uci()} after {len(told.moves)} plies, {len(told.line)} bytes"
+
+
+def _castling(exam: Exam) -> str:
+    """Glaurung, told KQkq, took the right for one with the rook on a or h: its games were lost by illegal moves."""
+    try:
+        found = exam.move(Position(ONLY_CASTLING, CHESS960), QUICK)
+    except Unsupported as cannot:
+        raise NotOffered(cannot.detail) from None
+    return f"{found.move.uci()} in {found.elapsed_ms} ms"
 
 
 def _clock(exam: Exam, text: str) -> str:
@@ -203,6 +214,7 @@ def _limits() -> tuple[Step, ...]:
 STEPS: tuple[Step, ...] = (
     *_positions(),
     Step("position-long", "a legal move: a game as long as a line may tell", _long),
+    Step("castling-960", "a legal move: only castling, in Chess960", _castling, "warn"),
     *_limits(),
     Step("second-game", "a second game in the same process", _second, "warn"),
     Step("score", "a score before its move", _scored, "warn"),

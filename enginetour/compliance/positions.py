@@ -36,6 +36,8 @@ PLACES: tuple[tuple[str, str, str, str], ...] = (
     ("repeated", "a position that has occurred twice", "", "g1f3 g8f6 f3g1 f6g8"),
     ("crowded", "218 legal moves", "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1", ""),
 )
+# In Chess960: one legal move, castling with a rook that is not in the corner.
+ONLY_CASTLING = "k3r3/8/8/8/8/6p1/6P1/5KRB w K - 0 1"
 RARE = frozenset({"passing-only", "crowded"})  # a surveyed engine never answers in the first: once in many games
 WINNING_BLACK = "3qk3/8/8/8/8/8/3P4/4K3 b - - 0 1"  # a queen ahead: a score from White's side has the wrong sign
 _TURN = 6_364_136_223_846_793_005  # multiplier of the generator MMIX (Knuth, TAOCP 2, 3.3.4)

@@ -41,6 +41,7 @@ class Examinee:
         self.mute = False
         self.empty = 0
         self.level_minutes = 0
+        self.shuffled = False  # back ranks are
 
     # Talk.
 
@@ -119,12 +120,15 @@ class Examinee:
                 shown[1] = "Skill type spin default 50 min 0 max 9"
             if self.has("no-ponder"):
                 shown = [text for text in shown if not text.startswith("Ponder")]
+            shown.append("UCI_Chess960 type check default false")
             self.say(*(f"option name {text}" for text in shown), "uciok")
         elif word == "isready":
             if self.mute or (self.has("ping-thinking") and self.searching is not None):
                 return
             self.say(*["readyok"] * (2 if self.has("double-pong") else 1))
         elif word == "setoption":
+            if "UCI_Chess960" in rest:
+                self.shuffled = rest.endswith("true")
             self.option(rest)
         elif word == "ucinewgame" and self.has("new-game"):
             self.mute = self.searches > 0
@@ -153,9 +157,15 @@ class Examinee:
             os._exit(1)
         where, _, moves = rest.partition("moves")
         words = where.split()
-        self.board = chess.Board() if words[0] == "startpos" else chess.Board(" ".join(words[1:]))
+        self.board = chess.Board() if words[0] == "startpos" else self.placed(" ".join(words[1:]))
         for text in moves.split():
             self.board.push(chess.Move.from_uci(text))
+
+    def placed(self, fen):
+        board = chess.Board(fen, chess960=self.shuffled)
+        if self.has("corner-rooks"):
+            board.castling_rights &= chess.BB_CORNERS
+        return board
 
     def go(self, words):
         self.searches += 1
@@ -184,7 +194,9 @@ class Examinee:
                 self.say(*[f"pong {rest}"] * (2 if self.has("double-pong") else 1))
         elif word == "new":
             self.board, self.force, self.searching, self.depth, self.seconds = chess.Board(), False, None, 5, None
-            self.level_minutes = 0
+            self.level_minutes, self.shuffled = 0, False
+        elif word == "variant":
+            self.shuffled = True
         elif word == "force":
             self.force, self.searching = True, None
         elif word == "level":
@@ -205,7 +217,7 @@ class Examinee:
             if self.searching is not None and not self.has("move-now"):
                 self.answer()
         elif word == "setboard":
-            self.board = chess.Board(rest)
+            self.board = self.placed(rest)
         elif word == "usermove":
             self.usermove(rest)
         elif word == "result":

@@ -22,6 +22,7 @@ FAULTS = [
     ("position-passing-only", "no-passing", "warn", "not a legal move"),
     ("position-promotion-only", "bare-promotion", "FAIL", "not a legal move: 'a7a8'"),
     ("position-double-check", "dies-in-double-check", "FAIL", "it ended"),
+    ("castling-960", "corner-rooks", "warn", "not a legal move"),
     ("limit-depth", "deep", "FAIL", "searched 12 plies where 3 were asked"),
     ("limit-movetime", "late", "warn", "ms late, the margin is 100"),
     ("score", "no-score", "warn", "no score before its move"),
