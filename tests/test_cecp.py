@@ -129,6 +129,7 @@ def test_result_lines(line: str, result: str) -> None:
         ("Illegal move: e2e5", "e2e5"),
         ("Illegal move:e2e5", "e2e5"),
         ("Illegal move (game over): e2e5", "e2e5"),
+        ("Illegal move (e2e5)", "e2e5"),
         ("Invalid move: sd 3", "sd 3"),
         ("Error (unkown command): nopost", "nopost"),
         ("Error (Illegal move or unknown command): e2e5", "e2e5"),

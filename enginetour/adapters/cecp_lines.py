@@ -17,7 +17,7 @@ TELLING = re.compile(
 _MOVE = re.compile(r"move\s+(\S+)", re.IGNORECASE)
 _MY_MOVE = re.compile(r"my move is\s*:?\s*(\S+)", re.IGNORECASE)
 _NUMBERED = re.compile(r"\d+\.\s*(?:\.\.\.|\.\.)?\s*(\S+)$")
-_REFUSED_MOVE = re.compile(r"(?:illegal|invalid) move\s*(?:\([^)]*\))?\s*:?\s*(.*)", re.IGNORECASE)
+_REFUSED_MOVE = re.compile(r"(?:illegal|invalid) move\s*(?:\(([^)]*)\))?\s*:?\s*(.*)", re.IGNORECASE)
 _ERROR = re.compile(r"error\s*(?:\(([^)]*)\))?\s*:?\s*(.*)", re.IGNORECASE)
 # depth score time nodes, then more columns up to a TAB, or the PV. Marks stick to depth (12.) and score (+33, 5?).
 _THINKING = re.compile(r"\s*(\d+)[.:&+!?*-]*\s+([+-]?\d+)([?!]*)\s+(\d+)\s+(\d+)(.*)")
@@ -45,8 +45,8 @@ def read_result(line: str) -> str:
 def read_refusal(line: str) -> str | None:
     """What an error line complains about (``e2e5``, ``sd 4``), or None when it is no error line."""
     found = _REFUSED_MOVE.match(line)
-    if found is not None:
-        return found[1].strip()
+    if found is not None:  # some put the move where others say why
+        return (found[2] or found[1] or "").strip()
     found = _ERROR.match(line)
     return None if found is None else found[2].strip()
 
