@@ -8,6 +8,7 @@ from pathlib import Path
 from enginetour import odds
 from enginetour.config import Config
 from enginetour.controls import control_of
+from enginetour.draft import toml_value
 from enginetour.errors import InputRefused
 from enginetour.identity import fingerprint
 from enginetour.polyglot import Book
@@ -30,7 +31,12 @@ def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
     if missing:
         allowed = ", ".join(sorted(spec.limits))
         what = f"{spec.name} does not obey {' and '.join(missing)} ({tc}); its limits: {allowed}"
-        raise InputRefused(what, place=place, step="choose another tc, or give this entrant its own")
+        listed = toml_value(sorted((*spec.limits, *missing)))
+        raise InputRefused(
+            what,
+            place=place,
+            step=f"choose another tc, or give this entrant its own; limits = {listed} says that it does",
+        )
     uses_st = spec.protocol == "cecp" and tc.movetime_ms is not None and spec.quirks.movetime == "st"
     if uses_st and tc.movetime_ms is not None and tc.movetime_ms % 1000 and not spec.quirks.st_fraction:
         what = f"{spec.name} takes a fixed time a move in whole seconds only, found {tc}"

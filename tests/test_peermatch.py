@@ -174,7 +174,7 @@ def test_what_is_other_here_is_said(command: str, said: str, monkeypatch: pytest
     assert [line for line in lines if line.startswith(said)]
     assert not {"draw", "sprt"} & set(draft.play)
     quiet = translated(f"fastchess {plain} -recover -sprt elo0=0 elo1=5", "it", str.lower)[1]
-    assert [line.partition(":")[0] for line in quiet] == ["-recover"]
+    assert [line.partition(":")[0] for line in quiet] == ["-recover", "-sprt"]
 
 
 def test_a_command_of_windows() -> None:

@@ -218,6 +218,7 @@ def _schedule(reading: _Reading) -> None:
     reading.format = schedule.format()
     if sprt is not None and reading.format["system"] == "match":
         reading.format["sprt"] = sprt
+        reading.said.append("-sprt: bounds are drawn in by how far a step jumps over them, a run tells both")
         in_pairs = reading.format["games_per_pairing"] == 2 and sprt["model"] != "bayesian"
         if in_pairs and reading.by_games:
             reading.said.append(f"-sprt: {reading.program} counts games so; here pairs of games on one opening")
