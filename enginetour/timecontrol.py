@@ -2,7 +2,7 @@
 
 Stages ``moves/seconds+increment`` joined by ``:``; without ``moves/`` a stage lasts for ever and the last
 stage repeats. ``movetime=S``, ``nodes=N``, ``depth=N`` stand alone or beside each other after a comma, the last two
-beside a clock too. ``M:SS`` is not read as minutes: ``:`` joins stages, as in cutechess and fastchess.
+beside a clock too. ``M:SS`` is not read as minutes, as cutechess and fastchess do: ``:`` joins stages, as in PGN.
 """
 
 from __future__ import annotations

@@ -60,6 +60,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         ('system = "bubble"', 'system = "buble"', 4, "did you mean 'bubble'"),
         ('tc = "1+0.01"', 'tc = "fast"', 8, "play.tc"),
         ('tc = "1+0.01"', "tc = 10", 8, "play.tc"),
+        ('tc = "1+0.01"', 'tc = "5:00+3"', 8, "minutes are written in seconds"),
         ('tc = "1+0.01"', 'tc = "1+0.01"\nslot = 2', 9, "did you mean 'slots'"),
         ("[play]", "[pley]", 7, "did you mean 'play'"),
         ('name = "trial"', "name = 7", 2, "tournament.name"),

@@ -21,8 +21,15 @@ def printable(text: str | None) -> str | None:
 
 
 def control(text: str) -> str:
-    """A time control in its usual spelling; ValueError in words for the user."""
-    return str(TimeControl.parse(text))
+    """A time control in its usual spelling; ValueError in words for the user.
+
+    A stage behind one that lasts for ever is a slip: cutechess-cli and fastchess have minutes before the colon.
+    """
+    parsed = TimeControl.parse(text)
+    if any(not stage.moves for stage in parsed.stages[:-1]):
+        why = "a stage without moves lasts to the end, so what is behind its ':' is never reached"
+        raise ValueError(f"{why}; minutes are written in seconds, 1:30+1 as 90+1; found {text!r}")
+    return str(parsed)
 
 
 Control = Annotated[str, AfterValidator(control)]
