@@ -190,6 +190,18 @@ def test_a_command_of_windows() -> None:
     assert [entrant["name"] for entrant in draft.entrants] == ["new", "old"]
 
 
+def test_a_script() -> None:
+    """Its remarks are none of the command, and neither are its other lines; a command may go on in the next line."""
+    engines = "-engine cmd=a\n  -engine cmd=b \\\n  -each\ntc=1 -recover -games 2"
+    script = f"#!/bin/sh\nset -eux\n# don't\nfastchess {engines}\nordo -p a.pgn\n"
+    draft, said = translated(script.replace("\n", "\r\n"), "it", lambda name: None)
+    assert draft.format["games"] == 4
+    assert said[:2] == (
+        "set -eux: before the command, left out; put it before enginetour init and run",
+        "ordo -p a.pgn: behind the command, left out; put it behind enginetour run",
+    )
+
+
 def test_words_of_an_engine() -> None:
     """Options keep their digits; of several args= the last counts, as in fastchess."""
     draft, _ = match_of("-each option.Key=007 option.Skill=1.50 option.Hash=16 args=-a -each args=-b")

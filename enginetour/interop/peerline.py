@@ -14,7 +14,9 @@ from enginetour.nearmiss import near
 Program = Literal["cutechess-cli", "fastchess"]
 PLACE = "--from-command"
 _PROGRAMS: tuple[tuple[str, Program], ...] = (("cutechess-cli", "cutechess-cli"), ("fast-?chess", "fastchess"))
-_CONTINUED = re.compile(r"[\\^`][ \t]*\r?\n")  # of sh, cmd.exe and PowerShell
+_CONTINUED = re.compile(r"[\\^`][ \t]*\n")  # of sh, cmd.exe and PowerShell
+_REMARK = re.compile(r"^[ \t]*(?:#|rem\b|::).*$", re.MULTILINE | re.IGNORECASE)
+_FOLDED = re.compile(r"\n(?=[ \t]*(?:-|[\w.]+=))")  # a line that goes on with an option or a setting
 _WINDOWS = re.compile(r"\b[A-Za-z]:\\|(?:^|[\s=\"'])\.{1,2}\\\w|\\[^\s\\\"']*\.exe\b", re.IGNORECASE)
 _SHELL = re.compile(r"\d*>{1,2}.*|\d*<.*|[|;&]{1,2}|#.*")  # where a command ends and its shell goes on
 _OPTION = re.compile(r"--?[A-Za-z]")
@@ -42,9 +44,11 @@ class Given:
 def cut(text: str) -> tuple[Program, tuple[Given, ...], tuple[str, ...]]:
     """The program, its options in order, and a line for what stands before it (nice, taskset) and behind it.
 
+    The text may be a script: other lines than the command's are other commands.
     InputRefused: neither program, a quote that stays open, a variable that only a shell can fill in.
     """
-    words = _words(_CONTINUED.sub(" ", text).replace("\n", " "))
+    lines = _REMARK.sub("", _CONTINUED.sub(" ", text.replace("\r\n", "\n"))).strip()
+    words = _words(_FOLDED.sub(" ", lines).replace("\n", " ; "))
     start, program = _start(words)
     rest = words[start + 1 :]
     end = next((n for n, word in enumerate(rest) if _SHELL.fullmatch(word)), len(rest))
@@ -87,6 +91,7 @@ def _start(words: list[str]) -> tuple[int, Program]:
 
 def _around(before: list[str], behind: list[str]) -> list[str]:
     said = []
+    before, behind = (" ".join(words).strip("; ").split() for words in (before, behind))
     if before:
         said.append(f"{' '.join(before)}: before the command, left out; put it before enginetour init and run")
     if behind and not behind[0].startswith("#") and behind != ["&"]:
