@@ -216,6 +216,17 @@ def test_limits_of_an_engine_of_cecp() -> None:
     assert [entrant.get("limits") for entrant in draft.entrants] == [["clock", "movetime", "depth"], None]
 
 
+def test_a_program_with_a_blank_in_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fastchess takes all of cmd= for the program, cutechess-cli where a file has the name, in dir= too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    Path("sub/my b").touch()
+    words = '-engine cmd="my a" -engine cmd="my b" dir=sub -each tc=1 proto=uci'
+    for program, first in (("fastchess", ["my a"]), ("cutechess-cli", ["my", "a"])):
+        draft, _ = translated(f"{program} {words}", "it", lambda name: None)
+        assert [entrant["command"] for entrant in draft.entrants] == [first, ["sub/my b"]]
+
+
 def test_options_that_are_given_again() -> None:
     """As in fastchess they add to what there is, and of two words with one key the later counts."""
     draft, _ = match_of(

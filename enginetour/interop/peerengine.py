@@ -62,7 +62,7 @@ class PeerEngine:
         """As given, else that of cutechess's engine list, else the program's without folder and suffix."""
         given = self.given
         named = given.get("name") or given.get("conf")
-        return named or (PureWindowsPath(_words(given["cmd"])[0]).stem if given.get("cmd") else "")
+        return named or (PureWindowsPath(self._words()[0]).stem if given.get("cmd") else "")
 
     @property
     def is_nameless(self) -> bool:
@@ -86,7 +86,7 @@ class PeerEngine:
         given = self.given
         entrant: dict[str, Any] = {"name": name}
         if "cmd" in given:
-            program, *more = _words(given["cmd"])
+            program, *more = self._words()
             entrant["command"] = [self._program(program), *more, *self.arguments]
             protocol = given.get("proto", "uci" if self.program == "fastchess" else "")
             if protocol not in ("uci", "xboard", "cecp"):
@@ -137,6 +137,17 @@ class PeerEngine:
         depth = self.given.get("bookdepth", "")
         return {"plies": 2 * int(depth)} if depth.isdecimal() and len(depth) < 6 else {}
 
+    def _words(self) -> list[str]:
+        """A command is a program; older versions of cutechess-cli knew arguments behind it."""
+        cmd = self.given["cmd"]
+        is_file = any((Path(folder) / cmd).is_file() for folder in ("", self.given.get("dir", "")))
+        if self.program == "fastchess" or is_file or "\\" in cmd:
+            return [cmd]
+        try:
+            return shlex.split(cmd) or [cmd]
+        except ValueError:
+            return [cmd]
+
     def _program(self, program: str) -> str:
         """Where they look: in `dir`, and without it for a bare name here, when it is nowhere else."""
         folder = self.given.get("dir")
@@ -146,13 +157,3 @@ class PeerEngine:
         if folder is None and ("/" in program or shutil.which(program)):
             return program
         return str(inside) if inside.is_absolute() or "/" in str(inside) else f"./{inside}"
-
-
-def _words(cmd: str) -> list[str]:
-    """A command may hold its arguments, unless a file has that very name or it is a path of Windows."""
-    if Path(cmd).is_file() or "\\" in cmd:
-        return [cmd]
-    try:
-        return shlex.split(cmd) or [cmd]
-    except ValueError:
-        return [cmd]
