@@ -163,6 +163,7 @@ def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings:
         ("cutechess-cli {} -draw movenumber=0 movecount=8 score=5", "-draw movenumber=0: cutechess-cli does not judge"),
         ("cutechess-cli {} -engine cmd=c proto=uci", "without name= an engine has the name that it tells there"),
         ("cutechess-cli {} -engine conf=c arg=-x", "arg=-x: write them into the command of its engine file"),
+        ("fastchess {} -each nodes=9 tc=inf", "without a clock they wait for ever; here a move has 60 s, hang_limit"),
         ("cutechess-cli {}", "without -recover they end with the first crash"),
     ],
 )

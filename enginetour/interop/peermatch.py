@@ -253,6 +253,8 @@ def _entrants(reading: _Reading, find_id: Callable[[str], str | None]) -> tuple[
         "tc": [engine.control() for engine in engines],
         "margin_ms": [_margin(engine) for engine in engines],
     }
+    if any(tc.startswith(("nodes", "depth")) for tc in shared["tc"]):
+        reading.said.append("without a clock they wait for ever; here a move has 60 s, hang_limit under [play]")
     for key, values in shared.items():
         if all(value == values[0] for value in values):
             reading.play[key] = values[0]
