@@ -16,6 +16,7 @@ from enginetour.interop.peermatch import translated
 from enginetour.interop.peertime import control_of
 from enginetour.model import Entrant
 from enginetour.openings import load as load_suite
+from tests.touring import tour
 
 COMMANDS = sorted((Path(__file__).parent / "golden" / "commands").glob("*.sh"))
 
@@ -236,6 +237,14 @@ def test_options_that_are_given_again() -> None:
     assert draft.play["draw"] == {"after_move": 40, "moves": 8, "score": 10}
     assert draft.play["openings"] == {"file": "b.epd", "order": "sequential", "start": 3}
     assert draft.play["tablebases"]["pieces"] == 7
+
+
+def test_a_name_of_its_own(tmp_path: Path) -> None:
+    """--name goes before -event."""
+    command = "fastchess -engine cmd=a -engine cmd=b -each tc=1 -event Kite"
+    tour(tmp_path, "init", "it.toml", "--from-command", command)
+    tour(tmp_path, "init", "mine.toml", "--name", "Mine", "--from-command", command)
+    assert [load(tmp_path / name).tournament.name for name in ("it.toml", "mine.toml")] == ["Kite", "Mine"]
 
 
 def test_seeds() -> None:

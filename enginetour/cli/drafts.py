@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,8 @@ def from_command(text: str, file: Path, name: str | None) -> tuple[str, ...]:
 
     registry = registry_of(workspace_of(Path.cwd()))
     draft, said = translated(text, name or file.stem, lambda wanted: id_of(registry, wanted))
+    if name:  # goes before -event
+        draft = replace(draft, tournament={**draft.tournament, "name": name})
     draft, gone = draft.without_unknown(known_keys())
     said = (*said, *(f"{key}: this version has no such setting, left out" for key in gone))
     if file.parent.resolve() != Path.cwd().resolve():
