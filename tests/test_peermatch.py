@@ -247,6 +247,14 @@ def test_a_name_of_its_own(tmp_path: Path) -> None:
     assert [load(tmp_path / name).tournament.name for name in ("it.toml", "mine.toml")] == ["Kite", "Mine"]
 
 
+def test_a_command_says_it_all(tmp_path: Path) -> None:
+    """An option beside it was passed over in silence."""
+    command = "fastchess -engine cmd=a -engine cmd=b -each tc=1"
+    told = tour(tmp_path, "init", "it.toml", "--tc", "5+0.05", "--from-command", command, expect=2)
+    assert "--tc and --from-command" in told.stderr
+    assert not (tmp_path / "it.toml").exists()
+
+
 def test_seeds() -> None:
     """Those of fastchess's gauntlet meet each other, those of cutechess's do not; its knock-out draws lots."""
     gauntlet = "-tournament gauntlet -seeds 2"

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 @click.option("--openings", metavar="FILE", help="PGN, EPD, FEN or Polyglot .bin; default: the small suite we ship.")
 @click.option("--variant", default="standard", show_default=True, help="chess960, crazyhouse, atomic, ...")
 @click.option("--from-command", metavar="COMMAND", help="Say what this cutechess-cli or fastchess command says.")
+@click.pass_context
 def init(
+    ctx: click.Context,
     file: Path,
     name: str | None,
     system: str,
@@ -52,6 +54,11 @@ def init(
     if from_command is not None:
         from enginetour.cli.drafts import from_command as written
 
+        for option in ctx.command.params:
+            given = ctx.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
+            if given and option.name not in ("file", "name", "from_command"):
+                step = "leave one of them out, or change the file that is written"
+                raise UsageRefused("the command says it all", place=f"{option.opts[0]} and --from-command", step=step)
         for line in written(from_command, file, name):
             say(line, err=True)
         say(f"{file} written; enginetour check {file} tells the plan, enginetour run {file} starts it")
