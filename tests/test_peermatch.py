@@ -165,6 +165,7 @@ def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings:
         ("cutechess-cli {} -engine cmd=c proto=uci", "without name= an engine has the name that it tells there"),
         ("cutechess-cli {} -engine conf=c arg=-x", "arg=-x: write them into the command of its engine file"),
         ("fastchess {} -each nodes=9 tc=inf", "without a clock they wait for ever; here a move has 60 s, hang_limit"),
+        ("fastchess {} -engine name=c cmd=c -noswap", "-noswap: who of two has White is as in Berger's tables"),
         ("cutechess-cli {}", "without -recover they end with the first crash"),
     ],
 )

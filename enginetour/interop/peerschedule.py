@@ -90,6 +90,8 @@ class Schedule:
             self.said.append("-tournament pyramid: the same pairs as a round robin, in its order")
         if "noswap" in self.numbers:
             settings["swap"] = False
+            if settings["system"] == "roundrobin":
+                self.said.append("-noswap: who of two has White is as in Berger's tables, not who is given first")
         if "reverse" in self.numbers:
             settings["reverse"] = True
         return settings
