@@ -6,11 +6,14 @@ new one, never half of each.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from glob import escape
 from pathlib import Path
 
 from enginetour.errors import UsageRefused
@@ -18,6 +21,8 @@ from enginetour.reports.html.page import ASSETS, asset
 from enginetour.reports.html.site import GENERATOR
 
 FOLDERS = frozenset({"assets", "engines", "games"})
+_RANDOM = 8  # signs that tempfile puts behind a prefix
+_JUST_NOW_S = 60.0  # a folder is made before it is held
 _HEAD = 2000  # signs of a page in which its maker is told
 Pages = Iterator[tuple[str, Callable[[], str]]]
 More = Callable[[Path], AbstractContextManager[Callable[[], int]]]
@@ -57,6 +62,7 @@ def write(target: Path, pages: Pages, more: More, *, heed: Callable[[], None]) -
             count += rest()
         heed()
         _swap(folder, target)
+    _sweep(target)
     return count
 
 
@@ -78,13 +84,32 @@ def _beside(target: Path) -> Iterator[Path]:
     """A new folder in the same place under another name, gone again unless it was moved."""
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
+        with suppress(OSError):  # some file systems have no locks: there nobody sweeps either
+            fcntl.flock(held, fcntl.LOCK_EX)
         mask = os.umask(0)
         os.umask(mask)
         folder.chmod(0o777 & ~mask)  # mkdtemp's is for its owner alone
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what reports that were killed left beside this one: folders that nobody holds, none made just now."""
+    for left in target.parent.glob(f".{escape(target.name)}.{'?' * _RANDOM}"):
+        with suppress(OSError):
+            fresh = left.lstat().st_mtime > time.time() - _JUST_NOW_S
+            if fresh or left.is_symlink() or any(not _is_ours(one) and one.name != "old" for one in left.iterdir()):
+                continue
+            held = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(held)
 
 
 def put(path: Path, text: str) -> None:

@@ -292,3 +292,12 @@ def test_best_versions_of_imported_names(tmp_path: Path) -> None:
         found = listed(store, ListDefinition(best_of_family=True))
     assert [row.name for row in found.rows] == ["Toga II 1.4", "Rebel 6"]
     assert "the name without its version" in found.caption[-1]
+
+
+def test_a_store_of_imports_alone_says_where_its_games_are(tmp_path: Path, file: Path) -> None:
+    """Whoever imported a collection and asks for the table is not told that nothing is there."""
+    with Store.open(tmp_path / "t.db") as store:
+        enter(store, file)
+        with pytest.raises(UsageRefused, match="no tournament yet") as refused:
+            store.tournament()
+    assert "enginetour ratings --all" in str(refused.value)

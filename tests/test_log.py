@@ -270,6 +270,8 @@ def test_editions(store: Store) -> None:
         ("spring", 1, 4, 0),
     ]
     assert (store.has("autumn"), store.has("winter")) == (True, False)
+    first.record_event(GameVoided(game().pairing, game().outcome), (), why="swapping")
+    assert [line.games for line in store.tournaments()] == [0, 0, 0]
 
 
 def test_unknown_tournament(store: Store) -> None:

@@ -99,7 +99,7 @@ def test_the_terms_of_a_match_with_a_control_for_each_colour() -> None:
 
 
 def test_started_games_are_numbered_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
-    """Also with two slots, and beyond the plan when void games are played again."""
+    """Also with two slots, and beyond the plan when void games, here the four before, are played again."""
     lines = Lines(Progress("match", "x", remaining=(3, 3), numbered=4))
     lines.event(0, "start", {"white": "A", "black": "B"})
     lines.event(1, "start", {"white": "B", "black": "A"})
@@ -107,8 +107,8 @@ def test_started_games_are_numbered_one_after_the_other(capsys: pytest.CaptureFi
     lines.event(1, "start", {"white": "A", "black": "C"})
     told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Started")]
     assert told == [
-        "Started game 5 of 5 (A vs B)",
-        "Started game 6 of 6 (B vs A)",
+        "Started game 5 of 7 (A vs B)",
+        "Started game 6 of 7 (B vs A)",
         "Started game 7 of 7 (A vs C)",
     ]
 
@@ -135,10 +135,11 @@ def test_a_game_begun_before_the_last_one_is_told_is_told_after_it(capsys: pytes
     lines = Lines(Progress("match", "x", remaining=(3, 3)))
     lines.event(0, "start", {"white": "A", "black": "B"})
     lines.event(0, "start", {"white": "B", "black": "A"})
+    lines.picture.done += 1
     lines.game(1, game("A", "B"), ())
     lines.progress(loop)
     told = [line.split(" (")[0] for line in capsys.readouterr().out.splitlines()]
-    assert told == ["Started game 1 of 3", "Finished game 1", "Started game 2 of 6"]
+    assert told == ["Started game 1 of 3", "Finished game 1", "Started game 2 of 7"]
 
 
 def test_a_game_that_begins_while_the_last_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,6 +182,7 @@ def test_the_lines_of_a_game_stand_together(capsys: pytest.CaptureFixture[str]) 
     waited: list[bool] = []
     lines = Lines(Asked(start_elsewhere))
     lines.event(0, "start", {"white": "A", "black": "B"})
+    lines.picture.done += 1
     lines.game(1, game("A", "B"), ())
     lines.progress(scheduler(ended))
     assert waited == [False]
@@ -190,7 +192,7 @@ def test_the_lines_of_a_game_stand_together(capsys: pytest.CaptureFixture[str]) 
         "Started game 2 of 9",
         "Finished game 1",
         "Score of A vs B: 1 - 0 - 0  [1.000] 1",
-        "Started game 3 of 6",
+        "Started game 3 of 7",
     ]
 
 

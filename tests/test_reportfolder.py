@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -44,6 +46,21 @@ def test_written_and_replaced(tmp_path: Path) -> None:
     assert "two" in (target / "index.html").read_text("utf-8")
     assert left(target) == ["assets", "engines", "index.html"]
     assert left(target.parent) == ["autumn-report"]
+
+
+def test_what_killed_reports_left_is_swept(tmp_path: Path) -> None:
+    """Half-made folders of a report that was killed go with the next one; held, new and foreign ones stay."""
+    killed, held, new, other = (tmp_path / f".report.{end}" for end in ("abcd_123", "efgh_123", "ijkl_123", "mnop_123"))
+    for folder in (killed, held, new, other):
+        (folder / "games").mkdir(parents=True)
+    (other / "thesis.txt").write_text("mine")
+    for folder in (killed, held, other):
+        os.utime(folder, (1_700_000_000, 1_700_000_000))
+    holding = os.open(held, os.O_RDONLY)
+    fcntl.flock(holding, fcntl.LOCK_EX)
+    put(tmp_path / "report")
+    os.close(holding)
+    assert left(tmp_path) == [held.name, new.name, other.name, "report"]
 
 
 def test_readable_by_others(tmp_path: Path) -> None:

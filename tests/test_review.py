@@ -50,7 +50,7 @@ def test_unfinished_says_how_to_go_on(tmp_path: Path) -> None:
 def test_the_best_so_far_is_not_the_best(tmp_path: Path) -> None:
     """While engines wait for their first game, as the strongest of a bubble do, who leads leads the others."""
     options = {"size": 4, "min_matches": 4, "unpark_threshold": 2}
-    store, log = played(tmp_path / "db", [f"E{place}" for place in range(9)], "bubble", options=options, most=14)
+    store, log = played(tmp_path / "db", tuple(f"E{place}" for place in range(9)), "bubble", options=options, most=14)
     with store:
         text = next(one.text for one in review_of(log).advice if one.kind == "decide")
     assert text.startswith("3 engines have not played yet. Of the others, E5 and E6 cannot be told apart yet")

@@ -68,7 +68,9 @@ def _change(command: Any) -> Any:
 @click.argument("engine")
 @_change
 def withdraw(engine: str, db: Address | None, name: str | None, edition: int | None, why: str, as_json: bool) -> int:
-    """Take ENGINE out; its unplayed games are off, its results stay.
+    """Take ENGINE out; its unplayed games are off, those played stay in the ratings.
+
+    In a round robin or gauntlet they leave the table of the others, who have not all met it.
 
     Example: enginetour withdraw "Fairy-Max" --why "crashes every second game"
     """

@@ -68,7 +68,7 @@ class Lines(Watcher):
         self._open: dict[int, tuple[str, str]] = {}  # slot -> who plays there
         self._begun: list[tuple[int, tuple[str, str]]] = []  # where the last game is still to be told
         self._number = progress.numbered
-        self._planned = progress.planned  # of one look: between two, only one of both may be new
+        self._planned = self._numbers()  # of one look: between two, only one of both may be new
         self._fresh = False  # there was a game since the strength was told
 
     def event(self, slot: int, name: str, payload: Mapping[str, Any]) -> None:
@@ -93,6 +93,11 @@ class Lines(Watcher):
                 else:
                     lines.append(self._started(slot, names))
             _print(lines)
+
+    def _numbers(self) -> int | None:
+        """The number that the last game will bear: void games and those struck out bear numbers, too."""
+        planned = self.picture.planned
+        return None if planned is None else planned + max(0, self._number - self.picture.done)
 
     def _started(self, slot: int, names: tuple[str, str]) -> str:
         """The line of a game that is on its slot from now on; the lock is held until it is printed."""
@@ -126,7 +131,7 @@ class Lines(Watcher):
     def progress(self, scheduler: Scheduler) -> None:
         """A progress line every ten games, and not every moment."""
         self.picture.take(scheduler)
-        self._planned = self.picture.planned
+        self._planned = self._numbers()
         self._tell_begun({(pairing.white, pairing.black) for pairing, _ in scheduler.flying.values()})
         if self.due <= 0 and self._clock() >= self._quiet_until:
             self._quiet_until = self._clock() + PROGRESS_S

@@ -19,6 +19,7 @@ from enginetour.store.database import Database
 from enginetour.store.entrants import add_entrant, made_id
 from enginetour.store.importlog import IMPORT, ImportedEvent
 from enginetour.store.log import TournamentLog, write_notes
+from enginetour.store.queries import STRUCK
 from enginetour.store.removals import removed
 from enginetour.store.slugs import slug_of
 from enginetour.store.tables import ENTRANTS, EVENTS, GAMES, TOURNAMENTS
@@ -42,7 +43,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One line about a tournament; `games` counts those that were not void, `last` is UTC seconds or None."""
+    """One line about a tournament; `games` counts those that count, `last` is UTC seconds or None."""
 
     name: str
     edition: int
@@ -134,7 +135,8 @@ class Store:
     def tournaments(self) -> list[Summary]:
         """All editions that were played here, oldest first."""
         here = TOURNAMENTS.c.id
-        games = select(func.count()).where(GAMES.c.tournament == here, GAMES.c.outcome != Outcome.VOID.value)
+        counting = (GAMES.c.tournament == here, GAMES.c.outcome != Outcome.VOID.value, ~STRUCK)
+        games = select(func.count(GAMES.c.id)).where(*counting)
         entrants = select(func.count()).where(ENTRANTS.c.tournament == here, ENTRANTS.c.since == 0)
         last = select(func.max(EVENTS.c.at)).where(EVENTS.c.tournament == here)
         counted = {"entrants": entrants, "games": games, "last": last}
@@ -150,9 +152,12 @@ class Store:
         rows = select(TOURNAMENTS.c.name).distinct().order_by(TOURNAMENTS.c.name)
         with self.database.reading() as connection:
             known = list(connection.execute(rows if name is not None else rows.where(_PLAYED)).scalars())
+            imported = not known and bool(connection.execute(rows).first())
         place = str(self.database.path)
         if not known:
-            return UsageRefused("there is no tournament yet", place=place, step="enginetour run CONFIG starts one")
+            step = "enginetour run CONFIG starts one"
+            step += "; of imported games there are lists: enginetour ratings --all" if imported else ""
+            return UsageRefused("there is no tournament yet", place=place, step=step)
         if name is None or name in known:
             what = f"{name} has no edition {edition}" if name else f"no tournament here has an edition {edition}"
             return UsageRefused(what, place=place)
