@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from enginetour.task import EngineSpec, Probe
 
 Detect = Callable[[tuple[str, ...], str | None, Path], tuple[EngineSpec, Probe]]
 LONGEST_NAME = 64  # characters of [tournament] name
+_BETWEEN = re.compile(r",\s*(?=\w+=)")  # of words KEY=VALUE
 _PARTED = frozenset({"path"})  # lists that read a text themselves, folders parted as in PATH
 MOST_NAMED = 3  # engines in the name of a tournament
 
@@ -117,9 +119,9 @@ def typed(text: str) -> Any:
 
 
 def _table(text: str) -> dict[str, str] | None:
-    """The words KEY=VALUE of a table; None for anything else."""
+    """The words KEY=VALUE of a table, with blanks or commas between them; None for anything else."""
     try:
-        words = shlex.split(text)
+        words = shlex.split(_BETWEEN.sub(" ", text))
     except ValueError:  # a quote alone
         return None
     if not words or not all("=" in word and not word.startswith("=") for word in words):

@@ -117,6 +117,8 @@ def test_a_test_ends_by_itself(tmp_path: Path) -> None:
         ("loss", "loss"),
         ("[2, 4.5]", [2, 4.5]),
         ("a=1 b=x", {"a": 1, "b": "x"}),
+        ("a=0,b=5, c=x,y", {"a": 0, "b": 5, "c": "x,y"}),
+        ("x,y=3", "x,y=3"),
         ("'", "'"),
     ],
 )

@@ -80,6 +80,7 @@ def test_nobody_runs_it(tmp_path: Path, command: tuple[str, ...]) -> None:
     tour(tmp_path, "run", str(path), "--max-games", "1")
     done = tour(tmp_path, *command, expect=2)
     assert "trial is not running" in done.stderr
+    assert ("has --slots" in done.stderr) == (command[0] == "slots")
 
 
 def test_a_run_is_steered(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def _head_to_head(
 
     name, wide = display.versus or EVERYBODY, quantile(display.confidence)
     if name != EVERYBODY and name not in pairs.names:
-        raise UsageRefused(f"{name!r} has no games here{did_you_mean(name, pairs.names)}", place="--head-to-head")
+        raise UsageRefused(f"{name!r} has no games here{did_you_mean(name, pairs.names)}", place="--against")
     only = None if name == EVERYBODY else name
     met = dict(opposition(pairs, list(grounds_of(found.rows).values()), only=only))
     if as_json:

@@ -21,7 +21,8 @@ def _steer(db: Address | None, name: str | None, request: dict[str, Any], *, as_
         log = chosen(store, name, None, quiet=as_json)
         with answered(database_of(Path.cwd(), db), log, request) as (answer, _):
             if answer is None:
-                raise UsageRefused(f"{log.title} is not running", step="enginetour run starts it, and has --slots")
+                also = ", and has --slots" if request["do"] == "slots" else ""
+                raise UsageRefused(f"{log.title} is not running", step=f"enginetour run starts it{also}")
     return tell_answer(answer, as_json=as_json)
 
 
