@@ -22,7 +22,7 @@ from enginetour.timecontrol import TimeControl
 def desk_of(log: TournamentLog, format_: Format[Any], state: Any) -> Desk:
     """A desk for a tournament that nobody is running; the caller holds its lock."""
     now = [state]
-    return Desk(log, format_, lambda: now[0], lambda after: now.__setitem__(0, after))
+    return Desk(log, format_, lambda: now[0], lambda _event, after: now.__setitem__(0, after))
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Desk:
     log: TournamentLog
     format: Format[Any]
     state: Callable[[], Any]
-    take: Callable[[Any], None]
+    take: Callable[[Event, Any], None]
     joined: Callable[[Entrant, EngineSpec], None] = lambda _entrant, _spec: None
     flying: Callable[[], Iterable[Pairing]] = lambda: ()
 
@@ -58,7 +58,7 @@ class Desk:
         after = self.format.step(before, event)
         notes = self.format.notes(after)[len(self.format.notes(before)) :]
         self.log.record_event(event, notes, why=why, spec=spec)
-        self.take(after)
+        self.take(event, after)
         return " ".join(f"{note.text}." for note in notes)
 
     def _withdraw(self, request: dict[str, Any]) -> str:

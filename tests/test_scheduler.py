@@ -13,7 +13,19 @@ import pytest
 
 from enginetour.errors import InputRefused, MachineFailure, StorageFailed, TourError
 from enginetour.formats.base import make_format, options_model
-from enginetour.model import Entrant, Event, Game, GameFinished, GameKey, Note, Outcome, Pairing, Termination
+from enginetour.model import (
+    Entrant,
+    Event,
+    Game,
+    GameFinished,
+    GameKey,
+    Note,
+    Outcome,
+    Pairing,
+    Replaced,
+    Termination,
+    Withdrawn,
+)
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.timecontrol import TimeControl
@@ -167,18 +179,38 @@ def test_a_pairing_an_engine_cannot_play_stays_open() -> None:
     assert len(log.games) == 8
 
 
+def without_dot(task: GameTask) -> Game:
+    """Dot does not start."""
+    if "Dot" in task.pairing.pair:
+        return ended(task, Outcome.VOID, culprit="Dot", category="start-failure", cause="exit 1")
+    return ended(task)
+
+
 def test_an_engine_that_never_starts_is_suspended() -> None:
     """Three failed starts in a row set the engine aside; everybody else plays on."""
-
-    def verdict(task: GameTask) -> Game:
-        if "Dot" in task.pairing.pair:
-            return ended(task, Outcome.VOID, culprit="Dot", category="start-failure", cause="exit 1")
-        return ended(task)
-
-    loop = scheduler(verdict)
+    loop = scheduler(without_dot)
     assert loop.run() is End.BLOCKED
     assert loop.setbacks.suspended == {"Dot": "exit 1"}
     assert loop.played == 3
+
+
+@pytest.mark.parametrize("event", [Withdrawn("Dot"), Replaced("Dot", Entrant("Eve"))])
+@pytest.mark.parametrize("tried_again", [False, True])
+def test_who_has_left_is_not_suspended(event: Event, *, tried_again: bool) -> None:
+    """Whoever withdraws or replaces an engine that does not start is not told again to mend or withdraw it."""
+    loop = scheduler(without_dot)
+    assert loop.run() is End.BLOCKED
+    if tried_again:
+        loop.setbacks.is_playable(loop.format.offers(loop.state)[0])
+        loop.clock = lambda: 1e9
+        assert loop.setbacks.tried_again == {"Dot"}
+    else:
+        assert loop.setbacks.suspended == {"Dot": "exit 1"}
+    after, _ = loop.step(event)
+    loop.take(event, after)
+    assert not loop.setbacks.suspended
+    assert not loop.setbacks.tried_again
+    assert loop.run() is End.FINISHED
 
 
 def test_one_void_is_replayed_with_the_next_replay_number() -> None:
@@ -289,6 +321,36 @@ def test_both_legs_of_an_encounter_are_played_in_one_slot() -> None:
     assert place.tasks[2].pairing.leg == 2
 
 
+def test_what_a_stop_drops_is_no_failure_of_the_machine() -> None:
+    """It is not said to be played again."""
+    loop, place = airborne()
+    loop.stop(now=True)
+    for future in place.futures:
+        future.set_exception(MachineFailure("dropped"))
+    assert loop.run() is End.STOPPED
+    assert not heard(loop).words
+
+
+def test_a_second_reason_to_stop_leaves_running_games_their_grace() -> None:
+    """Ctrl-C gave them an end; a request to finish, or an engine that has changed, does not take it away."""
+    loop, place = airborne()
+    now = [0.0]
+    loop.clock = lambda: now[0]
+    loop.stop(now=False, grace=10.0)
+    loop.stop(now=False)
+    now[0] = 11.0
+    drop = place.stop
+
+    def dropped(*, now: bool) -> None:
+        drop(now=now)
+        for future in place.futures:
+            future.set_exception(MachineFailure("dropped"))
+
+    place.stop = dropped  # type: ignore[method-assign]
+    assert loop.run() is End.STOPPED
+    assert place.stopped == "now"
+
+
 def test_a_pause_begins_no_game_and_ends_no_tournament() -> None:
     """Games in the air end, then nothing happens until somebody asks; a stop is still heard."""
     loop, place = airborne()
@@ -307,6 +369,16 @@ def test_a_pause_begins_no_game_and_ends_no_tournament() -> None:
     place.end(2)
     place.end(3)
     assert loop.run() is End.STOPPED
+
+
+def test_nobody_is_given_up_in_a_pause() -> None:
+    """Where nothing could be played but with engines that do not start, a pause is still waited for."""
+    loop = scheduler(without_dot)
+    assert loop.run() is End.BLOCKED
+    loop.paused = True
+    assert loop._verdict() is None
+    loop.paused = False
+    assert loop._verdict() is End.BLOCKED
 
 
 def test_a_pause_after_the_last_game_is_none() -> None:

@@ -63,3 +63,21 @@ def test_a_cramped_disk_is_looked_at_again_after_five_seconds() -> None:
     assert not setbacks.is_pausing()
     assert setbacks.is_cramped(0.0, 1)
     assert len(told) == 1
+
+
+def test_after_a_finished_game_a_suspended_engine_has_one_more_last_try() -> None:
+    """Where nothing else is left it is tried once; whoever mends it while others play on is not too late."""
+    setbacks = Setbacks(Clock(), lambda _: None)
+
+    def fail(times: int) -> None:
+        for _ in range(times):
+            setbacks.heed(void("Bea", "start-failure"))
+
+    fail(3)
+    assert not setbacks.is_blocked([PAIRING])
+    fail(1)
+    assert setbacks.is_blocked([PAIRING])
+    setbacks.heed(Game(Pairing("Ada", "Cid"), Outcome.DRAW, Termination.STALEMATE))
+    assert not setbacks.is_blocked([PAIRING])
+    fail(1)
+    assert setbacks.is_blocked([PAIRING])

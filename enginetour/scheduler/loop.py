@@ -133,9 +133,10 @@ class Scheduler:
         known = len(self.format.notes(before))
         return after, self.format.notes(after)[known:]
 
-    def take(self, after: Any) -> None:
-        """Take a state whose event is in the log."""
+    def take(self, event: Event, after: Any) -> None:
+        """Take the state after an event that is in the log."""
         self.state = after
+        self.setbacks.forget(event)
 
     def playing(self) -> list[Pairing]:
         """The games in the air."""
@@ -226,8 +227,7 @@ class Scheduler:
         event = Withdrawn(name)
         after, notes = self.step(event)
         self.log.record_event(event, notes, why=why)
-        self.state = after
-        self.setbacks.forget(name)
+        self.take(event, after)
         self.watcher.trouble(f"{name} is withdrawn: it {why}")
         self.watcher.withdrawn(name, why)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from enginetour.model import Game, GameKey, Outcome, Pairing
+from enginetour.model import Event, Game, GameKey, Outcome, Pairing, Replaced, Withdrawn
 
 # reliability spec 1: at most 2 replays per pairing caused by engines, 3 start failures in a row
 # set an engine aside, 3 host failures in a row pause the run, 5 s to 60 s.
@@ -96,11 +96,11 @@ class Setbacks:
             self._tell(f"no new games until the disk has room again: {room}")
         return True
 
-    def forget(self, name: str) -> None:
-        """It has left."""
+    def forget(self, event: Event) -> None:
+        """Whoever left by it waits for nothing more; its name does not come again."""
+        name = event.name if isinstance(event, Withdrawn) else event.old if isinstance(event, Replaced) else ""
         self.suspended.pop(name, None)
         self.tried_again.discard(name)
-        self._retry_at.pop(name, None)
 
     def heed(self, game: Game) -> None:
         """Learn from a game that is in the log."""
