@@ -1,0 +1,67 @@
+"""What a resume finds changed in the file: refused, accepted or grown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from enginetour.errors import InputRefused, StoreRefused
+from enginetour.frozen import controls, grown_settings, same_engines
+from enginetour.plan import Plan, prepare
+from enginetour.store.log import TournamentLog
+from enginetour.task import OwnBook, Side
+from tests.touring import config
+
+
+def _log(**known: Any) -> TournamentLog:
+    return cast("TournamentLog", SimpleNamespace(title="trial", grown={}, gone=(), **known))
+
+
+@pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 2), (3, 2)])
+def test_cycles_may_grow_and_not_shrink(tmp_path: Path, before: int, now: int) -> None:
+    """Of a larger number nothing changes that was played; a smaller one would take games back."""
+    plan = prepare(config(tmp_path, ("wren1", "wren2"), "roundrobin", f"cycles = {now}"), tmp_path / "t.db")
+    stored = plan.config.frozen_part()
+    log = _log(config={**stored, "format": {**stored["format"], "cycles": before}, "suite": plan.suite.digest})
+    if before <= now:
+        assert grown_settings(plan, log) == ({"cycles": now} if before < now else {})
+        return
+    with pytest.raises(StoreRefused, match="cycles is frozen for trial: it was 3, the file says 2"):
+        grown_settings(plan, log)
+
+
+def _resumed(plan: Plan, before: Mapping[str, Side], gone: tuple[str, ...] = ()) -> dict[str, Side]:
+    log = _log(config={"sides": controls(before)}, specs={name: side.spec for name, side in before.items()})
+    log = cast("TournamentLog", SimpleNamespace(**{**vars(log), "gone": gone}))
+    return same_engines(plan, log, accept_change=False, heed=lambda: None)
+
+
+def test_an_engine_that_has_left_may_change(tmp_path: Path) -> None:
+    """It plays no more; one that was replaced often has been built anew. Of the others a change stops the resume."""
+    plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
+    first, *_ = names = list(plan.sides)
+    before = {**plan.sides, first: replace(plan.sides[first], spec=replace(plan.sides[first].spec, fingerprint="0"))}
+    assert list(_resumed(plan, before, gone=(first,))) == names[1:]
+    with pytest.raises(InputRefused, match=f"changed since the last game: {first}"):
+        _resumed(plan, before)
+
+
+@pytest.mark.parametrize("now", [None, OwnBook("b", "best", 9, digest="1"), OwnBook("b", "best", 8, digest="2")])
+def test_an_own_book_is_frozen(tmp_path: Path, now: OwnBook | None) -> None:
+    """None, a longer line or another content is another way to play; the same book in another folder is not."""
+    plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
+    first = next(iter(plan.sides))
+
+    def having(book: OwnBook | None) -> dict[str, Side]:
+        return {**plan.sides, first: replace(plan.sides[first], own_book=book)}
+
+    before = having(OwnBook("a", "best", 8, digest="1"))
+    moved = replace(plan, sides=having(OwnBook("elsewhere/a", "best", 8, digest="1")))
+    assert _resumed(moved, before).keys() == plan.sides.keys()
+    with pytest.raises(StoreRefused, match=f"the own_book of {first} is frozen for trial"):
+        _resumed(replace(plan, sides=having(now)), before)
