@@ -261,3 +261,15 @@ def test_a_run_in_a_hurry_leaves_the_pgn_to_the_next(tmp_path: Path, log: Tourna
     assert [path.name for path in tmp_path.glob(".*")] == []
     PgnFile(pgn.path, log).mend()
     assert is_whole(pgn)
+
+
+def test_games_that_do_not_say_when_they_began_are_ours(tmp_path: Path, log: TournamentLog) -> None:
+    """Only another moment tells another database: somebody may have taken the tags out."""
+    pgn = with_games(tmp_path, log, 3)
+    lines = pgn.path.read_text().splitlines(keepends=True)
+    bare = "".join(line for line in lines if not line.startswith("[GameStartTime "))
+    assert len(bare) < sum(map(len, lines))
+    pgn.path.write_text(bare)
+    PgnFile(pgn.path, log).mend()
+    assert pgn.path.read_text() == bare
+    assert [path.name for path in tmp_path.glob("*.pgn")] == ["x.pgn"]

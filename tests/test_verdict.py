@@ -6,6 +6,7 @@ import chess
 import pytest
 
 from enginetour.adapters.said import Said, What
+from enginetour.errors import EngineFault, StartFailed
 from enginetour.model import Outcome, Termination
 from enginetour.referee import verdict
 from enginetour.referee.clock import MS
@@ -77,3 +78,26 @@ def test_a_claim_before_the_first_search_is_noise(claim: str) -> None:
 def test_who_cannot_mate_cannot_win_by_a_flag(fen: str, outcome: Outcome) -> None:
     """Decided by material alone (FIDE 6.9)."""
     assert flag(5, 0, Rules(), fen).outcome is outcome
+
+
+@pytest.mark.parametrize(("moves", "outcome"), [(0, Outcome.VOID), (1, Outcome.WHITE)])
+def test_a_binary_of_another_cpu_cannot_have_moved(moves: int, outcome: Outcome) -> None:
+    """An illegal instruction at its first search is no fault of its chess; one that has moved crashes like any."""
+    seat = black()
+    seat.searched, seat.clock.moves = True, moves
+    told = verdict.crash(seat, "signal 4 (SIGILL)")
+    assert told.outcome is outcome
+    assert ("another CPU" in told.cause) is not bool(moves)
+
+
+@pytest.mark.parametrize(("category", "halted"), [("start-timeout", True), ("start-failure", False)])
+def test_a_halt_excuses_whoever_was_too_slow_alone(category: str, *, halted: bool) -> None:
+    """A program that is not there is missed however long the machine slept."""
+    late, other = black(), black()
+    faults: dict[Seat, EngineFault] = {
+        late: StartFailed("no answer", category="start-timeout"),
+        other: StartFailed("exit 1", category=category),
+    }
+    told = verdict.at_start(faults, "the machine was suspended")
+    assert told.void
+    assert (told.culprit, told.category) == ((None, "host") if halted else (late, "start-timeout"))
