@@ -19,6 +19,8 @@ from enginetour.sections.report import ReportSection
 from enginetour.sections.tournament import TournamentSection
 from enginetour.tomlplace import read_toml, refusal, toml_place
 
+SECTIONS = ("tournament", "format", "play", "ratings", "notify", "report", "entrants")
+_MEANT = dict.fromkeys(("engine", "engines", "player", "players"), ", did you mean 'entrants'?")  # words of other tools
 # What of [play] may change on resume: how the run is kept, not what is measured.
 CHANGEABLE = {
     "slots",
@@ -99,12 +101,6 @@ def slug(name: str) -> str:
 def load(path: Path) -> Config:
     """Read and validate a configuration; InputRefused names file, line and what is allowed."""
     table, text = read_toml(path, "a configuration", step="enginetour init writes one")
-    for key in ("path", "text", "format_options"):
-        if key in table:
-            raise InputRefused(
-                f"unknown key {key!r}; known: tournament, format, play, ratings, notify, report, entrants",
-                place=_at(path, text, (key,)),
-            )
     _refuse_bare(path, text, table)
     options = _format_options(path, text, table.get("format"))
     try:
@@ -116,7 +112,11 @@ def load(path: Path) -> Config:
 
 
 def _refuse_bare(path: Path, text: str, table: dict[str, Any]) -> None:
-    """Whole sections that are not there, or are written as something else."""
+    """Whole sections that are unknown, not there, or written as something else."""
+    for key in table:
+        if key not in SECTIONS:
+            meant = _MEANT.get(key) or near(key, SECTIONS)
+            raise InputRefused(f"unknown key {key!r}{meant}", place=_at(path, text, (key,)))
     if "tournament" not in table and any(key in table for key in ("format", "play", "entrants")):
         raise InputRefused('[tournament] with name = "..." is missing', place=str(path))
     if "format" in table and not table.get("entrants"):

@@ -48,6 +48,12 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
     assert [entrant.engine for entrant in read.entrants] == ["wren1", "wren2"]
 
 
+def test_entrants_under_another_name_are_told_with_their_line(tmp_path: Path) -> None:
+    """Not as if there were none: whoever wrote [[engine]] sees a list of them."""
+    told = refused(tmp_path, GOOD.replace("[[entrants]]", "[[engine]]"))
+    assert told.endswith("trial.toml:9: unknown key 'engine', did you mean 'entrants'?")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "words"),
     [
