@@ -76,6 +76,8 @@ class PeerEngine:
             self.said.append(
                 f"tc={limits['tc']}: st= gives a fixed time a move, and there is one or the other; left out"
             )
+        if self.program == "cutechess-cli" and re.search(r"\+.*s$", limits["tc"]):
+            self.said.append(f"tc={limits['tc']}: cutechess-cli passes over an increment with an s; here it counts")
         try:
             return str(control_of(**limits))
         except ValueError as error:
