@@ -47,8 +47,8 @@ def init(
     """Write a commented configuration to start from.
 
     With --from-command it plays what a command of cutechess-cli or fastchess
-    would, given whole and in quotes, or in the script that has it; what cannot
-    be said is named.
+    would, given whole and in quotes, or as a script: "$(cat test.sh)"; what
+    cannot be said is named.
 
     Example: enginetour init autumn.toml --engine stockfish --engine fairymax
     """
