@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from enginetour.model import Game, GameVoided, MoveMade, Outcome, Pairing, SideRecord, Termination
 from enginetour.referee.effort import effort
 from enginetour.reports.averages import averages
 from enginetour.reports.html.gamewords import used
+from enginetour.reports.sheet import render
 from enginetour.store.efforts import sides
 from tests.storing import NAMES, open_log
 
@@ -50,6 +52,19 @@ def test_counts_are_added_up() -> None:
     assert (row["margin_uses"], row["ponder_hits"], row["warnings"], row["claims"]) == (3, 0.4, 1, 5)
     assert row["claims_by_kind"] == {"pv-other": 4, "no-score": 1}
     assert (none["name"], none["ponder_hits"]) == ("B", None)
+
+
+def test_the_table_fits_a_terminal() -> None:
+    """Columns in which nobody has anything are left out; where all have something the last ones stand below."""
+    plain = SideRecord(moves=1234, think_ms=9_000, longest_ms=5_000, effort=(("depth", 9, 90), ("seldepth", 9, 99)))
+    text = render(averages("t", [], [("A middling name 1.2", plain)]), 80)
+    assert "A middling name 1.2" in text and "ponder " not in text.splitlines()[1]
+    claims = (("pv-other", 3, "x"),)
+    busy = replace(plain, margin_uses=200, warnings=("a",), ponders=8, ponder_hits=2, claims=claims)
+    busy = replace(busy, effort=(*busy.effort, ("tbhits", 9, 90), ("nps", 9, 9_000_000)))
+    text = render(averages("t", [], [("A middling name 1.2", busy)]), 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(head in text for head in ("TB hits", "late", "ponder", "warn.", "claims"))
 
 
 def test_only_games_that_count_are_looked_at(tmp_path: Path) -> None:

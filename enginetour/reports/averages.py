@@ -11,17 +11,17 @@ from enginetour.reports.sheet import Column, Sheet
 _COLUMNS = (
     Column("name", "engine", left=True, flexible=True),
     Column("games", "games"),
-    Column("moves", "moves"),
-    Column("depth", "depth"),
-    Column("seldepth", "seld."),
-    Column("nps", "nps"),
-    Column("ms", "ms/move"),
-    Column("longest_ms", "longest"),
-    Column("tbhits", "TB hits"),
-    Column("margin_uses", "late"),
-    Column("ponder_hits", "ponder"),
-    Column("warnings", "warn."),
-    Column("claims", "claims"),
+    Column("moves", "moves", continues=True),
+    Column("depth", "depth", continues=True),
+    Column("seldepth", "seld.", continues=True),
+    Column("nps", "nps", continues=True),
+    Column("ms", "ms/move", continues=True),
+    Column("longest_ms", "max ms", continues=True),
+    Column("tbhits", "TB hits", continues=True, rare=True),
+    Column("margin_uses", "late", continues=True, rare=True),
+    Column("ponder_hits", "ponder", continues=True, rare=True),
+    Column("warnings", "warn.", continues=True, rare=True),
+    Column("claims", "claims", continues=True, rare=True),
 )
 _TOLD = ("depth", "seldepth", "nodes", "nodes_ms", "nps", "hashfull", "tbhits")
 NOTES = (
@@ -98,6 +98,7 @@ def _mean(number: int, total: int) -> float | None:
 def _shown(row: Mapping[str, object]) -> dict[str, str]:
     hits = row["ponder_hits"]
     cells = {name: _short(row[name]) for name in ("depth", "seldepth", "ms", "tbhits", "nps")}
+    cells["tbhits"] = cells["tbhits"] if row["tbhits"] else ""  # an engine without tables says 0 all day
     cells |= {name: str(row[name] or "") for name in ("margin_uses", "warnings", "claims")}
     cells["ponder_hits"] = f"{100 * hits:.0f}%" if isinstance(hits, float) else ""
     return cells

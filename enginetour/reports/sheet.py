@@ -44,6 +44,7 @@ class Column:
     left: bool = False
     flexible: bool = False  # may be cut to fit the window
     continues: bool = False  # of many of its kind: those that find no room stand in a block below
+    rare: bool = False  # people read it where a row has something in it only
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +103,20 @@ def counted(number: int, noun: str) -> str:
 def render(sheet: Sheet, width: int | None = None) -> str:
     """The sheet as aligned text of at most `width` columns where cutting the flexible ones is enough."""
     cells = sheet.cells()
-    headers = [column.header for column in sheet.columns]
+    shown = [i for i, column in enumerate(sheet.columns) if not column.rare or any(line[i] for line in cells)]
+    columns, cells = [sheet.columns[i] for i in shown], [[line[i] for i in shown] for line in cells]
+    headers = [column.header for column in columns]
     widths = [max([_len(headers[i]), *(_len(line[i]) for line in cells)]) for i in range(len(headers))]
     room = width or PLAIN_WIDTH
-    _fit(widths, sheet.columns, room)
-    for i, column in enumerate(sheet.columns):
+    _fit(widths, columns, room)
+    for i, column in enumerate(columns):
         if column.flexible:
             _keep_apart(cells, i, widths[i])
     lines = [safe(sheet.title)] if sheet.title else []
-    for number, block in enumerate(_blocks(widths, sheet.columns, room)):
+    for number, block in enumerate(_blocks(widths, columns, room)):
         lines += [""] * (number > 0)
         for line in [headers, *cells]:
-            parts = [_pad(line[i], widths[i], left=sheet.columns[i].left) for i in block]
+            parts = [_pad(line[i], widths[i], left=columns[i].left) for i in block]
             lines.append("  ".join(parts).rstrip())
     for note in sheet.notes:
         lines += textwrap.wrap(safe(note), min(width or NOTE_WIDTH, NOTE_WIDTH), subsequent_indent="  ")
