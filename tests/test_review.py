@@ -14,6 +14,7 @@ from enginetour.reports.charts.marks import Words
 from enginetour.review.advice import MOST_GAMES, games_needed, told_apart
 from enginetour.review.crosstable import crosstable
 from enginetour.review.fairness import most_at_once, share_of
+from enginetour.review.pages import pages, site_of
 from enginetour.review.review import review_of
 from enginetour.review.slugs import slugs_of
 from enginetour.store.conditions import conditions
@@ -308,3 +309,16 @@ def test_crosstable_keeps_the_order_of_games(tmp_path: Path) -> None:
     assert cell.games == tuple((g.number, g.outcome.half_points(white=g.white == "Fruit")) for g in met)
     assert rows["Fruit"].cells[0] is None
     assert all(game.outcome is not Outcome.VOID for game in met)
+
+
+def test_a_tournament_on_one_opening_says_so(tmp_path: Path) -> None:
+    """Of sixty in the suite one is played where pairs meet once: whose result that is must be known."""
+    store, log = played(tmp_path / "db", FOUR, options={"cycles": 3})
+    with store:
+        review = review_of(log)
+    assert len(review.fairness.openings) > 1 and not review.fairness.one_opening
+    whole = replace(review.fairness.openings[0], white=review.fairness.white)
+    alone = replace(review, fairness=replace(review.fairness, openings=(whole,)))
+    assert "All games began from one opening" in dict(pages(alone, site_of(alone)))["fairness.html"]()
+    pair = replace(whole, white=replace(whole.white, games=2))
+    assert not replace(review.fairness, openings=(pair,)).one_opening

@@ -66,6 +66,11 @@ class Fairness:
     hosts: Hosts  # the machines, and whether games ended alike on them
 
     @property
+    def one_opening(self) -> bool:
+        """More games than two engines play on an opening, and all on the same one."""
+        return len(self.openings) == 1 and self.openings[0].white.games > 2  # both colours
+
+    @property
     def shared_cores(self) -> int | None:
         """Processors, where all machines have as many."""
         return self.cores[0] if len(self.cores) == 1 else None
