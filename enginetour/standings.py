@@ -36,7 +36,7 @@ class Scored:
         return self.black if name == self.white else self.white
 
 
-def counted(grid: Grid, game: Scored, sign: int = 1) -> Grid:
+def with_game(grid: Grid, game: Scored, sign: int = 1) -> Grid:
     """The grid with one game more (`sign` 1) or less (-1); a void game changes nothing."""
     if game.outcome is Outcome.VOID:
         return grid
@@ -54,7 +54,7 @@ def cross(games: Iterable[Scored]) -> Grid:
     """The tallies of all pairs that met."""
     grid: Grid = Map()
     for game in games:
-        grid = counted(grid, game)
+        grid = with_game(grid, game)
     return grid
 
 

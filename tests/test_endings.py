@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from enginetour.model import Outcome
-from enginetour.reports.endings import counted, endings, endings_words
+from enginetour.reports.endings import endings, endings_counted, endings_words
 
 
 @dataclass(frozen=True)
@@ -53,5 +53,5 @@ def test_a_line_for_each_engine_and_end() -> None:
 
 def test_the_sum_of_all_that_count() -> None:
     """Neither void games nor those struck out."""
-    assert endings_words(counted(GAMES)) == "ended by: 2 mate, 1 adjudication-resign, 1 adjudication-tablebase"
+    assert endings_words(endings_counted(GAMES)) == "ended by: 2 mate, 1 adjudication-resign, 1 adjudication-tablebase"
     assert endings_words({}) == ""

@@ -7,7 +7,7 @@ from math import exp, isfinite, log, log10
 
 import pytest
 
-from enginetour.ratings.pentanomial import NELO_UNIT, NORMAL_95, at_score, counted, paired, statistics_of, tilted
+from enginetour.ratings.pentanomial import NELO_UNIT, NORMAL_95, at_score, class_counts, paired, statistics_of, tilted
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_pairs_are_completed_in_any_order() -> None:
     """A pair stands where its second game ended; a lone game waits; a third game opens another pair."""
     games = [("a", 2), ("b", 0), ("b", 1), ("c", 2), ("a", 2), ("a", 1), ("a", 0)]
     assert paired(games) == [1, 4, 1]
-    assert counted([1, 4, 1], 5) == (0, 2, 0, 0, 1)
+    assert class_counts([1, 4, 1], 5) == (0, 2, 0, 0, 1)

@@ -1,7 +1,7 @@
 """Tables from games."""
 
 from enginetour.model import Outcome, Placed
-from enginetour.standings import CrossRow, Scored, counted, cross, crosstable, table, total
+from enginetour.standings import CrossRow, Scored, cross, crosstable, table, total, with_game
 from enginetour.tiebreaks import Tally
 
 W, D, B, VOID = Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.VOID
@@ -50,7 +50,7 @@ def test_only_games_among_the_named_count() -> None:
 
 def test_a_game_taken_back_leaves_no_trace_in_the_sums() -> None:
     """Counting a game off undoes counting it on."""
-    grid = counted(counted(cross(GAMES[:3]), GAMES[3]), GAMES[3], -1)
+    grid = with_game(with_game(cross(GAMES[:3]), GAMES[3]), GAMES[3], -1)
     for name in "ABC":
         assert total(grid, name) == total(cross(GAMES[:3]), name)
     assert total(cross(GAMES), "B", ["A"]) == Tally(1, 2, 0)

@@ -14,7 +14,7 @@ from enginetour.cli.display import Display, asked_errors, display_options, error
 from enginetour.cli.gamefiles import without_collecting
 from enginetour.cli.listoptions import TERMS, definition_from, flags, given, list_options
 from enginetour.cli.memory import keep_memory
-from enginetour.cli.outputfile import Target, counted, output_option, target
+from enginetour.cli.outputfile import Target, output_option, size_words, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_test
 from enginetour.errors import UsageRefused
 from enginetour.serveraddress import Address
@@ -97,13 +97,13 @@ def ratings(
         return
     if found.model in ("logistic", "davidson", "raokupper"):
         told = present(*(found, None, display), title=heading, room=into.room, as_json=into.as_json, as_csv=into.as_csv)
-        into.put(told, counted(found))
+        into.put(told, size_words(found))
         return
     if shown:
         raise click.UsageError(_ML_ONLY)
     from enginetour.reports.editions import listed
 
-    into.put_sheet(listed(heading, found), found.to_json(), counted(found))
+    into.put_sheet(listed(heading, found), found.to_json(), size_words(found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def target(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequenc
     return Target(output, as_json or told == "json", as_csv or told == "csv")
 
 
-def counted(found: RatingList) -> str:
+def size_words(found: RatingList) -> str:
     """What a file with this list holds."""
     return f"{len(found.rows):,} engines, {found.games:,} games"
 

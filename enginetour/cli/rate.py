@@ -14,7 +14,7 @@ from enginetour.cli.display import Display, asked_errors, display_options, error
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
 from enginetour.cli.listoptions import file_list_options, flags, given
 from enginetour.cli.memory import keep_memory
-from enginetour.cli.outputfile import Target, counted, output_option, target
+from enginetour.cli.outputfile import Target, output_option, size_words, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_file_test
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.nearmiss import did_you_mean
@@ -115,7 +115,7 @@ def rate(
         value=value,
         notes=_notes(tally, left),
     )
-    into.put(text, counted(found))
+    into.put(text, size_words(found))
 
 
 def _read(files: tuple[Path, ...], wanted: GameFilter, progress: Progress) -> tuple[Tally, Taken | None]:

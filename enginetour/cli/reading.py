@@ -56,7 +56,7 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[
     from enginetour import tournament
     from enginetour.cli.tell import status as told
     from enginetour.control import ask, socket_path
-    from enginetour.reports.endings import counted
+    from enginetour.reports.endings import endings_counted
     from enginetour.reports.progress import Progress
     from enginetour.store.slugs import slug_of
     from enginetour.workspace import database_of
@@ -71,7 +71,7 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[
             format_, state = tournament.fold(log)
             picture = Progress(system=log.system, name=log.title)
             picture.stand(format_, state)
-            picture.endings = counted(log.games(counting=True))
+            picture.endings = endings_counted(log.games(counting=True))
             picture.done = picture.endings.total()
             picture.incidents = {"": sum(not incident.is_warning for _, incident in log.incidents())}
             return told(picture, "stopped" if format_.offers(state) else "finished"), log.name, log.edition

@@ -15,7 +15,7 @@ from immutables import Map
 from enginetour.formats.bubble_early import Early
 from enginetour.formats.docket import Docket, legs, match_games, window
 from enginetour.model import Note, Outcome, Pairing
-from enginetour.standings import Grid, Scored, counted
+from enginetour.standings import Grid, Scored, with_game
 from enginetour.tiebreaks import against
 
 Origin = Literal["start", "list", "parked"]
@@ -189,7 +189,7 @@ class BubbleState:
     def recorded(self, pairing: Pairing, outcome: Outcome) -> BubbleState:
         """One counting game more; the pair has met when all games of its match are finished."""
         white, black = pairing.white, pairing.black
-        grid = counted(self.grid, Scored(white, black, outcome))
+        grid = with_game(self.grid, Scored(white, black, outcome))
         met = self.met
         if against(grid, white, black).games == self.pair_games:
             met = met.set(white, met.get(white, frozenset()) | {black})
@@ -200,7 +200,7 @@ class BubbleState:
     def erased(self, pairing: Pairing, outcome: Outcome) -> BubbleState:
         """A game of this round robin that was `outcome` is to be played again."""
         white, black = pairing.white, pairing.black
-        grid = counted(self.grid, Scored(white, black, outcome), -1)
+        grid = with_game(self.grid, Scored(white, black, outcome), -1)
         met = self.met.set(white, self.met.get(white, frozenset()) - {black})
         met = met.set(black, met.get(black, frozenset()) - {white})
         docket = self.docket.reopened(pairing)

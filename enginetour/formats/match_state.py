@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from immutables import Map
 
 from enginetour.model import Note, Pairing
-from enginetour.ratings.pentanomial import PAIR_CLASSES, counted
+from enginetour.ratings.pentanomial import PAIR_CLASSES, class_counts
 from enginetour.ratings.sequential import Walk
 
 WINDOW = 256  # open games offered at once, for 128 slots (our choice): a look at them goes through all
@@ -109,11 +109,11 @@ class MatchState:
         if self.legs == 1:
             return None
         if self.walk and self.unit == self.legs:
-            known = counted(self.ahead(), PAIR_CLASSES)
+            known = class_counts(self.ahead(), PAIR_CLASSES)
             return tuple(one + other for one, other in zip(self.walk.counts, known, strict=True))
         couples = ((self.outcomes.get(n), self.outcomes.get(n + 1)) for n in range(0, self.reach, 2))
         whole = [one + other for one, other in couples if one is not None and other is not None]
-        return counted(whole, PAIR_CLASSES)
+        return class_counts(whole, PAIR_CLASSES)
 
     def _counts(self, half_points: int, change: int) -> tuple[int, int, int]:
         losses, draws, wins = (n + change * (place == half_points) for place, n in enumerate(self.counts))

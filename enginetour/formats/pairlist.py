@@ -29,7 +29,7 @@ from enginetour.model import (
     Replaced,
     Withdrawn,
 )
-from enginetour.standings import Grid, Scored, counted, table, total
+from enginetour.standings import Grid, Scored, table, total, with_game
 
 Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
 
@@ -110,13 +110,13 @@ class PairList(ABC):
                 docket = state.docket.finished(pairing, outcome)
                 if not wanted:
                     return replace(state, docket=docket)
-                grid = counted(state.grid, Scored(pairing.white, pairing.black, outcome))
+                grid = with_game(state.grid, Scored(pairing.white, pairing.black, outcome))
                 return replace(state, docket=docket, grid=grid)
             case GameVoided(pairing, outcome):
                 was = state.docket.voidable(pairing)
                 if was is None or any(name in state.gone for name in pairing.pair):
                     return replace(state, docket=state.docket.struck_out(pairing, outcome))
-                grid = counted(state.grid, Scored(pairing.white, pairing.black, was), -1)
+                grid = with_game(state.grid, Scored(pairing.white, pairing.black, was), -1)
                 return replace(state, docket=state.docket.reopened(pairing), grid=grid)
             case Withdrawn(name):
                 return self._left(state, name)

@@ -9,7 +9,7 @@ from enginetour.ratings.pentanomial import (
     GAME_CLASSES,
     PAIR_CLASSES,
     MatchStatistics,
-    counted,
+    class_counts,
     paired,
     statistics_of,
 )
@@ -78,8 +78,8 @@ def match_test(test: Sprt, games: Sequence[tuple[Hashable, int]]) -> MatchTest:
     singles = [half_points for _, half_points in games]
     couples = paired(games)
     by_pairs = 4 * len(couples) >= len(singles) > 0
-    pairs = counted(couples, PAIR_CLASSES) if by_pairs else None
-    won = counted(singles, GAME_CLASSES)
+    pairs = class_counts(couples, PAIR_CLASSES) if by_pairs else None
+    won = class_counts(singles, GAME_CLASSES)
     if by_pairs and test.model != "bayesian":
         walk = follow(test, couples, PAIR_CLASSES)
     else:

@@ -169,7 +169,7 @@ def paired(games: Iterable[tuple[Hashable, int]]) -> list[int]:
     return found
 
 
-def counted(outcomes: Iterable[int], classes: int) -> tuple[int, ...]:
+def class_counts(outcomes: Iterable[int], classes: int) -> tuple[int, ...]:
     """How often each outcome came, worst first."""
     counts = [0] * classes
     for outcome in outcomes:

@@ -27,7 +27,7 @@ class Ended(Protocol):
     def counts(self) -> bool: ...  # noqa: D102
 
 
-def counted(games: Iterable[Ended]) -> Counter[str]:
+def endings_counted(games: Iterable[Ended]) -> Counter[str]:
     """How many games that count ended in each way."""
     return Counter(game.termination for game in games if game.counts)
 

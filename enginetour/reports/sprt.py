@@ -6,7 +6,14 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from enginetour.ratings.matchtest import MatchTest
-from enginetour.ratings.pentanomial import GAME_CLASSES, PAIR_CLASSES, MatchStatistics, counted, paired, statistics_of
+from enginetour.ratings.pentanomial import (
+    GAME_CLASSES,
+    PAIR_CLASSES,
+    MatchStatistics,
+    class_counts,
+    paired,
+    statistics_of,
+)
 from enginetour.ratings.sequential import UNITS, reach
 from enginetour.reports.sheet import Column, Sheet, fixed, safe
 
@@ -32,8 +39,8 @@ def result(title: str, scored: Sequence[tuple[Hashable, int]]) -> Sheet:
 
     `scored` as `match_test` takes it.
     """
-    won, couples = counted([half_points for _, half_points in scored], GAME_CLASSES), paired(scored)
-    pairs = counted(couples, PAIR_CLASSES) if 4 * len(couples) >= len(scored) > 0 else None
+    won, couples = class_counts([half_points for _, half_points in scored], GAME_CLASSES), paired(scored)
+    pairs = class_counts(couples, PAIR_CLASSES) if 4 * len(couples) >= len(scored) > 0 else None
     losses, draws, wins = won
     statistics = statistics_of(pairs or won)
     lines = [("W / D / L", f"{wins} / {draws} / {losses}")]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from enginetour.model import Note, Outcome
-from enginetour.reports.endings import counted, endings_words
+from enginetour.reports.endings import endings_counted, endings_words
 from enginetour.reports.text import duration
 from enginetour.store.queries import GameLine
 
@@ -46,7 +46,7 @@ def _games(games: Sequence[GameLine]) -> Iterator[Happened]:
         for word, outcome in (("White won", Outcome.WHITE), ("drawn", Outcome.DRAW), ("Black won", Outcome.BLACK))
     ]
     yield Happened(f"{len(games):,} game{'s' * (len(games) != 1)}: {', '.join(parts)}.")
-    words = endings_words(counted(games))
+    words = endings_words(endings_counted(games))
     yield Happened(f"{words[0].upper()}{words[1:]}.")
     spans = [game.ended - game.started for game in games]
     plies = sum(game.plies for game in games) / len(games)

@@ -17,7 +17,7 @@ from enginetour.interop.naming import Naming
 from enginetour.interop.pgngames import read_games
 from enginetour.interop.ratable import ratable
 from enginetour.model import GameVoided, Outcome, Withdrawn
-from enginetour.reports.endings import counted
+from enginetour.reports.endings import endings_counted
 from enginetour.store.database import is_made
 from enginetour.store.filesystem import free_bytes
 from enginetour.store.imports import import_games
@@ -182,7 +182,7 @@ def test_endings_are_counted_without_a_line_for_each_game(tmp_path: Path) -> Non
             log.record_game(game(meeting=meeting))
         log.record_game(game(meeting=4, outcome=Outcome.VOID))
         log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE, "why"))
-        assert endings(log.database, log.id) == counted(log.games(counting=True)) == {"resign": 2}
+        assert endings(log.database, log.id) == endings_counted(log.games(counting=True)) == {"resign": 2}
 
 
 def test_an_import_takes_no_games_of_ours(tmp_path: Path) -> None:
