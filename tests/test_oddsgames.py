@@ -12,6 +12,7 @@ from sqlalchemy.dialects.sqlite import dialect
 
 from enginetour.model import GameFinished, GameVoided, Outcome
 from enginetour.store.definition import ListDefinition
+from enginetour.store.grounds import lock_of
 from enginetour.store.listed import listed
 from enginetour.store.lists import ratings_of, refresh
 from enginetour.store.log import TournamentLog
@@ -63,6 +64,18 @@ def test_even_counts(log: TournamentLog) -> None:
     log.record_event(GameVoided(replace(game(meeting=2).pairing, handicap=3), Outcome.DRAW))
     assert log.pair_counts() == {("Fruit", "Toga"): (1, 0, 0)}
     assert log.counts_are_kept()
+
+
+def test_a_run_remembers_even_counts(tmp_path: Path, log: TournamentLog) -> None:
+    """What it was told once it goes on counting itself, and a game at odds is none of it."""
+    with lock_of(str(tmp_path / "t.db"), log.slug) as lock:
+        log.under(lock)
+        played(log, 0, Outcome.WHITE, 5)
+        assert log.pair_counts() == {("Fruit", "Toga"): (2, 0, 0)}
+        played(log, 2, Outcome.WHITE, 6)
+        assert log.pair_counts() == {("Fruit", "Toga"): (2, 0, 0)}
+        played(log, 0, Outcome.DRAW, 7)
+        assert log.pair_counts() == {("Fruit", "Toga"): (2, 1, 0)}
 
 
 def test_ratings_are_of_even_games(store: Store, log: TournamentLog) -> None:
