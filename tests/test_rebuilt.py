@@ -136,3 +136,8 @@ def test_an_engine_that_is_not_in_the_file_any_more_is_looked_at_too(tmp_path: P
     assert STOPS in tour(tmp_path, "run", str(path), expect=3).stderr
     tour(tmp_path, "run", str(path), "--accept-change", "--max-games", "1", expect=8)
     assert audit(tmp_path) == 2
+
+
+def test_an_engine_of_unknown_content_has_not_changed(tmp_path: Path) -> None:
+    """Of a tournament that kept no fingerprint there is nothing to compare with."""
+    assert new_fingerprint(replace(known(tmp_path), fingerprint="")) is None
