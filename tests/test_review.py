@@ -11,6 +11,7 @@ from enginetour.model import GameVoided, Outcome
 from enginetour.ratings.listing import rating_list
 from enginetour.ratings.matchtest import OPEN_GAMES
 from enginetour.reports.charts.marks import Words
+from enginetour.reports.sheet import points
 from enginetour.review.advice import MOST_GAMES, games_needed, told_apart
 from enginetour.review.crosstable import crosstable
 from enginetour.review.fairness import most_at_once, share_of
@@ -322,3 +323,15 @@ def test_a_tournament_on_one_opening_says_so(tmp_path: Path) -> None:
     assert "All games began from one opening" in dict(pages(alone, site_of(alone)))["fairness.html"]()
     pair = replace(whole, white=replace(whole.white, games=2))
     assert not replace(review.fairness, openings=(pair,)).one_opening
+
+
+def test_the_points_of_a_crosstable_are_those_of_the_standings(tmp_path: Path) -> None:
+    """With an odd field byes are among them, and the page says whose."""
+    store, log = played(tmp_path / "db", FOUR[:3], "swiss", options={"rounds": 3})
+    with store:
+        review = review_of(log)
+    first = review.standings[0]
+    assert first.unplayed and all(line.unplayed == 2 for line in review.standings)
+    page = dict(pages(review, site_of(review)))["crosstable.html"]()
+    assert f'{first.name}</bdi></a></th><td class="n">{points(first.half_points)}</td>' in page
+    assert f"points without a game (byes): {first.name} 1, " in page

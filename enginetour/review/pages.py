@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from markupsafe import Markup, escape
@@ -95,7 +96,11 @@ def crosstable_page(review: Review, site: Site) -> str:
     here = "crosstable.html"
     sums = {row.name: row.half_points for row in review.crosstable}
     why = text.apart(review.standings, sums, by_match=dict(review.facts.settings).get("scoring") == "match")
-    return render(here, site=site, here=here, table_of=crosstable(review.crosstable, site, here) + notes(why))
+    rows = [
+        replace(row, half_points=line.half_points)
+        for row, line in zip(review.crosstable, review.standings, strict=True)
+    ]
+    return render(here, site=site, here=here, table_of=crosstable(rows, site, here) + notes(why))
 
 
 def ladder_page(review: Review, site: Site) -> str:
