@@ -25,14 +25,22 @@ def looped(scene: Coroutine[Any, Any, T]) -> T:
         return thread.submit(asyncio.run, scene).result()
 
 
+def raised(error: Exception) -> None:
+    """A failure of ours fails the test."""
+    raise error
+
+
 def in_a_hall(
-    database: Path, scene: Callable[[Hall, Starlette], Coroutine[Any, Any, T]], tell: Callable[[str], None] = print
+    database: Path,
+    scene: Callable[[Hall, Starlette], Coroutine[Any, Any, T]],
+    tell: Callable[[str], None] = print,
+    failed: Callable[[Exception], None] = raised,
 ) -> T:
-    """What a scene saw of the application, with its hall open; `tell` hears what the hall could not do."""
+    """What a scene saw of the application, with its hall open; `tell` and `failed` hear what the hall could not do."""
 
     async def play() -> T:
         library = Library(database)
-        hall = Hall(library, tell)
+        hall = Hall(library, tell, failed)
         await hall.open()
         try:
             return await scene(hall, application.site(hall, library))

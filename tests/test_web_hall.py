@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from starlette.applications import Starlette
 
+from enginetour.errors import StoreRefused
 from enginetour.store.entries import Entry
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library
@@ -53,3 +56,23 @@ def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, mo
         return [line["number"] for line in room.lines]
 
     assert in_a_hall(stage.database, scene) == [1]
+
+
+def test_a_failure_of_ours_is_no_word_about_the_database(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A KeyError was told as 'x' and nothing else; what a database cannot give is told in its own words, once."""
+    troubles = iter([KeyError("x"), StoreRefused("is busy"), StoreRefused("is busy")])
+
+    async def entries(library: Library) -> list[Entry]:
+        raise next(troubles)
+
+    monkeypatch.setattr(Library, "entries", entries)
+    monkeypatch.setattr("enginetour.web.hall.LOOK_S", 0.0)
+    told, failed = list[str](), list[Exception]()
+
+    async def scene(hall: Hall, app: Starlette) -> None:
+        while len(failed) < 2:  # the second one: there are no more troubles
+            await asyncio.sleep(0)
+
+    in_a_hall(stage.database, scene, told.append, failed.append)
+    assert told == ["is busy"]
+    assert isinstance(failed[0], KeyError)

@@ -27,7 +27,7 @@ from enginetour.web import server
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library
 from enginetour.web.pages import Pages
-from tests.asgi import Answer, T, answered, in_a_hall, looped, scope_of
+from tests.asgi import Answer, T, answered, in_a_hall, looped, raised, scope_of
 from tests.serving import Stage, move, serving, start
 from tests.storing import draft, game
 from tests.touring import tour
@@ -147,7 +147,7 @@ def refused(request: str | Request) -> int:
 def in_a_server(stage: Stage, scene: Callable[[int], T]) -> T:
     """What `scene` saw, in a thread beside a server of ours at that port."""
     library = Library(stage.database)
-    hall = Hall(library, print)
+    hall = Hall(library, print, raised)
 
     async def serve(listener: socket.socket) -> T:
         made = server.Server(server.configured(application.site(hall, library)), hall)

@@ -66,8 +66,9 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     with rows_of_others(database):
         library = Library(database)
         listener = server.listening(host, port)
-        hall = Hall(library, lambda words: say(words, err=True))
-        app = Guard(site(hall, library), hosts=(host, *names), token=token, failed=_tell_failure())
+        failed = _tell_failure()
+        hall = Hall(library, lambda words: say(words, err=True), failed)
+        app = Guard(site(hall, library), hosts=(host, *names), token=token, failed=failed)
         shown = f"[{host}]" if ":" in host else host
         say(f"database {database}")
         say(f"http://{shown}:{listener.getsockname()[1]}/{f'?token={made}' if made else ''}   Ctrl-C ends it")

@@ -12,7 +12,7 @@ from typing import Any
 
 from enginetour.control import socket_path
 from enginetour.control.address import candidates
-from enginetour.errors import StoreRefused
+from enginetour.errors import StoreRefused, TourError
 from enginetour.store.entries import Entry
 from enginetour.store.slugs import slug_of
 from enginetour.store.trouble import StoreBusy
@@ -33,13 +33,14 @@ def no_table() -> dict[str, Any]:
 class Hall:
     """All rooms, the threads that feed them and the tables they show. Of the event loop but where it says otherwise."""
 
-    def __init__(self, library: Library, tell: Callable[[str], None]) -> None:
+    def __init__(self, library: Library, tell: Callable[[str], None], failed: Callable[[Exception], None]) -> None:
+        """`tell` hears what cannot be looked at, `failed` our own failures."""
         self.library = library
         self.rooms: dict[str, Room] = {}  # by slug
         self.doors: set[Listener] = set()  # pages that show which tournaments there are
         self.entries: list[Entry] = []
         self.closing = False
-        self._tell = tell
+        self._tell, self._failed = tell, failed
         self._feeds: dict[str, Feed] = {}  # by the name of the tournament: one edition runs at a time
         self._task: asyncio.Task[None] | None = None
         self._said = ""
@@ -104,10 +105,12 @@ class Hall:
         try:
             await self._look()
             self._said = ""
-        except Exception as error:  # a busy or vanished database: said once
+        except (TourError, OSError) as error:  # a busy or vanished database: said once
             if str(error) != self._said:
                 self._said = str(error)
                 self._tell(self._said)
+        except Exception as error:
+            self._failed(error)
 
     async def _look(self) -> None:
         found = await self.library.entries()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from enginetour.errors import StoreRefused
 from enginetour.store.reader import TournamentReader
 from enginetour.web.hall import Hall
 from enginetour.web.library import Library
@@ -61,7 +62,7 @@ def test_a_live_page_tells_of_one_moment(stage: Stage) -> None:
 def test_a_first_look_that_fails_ends_no_server(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told, and what comes next finds the tournament."""
     told: list[str] = []
-    find, failures = Library.entries, iter([ValueError("in this moment only")])
+    find, failures = Library.entries, iter([StoreRefused("in this moment only")])
 
     async def found(library: Library) -> object:
         for failure in failures:
