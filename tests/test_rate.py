@@ -127,6 +127,21 @@ def test_average_and_advantage(games: Path) -> None:
     assert listed(games, "--advantage", "fit")["white_advantage"] > 5
 
 
+def test_an_advantage_is_told_with_its_error(games: Path) -> None:
+    """Whoever had it fitted was not shown it; 90 % are less far than 95, and nobody asks for what is nobody's."""
+    games.write_text(FIELD + pgn(("Toga II", "Fruit 2.1", "wwddl" * 9)))
+    found = listed(games, "--advantage", "fit")
+    white, half = found["white_advantage"], 1.959964 * found["white_advantage_sd"]
+    assert f"White advantage {white:.1f} ± {half:.0f}" in invoke(games, "--advantage", "fit").stdout
+    told = invoke(games, "--advantage", "fit", "--confidence", "90").stdout
+    assert f"White advantage {white:.1f} ± {half * 1.644854 / 1.959964:.0f}" in told
+    ordo = invoke(games, "--advantage", "fit", "--layout", "ordo").stdout
+    assert f"White advantage = {white:.2f} +/- {half:.2f}\n" in ordo
+    assert "White advantage 30, given" in invoke(games, "--advantage", "30").stdout
+    assert listed(games, "--advantage", "30")["white_advantage_sd"] is None
+    assert "White" not in invoke(games).stdout
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -72,6 +72,8 @@ def test_paired_errors_on_request(model: ModelName) -> None:
     all_, asked = errors_of(whole), ErrorsOnRequest(whole)
     assert [asked.sd_of(place) for place in range(3)] == pytest.approx(all_.sd, rel=1e-9)
     assert asked.los(0, 2) == pytest.approx(all_.los(0, 2), rel=1e-9)
+    assert asked.advantage_sd == pytest.approx(all_.advantage_sd, rel=1e-9)
+    assert ErrorsOnRequest(fit(counts, model=model)).advantage_sd is None
     assert all_.sd[0] < 0.99 * errors_of(fitted).sd[0]
 
 

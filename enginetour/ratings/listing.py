@@ -15,7 +15,7 @@ from enginetour.ratings.loose import Loose
 from enginetour.ratings.openingpairs import Dependence, OpeningPairs, Openings, Surprise, opening_pairs
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
 from enginetour.ratings.priors import GaussianPrior, PhantomDraws, Prior
-from enginetour.ratings.rows import DENSE_ERRORS, NOT_ASKED, SHARED, Row, rows_of, shown
+from enginetour.ratings.rows import DENSE_ERRORS, NOT_ASKED, SHARED, Row, grounds_of, rows_of, shown
 from enginetour.ratings.sandwich import surprise_of
 from enginetour.ratings.uncertainty import FEW_GAMES
 from enginetour.ratings.units import PRIOR_SD, Terms, units
@@ -52,6 +52,13 @@ class RatingList:
     point: float = 1.0  # what the model's points were multiplied with to be shown
     level: str = "pool average = 0"  # where the ratings lie, in words; "" where the system says it
 
+    @property
+    def white_advantage_sd(self) -> float | None:
+        """Of a fitted advantage, in the list's points; None for a given one."""
+        ground = grounds_of(self.rows).get(1)  # the largest pool, whose advantage it is
+        sd = None if ground is None else ground.errors.advantage_sd
+        return None if ground is None or sd is None else sd * ground.shown.point
+
     def to_json(self) -> dict[str, object]:
         """Ready for json.dumps: numbers, strings, None; never NaN."""
         return {
@@ -59,6 +66,7 @@ class RatingList:
             "unrated": [asdict(engine) for engine in self.unrated],
             "model": self.model,
             "white_advantage": self.white_advantage,
+            "white_advantage_sd": self.white_advantage_sd,
             "draw_parameter": self.draw_parameter,
             "point": self.point,
             "draw_rate": self.draw_rate,

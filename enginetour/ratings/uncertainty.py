@@ -118,6 +118,16 @@ class ErrorsOnRequest:
         """Of the difference of two ratings, in points."""
         return self._sd(self._direction(one) - self._direction(other))
 
+    @cached_property
+    def advantage_sd(self) -> float | None:
+        """Of a fitted advantage in points, None for a given one."""
+        place = len(self.fit.names)
+        if place not in self.fit.problem.free:
+            return None
+        direction = np.zeros(len(self.fit.at))
+        direction[place] = 1.0
+        return self._sd(direction)
+
     def los(self, one: int, other: int) -> float:
         """Likelihood that `one` is the stronger of the two."""
         return _superiority(self.fit, one, other, self.difference_sd(one, other))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
+from enginetour.ratings.confidence import quantile
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.rows import Row, grounds_of
 from enginetour.ratings.uncertainty import Errors
@@ -66,7 +67,9 @@ def laid_out(
             lines += [*([""] * (number > 1)), f"pool {number} of {len(found.pools)}"]
         lines += table([row for row in found.rows if row.pool == number], room)
     if layout == "ordo":
-        lines += ["", f"White advantage = {fixed(found.white_advantage, 2)}", *_draw_rate(found), ""]
+        sd = found.white_advantage_sd
+        error = "" if sd is None else f" +/- {fixed(quantile(confidence) * sd, 2)}"  # as Ordo with -s
+        lines += ["", f"White advantage = {fixed(found.white_advantage, 2)}{error}", *_draw_rate(found), ""]
     told = (*remarks(found), *unrated(found), *found.caption, footing(found, confidence), *notes)
     return "\n".join([*lines, *wrapped(told, room)]) + "\n"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from enginetour.ratings.confidence import quantile
 from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.rows import EXTREME, FEW, NOT_ASKED, Row
@@ -158,4 +159,13 @@ def footing(found: RatingList, confidence: float) -> str:
     draws = "" if found.draw_rate is None else f", {100 * found.draw_rate:.0f}% draws"
     bounds = f"+ and - are {confidence:g} %"
     games = f"{found.games} game{'s' * (found.games != 1)}{draws}"
-    return f"maximum likelihood ({found.model}), {found.level}; {games}; {bounds}"
+    white = f"; White advantage {advantage(found, confidence)}" if found.white_advantage else ""
+    return f"maximum likelihood ({found.model}), {found.level}; {games}; {bounds}{white}"
+
+
+def advantage(found: RatingList, confidence: float) -> str:
+    """White's, with its error where it was fitted."""
+    sd = found.white_advantage_sd
+    if sd is None:
+        return f"{found.white_advantage:g}, given"
+    return f"{fixed(found.white_advantage, 1)} ± {distance(quantile(confidence) * sd)}"
