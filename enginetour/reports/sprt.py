@@ -119,7 +119,7 @@ def _decision(engines: tuple[str, str], found: MatchTest) -> list[tuple[str, str
         ("bounds", f"{low:.3f} and {high:.3f}, less the overshoot {lower:.3f} and {upper:.3f}"),
     ]
     if not walk.verdict:
-        return [*lines, ("verdict", "none yet")]
+        return [*lines, ("verdict", "none, the LLR lies between the bounds")]
     stopped, since = sum(walk.stopped), sum(walk.counts) - sum(walk.stopped)
     lines.append(("verdict", f"{walk.verdict} after {stopped} {each}: {test.meaning(walk.verdict, engines[0])}"))
     if since:
