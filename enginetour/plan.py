@@ -6,7 +6,7 @@ Nothing here writes. Everything a tester could have got wrong is found before th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -97,8 +97,11 @@ def registry_of(workspace: Path) -> Registry:
     return load_registry([workspace / "engines", shipped("engines")])
 
 
-def prepare(path: Path, db: Address | None) -> Plan:
-    """Read a configuration and resolve all it names; refuses with place and next step, writes nothing."""
+def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
+    """Read a configuration and resolve all it names; refuses with place and next step, writes nothing.
+
+    `resumes`: an engine that has left the tournament and cannot be found is left out, for it plays no more.
+    """
     config = configuration.load(path)
     folder = config.path.resolve().parent
     workspace = workspace_of(folder)
@@ -111,8 +114,15 @@ def prepare(path: Path, db: Address | None) -> Plan:
     plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, suite, rules)
     entrants: list[Entrant] = []
     sides: dict[str, Side] = {}
+    absent: set[str] = set()
+
+    def is_gone(name: str) -> bool:
+        if resumes and name in _gone(plan):
+            absent.add(name)
+        return name in absent
+
     for number, section in enumerate(config.entrants):
-        for entrant, spec in resolve(section, registry, folder, config.at("entrants", number)):
+        for entrant, spec in resolve(section, registry, folder, config.at("entrants", number), is_gone):
             if entrant.name in sides:
                 at = config.at("entrants", number, "name" if section.name else "engine")
                 step = "give each its own name"
@@ -120,16 +130,30 @@ def prepare(path: Path, db: Address | None) -> Plan:
             _refuse_copies(entrant.name, spec, sides, config.at("entrants", number))
             entrants.append(entrant)
             sides[entrant.name] = plan.side(spec, section)
-    _refuse_seeds(config, sides)
+    names = [*sides, *sorted(absent)]
+    _refuse_seeds(config, names)
     for name in config.ratings.anchor:
-        if name not in sides:
+        if name not in names:
             what = f"anchor {name!r} is no entrant{near(name, sides)}"
             raise InputRefused(what, place=config.at("ratings", "anchor", name))
     plan = replace(plan, entrants=tuple(entrants), sides=sides)
-    if len(entrants) >= FEWEST and config.tournament.order in (None, "file"):  # other orders bring ratings along
+    whole = len(entrants) >= FEWEST and not absent
+    if whole and config.tournament.order in (None, "file"):  # other orders bring ratings along
         refuse_field(plan)
         suite.check(plan.format.remaining(plan.format.start(plan.entrants))[1])
     return plan
+
+
+def _gone(plan: Plan) -> set[str]:
+    """Who has left the newest edition of the tournament, if there is one."""
+    from enginetour.store.database import is_made  # asked in need alone: engines start before the store is loaded
+    from enginetour.store.tournaments import Store
+
+    if not is_made(plan.database):
+        return set()
+    with Store.open(plan.database, create=False) as store:
+        name = plan.config.tournament.name
+        return store.tournament(name).gone if store.has(name) else set()
 
 
 def _refuse_streams(config: Config) -> None:
@@ -181,15 +205,24 @@ def _refuse_long(config: Config, suite: openings.OpeningSuite) -> None:
 
 
 def resolve(
-    section: EntrantSection, registry: Registry, folder: Path, place: str
+    section: EntrantSection,
+    registry: Registry,
+    folder: Path,
+    place: str,
+    is_gone: Callable[[str], bool] = lambda _name: False,
 ) -> Iterable[tuple[Entrant, EngineSpec]]:
-    """The entrants of one section with how each is started, fingerprint included."""
+    """The entrants of one section with how each is started, fingerprint included; the refused without who `is_gone`."""
     try:
         for entry in registry.matching(section, folder, place):
             name = section.name or entry.name
             options = {**entry.options, **section.options}
-            spec = to_spec(entry, name=name, options=options)
-            spec = replace(spec, fingerprint=identity.fingerprint(spec))
+            try:
+                spec = to_spec(entry, name=name, options=options)
+                spec = replace(spec, fingerprint=identity.fingerprint(spec))
+            except EngineRefused:
+                if is_gone(name):
+                    continue
+                raise
             rating = section.rating if section.rating is not None else entry.rating
             family, origin = section.family or entry.family, section.origin or entry.origin
             yield Entrant(name, section.new, rating, family, origin), spec
@@ -220,7 +253,7 @@ def refuse_field(plan: Plan) -> None:
         raise InputRefused(str(error), place=config.at("format", "system")) from None
 
 
-def _refuse_seeds(config: Config, sides: Mapping[str, Side]) -> None:
+def _refuse_seeds(config: Config, sides: Collection[str]) -> None:
     seeds = getattr(config.format_options, "seeds", None)
     if isinstance(seeds, tuple | list):
         unknown = [name for name in seeds if name not in sides]

@@ -61,7 +61,7 @@ def run(
         from enginetour.cli.begun import Begun
         from enginetour.plan import prepare
 
-        plan, signals = prepare(config, db), Heard()
+        plan, signals = prepare(config, db, resumes=not new), Heard()
         with signals.noting():
             if ahead is not None:
                 ahead.begin(plan, slots or plan.config.play.slots, max_games)

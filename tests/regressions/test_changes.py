@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.forked import scripted
-from tests.touring import FOUR, THREE, config, started, tour
+from tests.playing import SCRIPT
+from tests.touring import FOUR, THREE, audit, config, entrant, started, tour
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +116,19 @@ def test_a_report_of_before_a_change_is_named(stopped: Path) -> None:
     tour(stopped, "report")
     told = tour(stopped, "void", "1").stderr
     assert told.count("does not know of this yet; enginetour report -t trial writes it anew") == 1
+
+
+def test_who_left_may_be_gone_from_the_disk(tmp_path: Path) -> None:
+    """`run` asked for the program of an engine that was withdrawn because it was not there any more."""
+    program = tmp_path / "gone.sh"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S {SCRIPT} --protocol uci\n")
+    program.chmod(0o755)
+    engines = scripted("Ada", "uci") + scripted("Bo", "uci") + entrant("Gone", [str(program)])
+    path = config(tmp_path, (), "gauntlet", 'seeds = ["Gone", "Ada"]\ngames_per_pairing = 2', engines, tc="60+1")
+    tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
+    program.unlink()
+    assert "no program" in tour(tmp_path, "run", path.name, expect=4).stderr
+    tour(tmp_path, "withdraw", "Gone")
+    assert "state: finished" in tour(tmp_path, "run", path.name).stdout
+    assert audit(tmp_path) >= 2
+    assert "no program" in tour(tmp_path, "run", path.name, "--new", expect=4).stderr
