@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from enginetour.cli.screen import Claimed, Lines
-from enginetour.model import Game, Note, Outcome, Pairing, SideRecord, Termination
+from enginetour.model import Game, Incident, Note, Outcome, Pairing, SideRecord, Termination
 from enginetour.ratings.matchtest import match_test
 from enginetour.ratings.sequential import Sprt
 from enginetour.reports import matchlines
@@ -152,6 +152,15 @@ def test_a_game_that_begins_while_the_last_one_is_told(capsys: pytest.CaptureFix
     lines.event(0, "start", {"white": "B", "black": "A"})
     told = [line.split(" (")[0] for line in capsys.readouterr().out.splitlines() if line.startswith("Started")]
     assert told == ["Started game 1 of 4", "Started game 2 of 4"]
+
+
+def test_a_failure_of_the_machine_names_no_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    """The line of the run named the engine whose turn it was; the count, the page and `games` said: the machine."""
+    incident = Incident("A", "host", "the referee's process was stopped during a move")
+    void = replace(game(), outcome=Outcome.VOID, incidents=(incident,))
+    Lines(Progress("match", "x", remaining=(3, 3))).game(7, void, ())
+    told = capsys.readouterr().out
+    assert "incident: the machine: the referee's process was stopped during a move   enginetour games 7" in told
 
 
 class Asked(Progress):

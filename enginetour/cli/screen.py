@@ -112,7 +112,7 @@ class Lines(Watcher):
             lines.append(matchlines.score(match))
         for incident in game.incidents:
             kind = "warning" if incident.is_warning else "incident"
-            lines.append(safe(f"  {kind}: {_about(incident.engine, incident.cause)}   enginetour games {number}"))
+            lines.append(safe(f"  {kind}: {_about(incident.at_fault, incident.cause)}   enginetour games {number}"))
         lines += [safe(f"  {words}   enginetour games {number}") for words in self._claimed.new(game)]
         lines += [safe(f"  {note.text}") for note in notes]
         self.due -= 1
