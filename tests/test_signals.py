@@ -95,8 +95,7 @@ def test_whoever_is_in_a_hurry_gets_out(
 
 def until_heard(folder: Path) -> None:
     """Two signals before the first one is acted on are one, to the kernel and to Python."""
-    while "Ctrl-C again" not in (folder / "errors").read_text():
-        pass
+    until(lambda: "Ctrl-C again" in (folder / "errors").read_text())
 
 
 def test_ctrl_c_gives_the_game_its_grace(workspace: Path) -> None:
@@ -109,6 +108,19 @@ def test_ctrl_c_gives_the_game_its_grace(workspace: Path) -> None:
     assert code == 130
     assert "running games may end within 0.3 s; Ctrl-C again drops them" in told
     assert f"enginetour run {path} goes on" in told
+
+
+def test_ctrl_c_after_finish_gives_the_game_its_grace(workspace: Path) -> None:
+    """`finish` lets games take as long as they do, and then one Ctrl-C did nothing and said nothing."""
+    path = stubborn(workspace)
+    path.write_text(path.read_text().replace("[play]", "[play]\ngrace = 0.3"))
+    run = thinking(workspace, path)
+    ask(socket_path(workspace / "results" / "enginetour.db", "trial"), {"do": "finish"}, timeout=LONG_S)
+    run.send(INT)
+    until_heard(workspace)
+    code, _, told = run.ended()
+    assert code == 130
+    assert "running games may end within 0.3 s; Ctrl-C again drops them" in told
 
 
 def test_no_grace_at_all(workspace: Path) -> None:

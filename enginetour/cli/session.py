@@ -295,6 +295,6 @@ class Run:
         grace = self.plan.config.play.grace
         if self.signals.is_hard() or grace == 0:
             scheduler.stop(now=True)
-        elif not scheduler.stopping:
+        elif scheduler.stopping != "now":
             self.voice.trouble(f"stopping: running games may end within {grace:g} s; Ctrl-C again drops them")
             scheduler.stop(now=False, grace=grace)

@@ -114,12 +114,13 @@ class Scheduler:
         """No new games; running ones may end within `grace` seconds, or are dropped `now`."""
         if now and self.stopping != "now":
             self.stopping = "now"
-            self._held_until = None
             self.place.stop(now=True)
-        elif not self.stopping:
-            self.stopping = "finish"
-            self._held_until = None if grace is None else self.clock() + grace
-            self.place.stop(now=False)
+        elif self.stopping != "now":
+            if grace is not None and self._held_until is None:  # whoever asked before may have set no end
+                self._held_until = self.clock() + grace
+            if not self.stopping:
+                self.stopping = "finish"
+                self.place.stop(now=False)
 
     def resize(self, slots: int) -> None:
         """More or fewer games at once from now on; those in the air end in their time."""
