@@ -19,6 +19,7 @@ from pathlib import Path
 from enginetour.errors import UsageRefused
 from enginetour.reports.html.page import ASSETS, asset
 from enginetour.reports.html.site import GENERATOR
+from enginetour.wholefile import naming
 
 FOLDERS = frozenset({"assets", "engines", "games"})
 _RANDOM = 8  # signs that tempfile puts behind a prefix
@@ -51,7 +52,7 @@ def write(target: Path, pages: Pages, more: More, *, heed: Callable[[], None]) -
     """
     refuse_other(target)
     count = 0
-    with _beside(target) as folder:
+    with naming(target), _beside(target) as folder:
         with more(folder) as rest:
             for address, make in pages:
                 heed()

@@ -66,15 +66,25 @@ def replace_bytes(path: Path, chunks: Iterable[bytes]) -> None:
     What is no plain file (/dev/null, a named pipe) is written into.
     """
     if is_special(path):
-        with path.open("wb") as device:
+        with naming(path), path.open("wb") as device:
             device.writelines(chunks)
         return
-    with beside(path) as sink:
+    with naming(path), beside(path) as sink:
         sink.writelines(chunks)
         sink.flush()
         os.fsync(sink.fileno())
         Path(sink.name).replace(path)
     sync_folder(path.parent)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """What fails in a file that is open already names none: a full disk would be told of without saying which."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 @contextmanager

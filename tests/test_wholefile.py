@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from enginetour.errors import InputRefused
 from enginetour.interop.pgnscan import scan
 from enginetour.suitefile import read_suite
-from enginetour.wholefile import MOST_TIMES, UNPACKED_AT_LEAST, read_whole, refuse_bomb, replace_file
+from enginetour.wholefile import MOST_TIMES, UNPACKED_AT_LEAST, read_whole, refuse_bomb, replace_bytes, replace_file
 
 
 def test_as_large_as_may_be(tmp_path: Path) -> None:
@@ -90,3 +91,18 @@ def test_a_name_renamed_in_the_moment_of_locking_is_not_written_to(
     replace_file(path, ["ours"])
     assert path.read_text() == "ours"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_told_of_with_the_file(tmp_path: Path) -> None:
+    """`export` and `report` said "No space left on device" and not where."""
+
+    def chunks() -> Iterator[bytes]:
+        with open("/dev/full", "wb", buffering=0) as full:
+            yield b"x"
+            full.write(b"x")
+
+    for path in (Path("/dev/full"), tmp_path / "new"):
+        with pytest.raises(OSError, match="No space left") as told:
+            replace_bytes(path, chunks())
+        assert told.value.filename == str(path)
+    assert not any(tmp_path.iterdir())
