@@ -72,6 +72,16 @@ def has_report(results: Path, log: TournamentReader) -> bool:
     return (folder_of(results, log.slug) / "index.html").exists()
 
 
+def has_newest_report(results: Path, log: TournamentReader) -> bool:
+    """There is one that was made after the newest event: a run that is killed while it makes one leaves the last."""
+    from enginetour.tournamentreport import folder_of
+
+    try:
+        return (folder_of(results, log.slug) / "index.html").stat().st_mtime >= log.last_at
+    except OSError:
+        return False
+
+
 def report_at_end(
     results: Path,
     log: TournamentReader,

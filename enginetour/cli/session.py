@@ -21,7 +21,7 @@ from enginetour.cli.common import rows_of_others, say
 from enginetour.cli.elsewhere import machines_of
 from enginetour.cli.heard import Heard
 from enginetour.cli.outlet import unhurried
-from enginetour.cli.reporting import has_report, report_at_end
+from enginetour.cli.reporting import has_newest_report, report_at_end
 from enginetour.cli.screen import Lines, LiveTable
 from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
@@ -221,7 +221,7 @@ class Run:
                 if isinstance(screen, Lines):
                     self.voice.try_to(screen.strength)
                 self.voice.try_to(lambda: tell.morning(session, pgn, end, picture.warnings))
-            if self.plan.config.report.write and not (idle and has_report(pgn.path.parent, log)):
+            if self.plan.config.report.write and not (idle and has_newest_report(pgn.path.parent, log)):
                 again, gone = self.again, sorted(told.suspended)
                 report_at_end(pgn.path.parent, log, self.voice.say, self.signals.is_hard, again, gone)
         return self._code(end, session, sorted(told.suspended))

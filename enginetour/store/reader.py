@@ -15,7 +15,7 @@ from enginetour.store.database import Database
 from enginetour.store.hold import NEXT_POSITION
 from enginetour.store.oddsgames import odds_by_entrant, scores_at_odds
 from enginetour.store.queries import STANDING, GameLine, Stored
-from enginetour.store.tables import ENTRANTS, GAMES
+from enginetour.store.tables import ENTRANTS, EVENTS, GAMES
 from enginetour.task import EngineSpec
 
 
@@ -67,6 +67,13 @@ class TournamentReader:
         """Position of the newest event, 0 before the first."""
         with self.database.reading() as connection:
             return int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one()) - 1
+
+    @property
+    def last_at(self) -> float:
+        """When the newest event was written in UTC seconds, 0 before the first."""
+        newest = select(func.coalesce(func.max(EVENTS.c.at), 0)).where(EVENTS.c.tournament == self.id)
+        with self.database.reading() as connection:
+            return float(connection.execute(newest).scalar_one())
 
     @property
     def last_number(self) -> int:

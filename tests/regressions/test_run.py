@@ -314,3 +314,19 @@ def test_an_engine_whose_file_says_that_it_does_not_ponder(tmp_path: Path) -> No
     path.write_text(path.read_text().replace("[play]\n", "[play]\nponder = true\n"))
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     tour(tmp_path, "run", str(path))
+
+
+def test_a_report_of_before_the_end_is_written_anew(tmp_path: Path) -> None:
+    """A run that is killed over its report leaves an older one: the next run had nothing to play, and left it too."""
+    path = robin(tmp_path)
+    before, reporting = path.read_text(), path.read_text().replace("write = false", "write = true")
+    path.write_text(reporting)
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    page = tmp_path / "results" / "trial-report" / "index.html"
+    assert "not finished" in page.read_text("utf-8")
+    path.write_text(before)
+    tour(tmp_path, "run", str(path))
+    path.write_text(reporting)
+    assert "report: " in tour(tmp_path, "run", str(path)).stderr
+    assert "not finished" not in page.read_text("utf-8")
+    assert "report: " not in tour(tmp_path, "run", str(path)).stderr
