@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from enginetour.errors import StoreRefused
+from enginetour.ratings.pentanomial import paired
 from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition
 from enginetour.store.filesystem import check_folder, file_system
+from enginetour.store.meetings import meetings
 from enginetour.store.selected import selected
 from enginetour.store.tables import SCHEMA_VERSION
 from enginetour.store.tournaments import Store
@@ -64,6 +66,7 @@ WITHOUT_FOURTH = (
 )
 MEASURED = ("status", "asked_us", "memory_kb", "load", "own_us")
 WITHOUT_FIFTH = tuple(f"ALTER TABLE incidents DROP COLUMN {name}" for name in MEASURED)
+WITHOUT_SIXTH = ("ALTER TABLE imported_games DROP COLUMN opening",)
 
 
 def older(path: Path) -> None:
@@ -405,7 +408,7 @@ def test_second_schema(tmp_path: Path) -> None:
     with store:
         log.record_game(game())
     columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in LATER_COLUMNS[2:]]
-    changed(path, *WITHOUT_FIFTH, *WITHOUT_FOURTH, *columns, "PRAGMA user_version=2")
+    changed(path, *WITHOUT_SIXTH, *WITHOUT_FIFTH, *WITHOUT_FOURTH, *columns, "PRAGMA user_version=2")
     with Store.open(path, create=False) as upgraded:
         found = upgraded.tournament().game(1).game
     assert (found.load, found.cores, found.steal, found.own_us) == (None, None, None, None)
@@ -418,7 +421,7 @@ def test_third_schema(tmp_path: Path) -> None:
     with Store.open(path) as store:
         store.create_tournament(draft())
         bring(store, [(1, 2, 2)])
-    changed(path, *WITHOUT_FIFTH, *WITHOUT_FOURTH, "PRAGMA user_version=3")
+    changed(path, *WITHOUT_SIXTH, *WITHOUT_FIFTH, *WITHOUT_FOURTH, "PRAGMA user_version=3")
     with Store.open(path, create=False) as upgraded:
         assert selected(upgraded, ListDefinition(time_classes=("blitz",))).games == 1
     assert schema_of(path) == schema_of_new(tmp_path)
@@ -430,11 +433,24 @@ def test_fourth_schema(tmp_path: Path) -> None:
     store, log = open_log(path)
     with store:
         log.record_game(full_game())
-    changed(path, *WITHOUT_FIFTH, "PRAGMA user_version=4")
+    changed(path, *WITHOUT_SIXTH, *WITHOUT_FIFTH, "PRAGMA user_version=4")
     with Store.open(path, create=False) as upgraded:
         (_, found), _ = upgraded.tournament().incidents()
     assert (found.cause, found.stderr) == ("signal 11 (SIGSEGV)", ("boom",))
     assert [getattr(found, name) for name in MEASURED] == ["", None, None, None, None]
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def test_fifth_schema(tmp_path: Path) -> None:
+    """Games that the fifth schema imported have no opening: they count one by one, which is told of it."""
+    path = tmp_path / "t.db"
+    with Store.open(path) as store:
+        store.create_tournament(draft())
+        bring(store, [(1, 2, 2), (2, 1, 2)])
+    changed(path, *WITHOUT_SIXTH, "PRAGMA user_version=5")
+    with Store.open(path, create=False) as upgraded:
+        met = meetings(upgraded, "Fruit", "Toga")
+    assert (paired(met.games), dict(met.unopened)) == ([], {"club": 2})
     assert schema_of(path) == schema_of_new(tmp_path)
 
 

@@ -201,12 +201,12 @@ def test_incremental_ratings_take_imports_in_their_place(tmp_path: Path, file: P
 
 
 def test_a_sequential_test_counts_imports_alone(tmp_path: Path, file: Path) -> None:
-    """Their openings are not known, so no two of them make a pair."""
+    """Where their file tells no opening no two of them make a pair, and there is nothing to be said of it."""
     with Store.open(tmp_path / "x.db") as store:
         enter(store, file)
         met = meetings(store, "Fruit", "Toga")
     assert [points for _, points in met.games] == [2, 1]
-    assert paired(met.games) == []
+    assert (paired(met.games), dict(met.unopened)) == ([], {})
 
 
 def test_names_of_tournaments_and_imports_are_apart(tmp_path: Path, file: Path) -> None:

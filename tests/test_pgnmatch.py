@@ -12,10 +12,9 @@ from click.testing import CliRunner, Result
 from enginetour.cli import cli
 from enginetour.errors import UsageRefused
 from enginetour.exports import games_text
-from enginetour.interop import pgnmatch
 from enginetour.interop.naming import Naming
 from enginetour.interop.pgngames import read_games
-from enginetour.interop.pgnmatch import match_games, opening_of
+from enginetour.interop.pgnmatch import match_games
 from enginetour.model import Outcome
 from enginetour.ratings.pentanomial import paired
 from enginetour.store.tournaments import Store
@@ -31,7 +30,7 @@ def written(*games: tuple[str, str, str, str], moves: str = "1. e4 {+0.3/9 1s} 1
 
 
 def met(path: Path, *aliases: tuple[str, str]) -> list[tuple[object, int]]:
-    return list(match_games([path], read_games([path]), Naming(dict(aliases)), "A", "B"))
+    return list(match_games(read_games([path]), Naming(dict(aliases)), "A", "B"))
 
 
 def fen(number: int, clocks: str = "0 1") -> str:
@@ -62,35 +61,15 @@ def test_colours_swapped_on_one_position_are_a_pair(path: Path) -> None:
     assert paired(games) == [4, 0]
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_openings(end: str) -> None:
-    """The position without its clocks, moves marked as book, and our encounters; nothing where nothing tells."""
-
-    def told(header: str, moves: str) -> object:
-        return opening_of(f'[White "A"]\n{header}\n{moves} 1-0\n'.replace("\n", end).encode())
-
-    assert told(fen(1), "1. e4") == told(fen(1, "5 9"), "1. d4") != told(fen(2), "1. e4")
-    assert told(fen(1), "1. e4") is not None
-    one = told("", "1. e4 {book} 1... c5 {book} 2. Nf3 {+0.1/9 1s} d6 {book}")
-    assert one == told("", "1. e4 {book} c5 $1 {book, Sicilian} 2. Nc3 {0.1}") is not None
-    assert one != told("", "1. e4 {book} e5 {book} 2. Nf3 {+0.1/9 1s}")
-    assert told('[Encounter "3"]\n', "1. e4 {+0.3/9 1s}") != told('[Encounter "4"]\n', "1. e4 {+0.3/9 1s}")
-    assert told("", "1. e4 c5") is None
-
-
-def test_long_and_packed_files(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks may cut games anywhere, files may be packed, and each file's games are found in it."""
+def test_long_and_packed_files(tmp_path: Path, path: Path) -> None:
+    """A pair may begin in one file and end in another, packed or not; games are read in pieces of any size."""
     text = written(*[(*("AB" if number % 2 else "BA"), "1-0", fen(number // 2 % 4 + 1)) for number in range(40)])
     path.write_text(text)
-    whole = met(path)
-    assert len(paired(whole)) == 20
+    assert len(paired(met(path))) == 20
     packed = tmp_path / "more.pgn.gz"
-    packed.write_bytes(gzip.compress(text.encode()))
-    for block in (7, 100, 1 << 20):
-        monkeypatch.setattr(pgnmatch, "BLOCK", block)
-        assert met(path) == whole
-        both = match_games([path, packed], read_games([path, packed]), Naming(), "A", "B")
-        assert len(paired(both)) == 40
+    packed.write_bytes(gzip.compress((text + written(("A", "B", "1-0", fen(6)))).encode()))
+    path.write_text(text + written(("B", "A", "1-0", fen(6))))
+    assert len(paired(match_games(read_games([path, packed]), Naming(), "A", "B"))) == 41
 
 
 def test_a_file_says_what_the_store_says(tmp_path: Path) -> None:

@@ -220,4 +220,4 @@ def _tell_result(run: Any) -> None:
         one, other = (entrant.name for entrant in log.entrants)
         if log.pair_counts():
             met = meetings(store, one, other, tournament=log.id)
-            show(result(f"{one} against {other}", sorted(met.games)), as_json=False, as_csv=False)
+            show(result(f"{one} against {other}", met.scheduled), as_json=False, as_csv=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -64,17 +65,24 @@ def tell_test(
 ) -> None:
     """The test over the games of two engines in one tournament, or in the whole store without `log`.
 
-    Pairs are looked at in the order of the schedule, as a match under the test looks at them: where games run side by
-    side, the order in which they end favours the short ones.
+    Pairs are looked at in the order of the schedule, as a match under the test looks at them.
     """
     from enginetour.store.meetings import meetings
 
     met = meetings(store, *engines, tournament=None if log is None else log.id)
-    scheduled = sorted(met.games, key=lambda game: game[0])
-    several = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
+    notes = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
+    notes += [_unopened_told(*each) for each in met.unopened.items()]
     title = "all tournaments" if log is None else log.title
-    value = {"versions": [list(versions) for versions in met.versions]}
-    _tell(test, engines, scheduled, title, several, value, as_json=as_json, as_csv=as_csv)
+    value = {"versions": [list(versions) for versions in met.versions], "openings_not_kept": dict(met.unopened)}
+    _tell(test, engines, met.scheduled, title, notes, value, as_json=as_json, as_csv=as_csv)
+
+
+def _unopened_told(title: str, games: int) -> str:
+    """Of an import that was made before openings were kept."""
+    from enginetour.reports.sheet import counted
+
+    again = f"enginetour import --remove {shlex.quote(title)}, then import its files again"
+    return f"{counted(games, 'game')} of {title} counted one by one: no openings were kept then; {again}"
 
 
 def tell_file_test(
@@ -90,7 +98,7 @@ def tell_file_test(
     """The test over the games of two engines in files, in their order."""
     from enginetour.interop.pgnmatch import match_games
 
-    met = match_games(files, games, naming, *engines)
+    met = match_games(games, naming, *engines)
     value = {"files": list(map(str, files))}
     _tell(test, engines, met, ", ".join(path.name for path in files), (), value, as_json=as_json, as_csv=as_csv)
 

@@ -1,4 +1,4 @@
-"""Games one by one, as columns: who, what, when, where in the file, and a digest of the game's own bytes.
+"""Games one by one, as columns: who, what, when, where in the file, opening, and a digest of the game's own bytes.
 
 A game's own bytes go from its first tag to the next game's, without its first bracket, without white space at the end;
 a line ends in any way. Equal games of one file are told apart by their number among themselves, so that a file that
@@ -77,17 +77,19 @@ class Games(Tally):
     variants: dict[int, bytes] = field(default_factory=dict)
     offsets: array[int] = field(default_factory=lambda: array("q"))  # bytes from the front of the unpacked file
     digests: bytearray = field(default_factory=bytearray)
+    openings: array[int] = field(default_factory=lambda: array("q"))  # as `gameopenings` numbers them
     ends: list[int] = field(default_factory=list)  # games by the end of each file
     claims: list[Claim] = field(default_factory=list)
     by_day: Days = field(default_factory=Days)
     controls: Controls = field(default_factory=Controls)
 
-    def keep(self, tags: dict[bytes, bytes], offset: int, digest: bytes) -> None:
+    def keep(self, tags: dict[bytes, bytes], offset: int, digest: bytes, opening: int) -> None:
         """What is known of a game beyond its count."""
         self.days.append(self.by_day[tags.get(b"Date", b"")])
         self.control.append(self.controls[tags.get(b"TimeControl", b"")])
         self.offsets.append(offset)
         self.digests += digest[:DIGEST]
+        self.openings.append(opening)
         self.note(len(self.days) - 1, tags)
         self.claim(len(self.days) - 1, tags)
 

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from enginetour.interop.gamecolumns import BLACK_TC, WHITE_TC, Games
 from enginetour.interop.gamefile import Part
+from enginetour.interop.gameopenings import LONGEST_OPENING, opening_of
 from enginetour.interop.oddstags import is_odds_tag
 from enginetour.interop.pgntags import TagReader, tags_of
 from enginetour.interop.tally import VARIANT
@@ -16,12 +17,13 @@ _KEPT = (b"Event", b"Date", b"Round", b"TimeControl", WHITE_TC, BLACK_TC, b"Game
 
 
 class _Open:
-    """A counted game that has not ended yet: its own bytes, fed in parts, are never held."""
+    """A counted game that has not ended yet: of its own bytes, fed in parts, only the first are held."""
 
     def __init__(self, tags: dict[bytes, bytes], begin: int) -> None:
         self.tags = tags
         self.begin = begin
         self.read = begin + 1  # behind the bracket
+        self.front = b"["  # with its opening
         self._sum = sha256()
         self._held = b""  # white space that is not the last yet
 
@@ -30,7 +32,9 @@ class _Open:
         own = self._held + own
         body = own.rstrip()
         self._held = own[len(body) :]
-        self._sum.update(body.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+        body = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        self.front += body[: LONGEST_OPENING - len(self.front)]
+        self._sum.update(body)
 
     def digest(self) -> bytes:
         """Of all of them."""
@@ -100,7 +104,8 @@ class GameReader(TagReader):
         """The game that is open ends before `end`."""
         self._pass(end)
         if self._open is not None:
-            self._games.keep(self._open.tags, self._open.begin, self._open.digest())
+            opening = opening_of(self._open.front)
+            self._games.keep(self._open.tags, self._open.begin, self._open.digest(), opening)
             self._open = None
 
     def _pass(self, end: int) -> None:

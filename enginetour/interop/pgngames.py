@@ -16,6 +16,7 @@ from pathlib import Path
 
 from enginetour.interop.gamecolumns import DIGEST, WHITE_TC, Games, tags_in
 from enginetour.interop.gamefile import MARK, opened
+from enginetour.interop.gameopenings import LONGEST_OPENING, NOT_TOLD, opening_of, tells_opening
 from enginetour.interop.gamereader import GameReader
 from enginetour.interop.pgnscan import Progress, read, refuse_empty
 from enginetour.interop.pgntags import tags_of
@@ -72,6 +73,10 @@ def _quick(games: Games, at: int, piece: bytes) -> bool:
     games.days.extend(map(games.by_day.__getitem__, dates))
     games.control.extend(map(games.controls.__getitem__, _values(b"TimeControl", piece, parts)))
     games.digests += b"".join([sha256(own.rstrip()).digest()[:DIGEST] for own in parts])
+    if tells_opening(piece):
+        games.openings.extend([opening_of(b"[" + own[:LONGEST_OPENING]) for own in parts])
+    else:
+        games.openings.extend([NOT_TOLD] * len(parts))
     sizes = map(len, parts) if not ends else (len(own) + own.count(b"\n") + 2 for own in parts)
     games.offsets.extend(map(add, accumulate(sizes, initial=at), range(0, len(parts) * len(_HEAD), len(_HEAD))))
     first = len(games.days) - len(parts)

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, func, insert, select
 from enginetour import __version__
 from enginetour.errors import UsageRefused
 from enginetour.interop.gamecolumns import Games
+from enginetour.interop.gameopenings import NOT_TOLD
 from enginetour.interop.naming import Naming
 from enginetour.interop.ratable import Ratable
 from enginetour.interop.tally import text
@@ -189,6 +190,7 @@ def _add_games(
     black: NDArray[np.int64],
 ) -> None:
     controls = [text(raw) for raw in games.controls]
+    openings = np.array(games.openings)[fresh]
     results = np.array(games.results, dtype=np.int64)[fresh]
     columns = {
         "tournament": event,
@@ -199,6 +201,7 @@ def _add_games(
         "tc": [controls[number] for number in np.array(games.control)[fresh].tolist()],
         "file": np.searchsorted(np.array(games.ends), fresh, side="right").tolist() if len(games.ends) > 1 else 0,
         "offset": np.array(games.offsets)[fresh].tolist(),
+        "opening": openings.tolist() if openings.any() else NOT_TOLD,
     }
     places = fresh.tolist()
     if games.black_control:

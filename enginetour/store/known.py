@@ -14,7 +14,7 @@ from enginetour.interop.tally import RESULTS
 from enginetour.model import Outcome
 from enginetour.store.database import Database
 from enginetour.store.importlog import IMPORT
-from enginetour.store.removals import removed
+from enginetour.store.removals import removed, title_of
 from enginetour.store.tables import GAMES, IMPORTS, TOURNAMENTS
 
 LONGEST_TAG = 255  # what a PGN export keeps of a name (PGN standard 4)
@@ -26,7 +26,7 @@ def titles(database: Database) -> frozenset[str]:
     """The Event tags of our own exports: those of every tournament that was played here."""
     with database.reading() as connection:
         rows = connection.execute(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)).fetchall()
-    return frozenset(_tag(_title(name, edition)) for name, edition in rows)
+    return frozenset(_tag(title_of(name, edition)) for name, edition in rows)
 
 
 def fresh(
@@ -69,7 +69,7 @@ def _played_here(connection: Connection, games: Games) -> list[int]:
 def _stored(connection: Connection, events: set[str]) -> Iterable[tuple[int, str, str, str, str, float]]:
     own = select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)
     for key, name, edition in connection.execute(own).fetchall():
-        if (title := _tag(_title(name, edition))) in events:
+        if (title := _tag(title_of(name, edition))) in events:
             rows = select(*(GAMES.c[column] for column in ("number", "white", "black", "outcome", "started")))
             for number, *game in connection.execute(
                 rows.where(GAMES.c.tournament == key, GAMES.c.outcome != Outcome.VOID.value)
@@ -85,10 +85,6 @@ def _is(claim: Claim, result: str, game: tuple[str, ...]) -> bool:
 
 def _key(claim: Claim) -> tuple[str, str]:
     return claim.event, claim.round.rpartition(_ROUND)[2]
-
-
-def _title(name: str, edition: int) -> str:
-    return name if edition == 1 else f"{name} #{edition}"
 
 
 def _tag(words: str) -> str:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from enginetour.errors import UsageRefused
+from enginetour.interop.gameopenings import NOT_TOLD, Partners
 from enginetour.model import Outcome
 from enginetour.nearmiss import near
 from enginetour.store.queries import EVEN, EVEN_READ, STRUCK
 from enginetour.store.ratednames import rated_names
-from enginetour.store.removals import stands
-from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES
+from enginetour.store.removals import stands, title_of
+from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from enginetour.store.variantgames import odd_ones
 
 PairKey = tuple[int, int, int, int, int]  # tournament, versions of both, meeting or imported game, pair of legs
-_Game = tuple[int, int, int, int, int, int]  # tournament, White's and Black's version, the rest of the key, half points
+# Tournament, White's and Black's version, the rest of the key, half points, opening of a game from a file, where kept
+_Game = tuple[int, int, int, int, int, int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +29,23 @@ class Meetings:
     """Games that count as (key of their pair, half points of the first engine): ours in log order, then from files.
 
     The two games of a pair have one opening and the colours swapped: legs 1 and 2, 3 and 4, ... of a meeting of the
-    same two versions. `versions` are those that met, the first engine's and the second's.
+    same two versions; in files what `gameopenings` takes for one. `places` sort the games. `versions` are those that
+    met, the first engine's and the second's; `unopened` counts games by the titles of imports that kept no openings.
     """
 
     games: tuple[tuple[PairKey, int], ...]
+    places: tuple[PairKey, ...]
     versions: tuple[tuple[str, ...], tuple[str, ...]]
+    unopened: Mapping[str, int]
+
+    @property
+    def scheduled(self) -> list[tuple[PairKey, int]]:
+        """Pairs of a tournament in the order of its schedule, games of files as they stand there.
+
+        Where games run side by side, the order in which they end favours the short ones.
+        """
+        order = sorted(range(len(self.games)), key=self.places.__getitem__)
+        return [self.games[at] for at in order]
 
 
 def meetings(store: Store, one: str, other: str, *, tournament: int | None = None) -> Meetings:
@@ -44,18 +59,23 @@ def meetings(store: Store, one: str, other: str, *, tournament: int | None = Non
         if first & second:
             raise UsageRefused(f"{one!r} and {other!r} are one engine, a test needs two", place="--sprt")
         rows = [*_played(connection, first, second, tournament), *_imported(connection, first, second, tournament)]
+        unopened = _titles(connection, Counter(row[0] for row in rows if row[-1] is None))
     if not rows:
         where = "in this tournament" if tournament is not None else "yet"
         step = "without a game there is nothing to test" + ("; --all asks the whole store" if tournament else "")
         raise UsageRefused(f"{one!r} and {other!r} have not met {where}", place="--sprt", step=step)
-    games, met = [], (set[str](), set[str]())
-    for edition, white_engine, black_engine, meeting, pair, points in rows:
+    games, places, met = [], [], (set[str](), set[str]())
+    partners = Partners[PairKey]()
+    for edition, white_engine, black_engine, meeting, pair, points, opening in rows:
         is_white = white_engine in first
         own, foe = (white_engine, black_engine) if is_white else (black_engine, white_engine)
         met[0].add(shown[own])
         met[1].add(shown[foe])
-        games.append(((edition, own, foe, meeting, pair), points if is_white else 2 - points))
-    return Meetings(tuple(games), (tuple(sorted(met[0])), tuple(sorted(met[1]))))
+        place = (edition, own, foe, meeting, pair)
+        places.append(place)
+        key = partners.pair_of((own, foe), opening or NOT_TOLD, "white" if is_white else "black", place)
+        games.append((key, points if is_white else 2 - points))
+    return Meetings(tuple(games), tuple(places), (tuple(sorted(met[0])), tuple(sorted(met[1]))), unopened)
 
 
 def _played(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
@@ -68,20 +88,27 @@ def _played(connection: Connection, first: set[int], second: set[int], tournamen
     elif odd := odd_ones(connection):
         rows = rows.where(GAMES.c.tournament.not_in(odd))
     for edition, white, black, meeting, leg, outcome in connection.execute(rows.order_by(GAMES.c.id)):
-        yield edition, white, black, meeting, (leg + 1) // 2, Outcome(outcome).half_points(white=True)
+        yield edition, white, black, meeting, (leg + 1) // 2, Outcome(outcome).half_points(white=True), NOT_TOLD
 
 
 def _imported(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
-    """Even games read from files, each alone: their openings are not known here."""
+    """Even games read from files, in their order."""
     games = IMPORTED_GAMES.c
-    rows = select(games.tournament, games.white, games.black, games.id, games.half_points)
+    rows = select(games.tournament, games.white, games.black, games.id, games.half_points, games.opening)
     rows = rows.where(_met(games.white, games.black, first, second), stands(), EVEN_READ)
     if tournament is not None:
         rows = rows.where(games.tournament == tournament)
     elif odd := odd_ones(connection):
         rows = rows.where(games.tournament.not_in(odd))
-    for edition, white, black, number, points in connection.execute(rows.order_by(games.id)):
-        yield edition, white, black, number, 0, points
+    for edition, white, black, number, points, opening in connection.execute(rows.order_by(games.id)):
+        yield edition, white, black, number, 0, points, opening
+
+
+def _titles(connection: Connection, counts: Mapping[int, int]) -> dict[str, int]:
+    """The counts by the titles of the imports."""
+    rows = select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition).order_by(TOURNAMENTS.c.id)
+    found = connection.execute(rows).fetchall() if counts else []
+    return {title_of(row.name, row.edition): counts[row.id] for row in found if row.id in counts}
 
 
 def _met(

@@ -40,7 +40,7 @@ class Removal:
     @property
     def title(self) -> str:
         """As lists and messages name it."""
-        return _title(self.name, self.edition)
+        return title_of(self.name, self.edition)
 
 
 def removed(at: float | None = None) -> Select[Any]:
@@ -118,5 +118,6 @@ def _meant(word: str, known: Sequence[Any]) -> list[Any]:
     return standing
 
 
-def _title(name: str, edition: int) -> str:
+def title_of(name: str, edition: int) -> str:
+    """A tournament or an import as lists and messages name it."""
     return name if edition == 1 else f"{name} #{edition}"

@@ -18,6 +18,7 @@ _COLUMNS: dict[int, dict[str, tuple[str, ...]]] = {
     3: {"games": ("load", "cores", "steal", "own_us")},
     4: {"imports": ("odds",), "imported_games": ("black_tc", "handicap")},
     5: {"incidents": ("status", "load", "asked_us", "memory_kb", "own_us")},
+    6: {"imported_games": ("opening",)},
 }
 
 
