@@ -80,3 +80,14 @@ def test_an_import_that_kept_no_openings_is_told(tmp_path: Path) -> None:
     invoke(tmp_path, "import", "--remove", "my games")
     invoke(tmp_path, "import", path, "--name", "my games")
     assert pairs_in(tmp_path) == ([4], {})
+
+
+def test_pairs_come_in_the_order_of_the_file(tmp_path: Path) -> None:
+    """As a test of the file looks at them: the pair that is complete first, though the other one began before it."""
+    path = tmp_path / "g.pgn"
+    outer = pgn(("Fruit", "Toga", "1-0"), ("Toga", "Fruit", "0-1"))
+    middle = outer.rindex("[Event")
+    inner = pgn(("Fruit", "Toga", "0-1"), ("Toga", "Fruit", "1-0")).replace("c5", "e5")
+    path.write_text(outer[:middle] + inner + outer[middle:])
+    invoke(tmp_path, "import", path)
+    assert pairs_in(tmp_path)[0] == [0, 4]
