@@ -38,7 +38,7 @@ STARTS = (
     Row("silence and chatter are protocol 1 in CECP", "loss", "time", "cecp-silent cecp-chatter", on=CECP),
     Row("answers sit in a buffer", "void", "start-timeout", "unflushed", on=UCI),
     Row("reads one line per wake-up", "void", "start-timeout", "uci-line-by-line",
-        "test_probe::test_what_is_wrong_is_told", on=UCI),
+        "test_probe::test_silence_is_no_uci_engine", on=UCI),
     Row("reads one line per wake-up, with the quirk", "play", "",
         "uci-line-by-line-with-the-quirk cecp-line-by-line-with-the-quirk", "test_game::test_line_by_line"),
     Row("slow start, slow first ping", "play", "", "slow-start late-pong"),

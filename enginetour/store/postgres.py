@@ -56,7 +56,7 @@ _WHICH = """SELECT has_function_privilege('pg_control_system()', 'EXECUTE'), oid
 FROM pg_database WHERE datname = current_database()"""
 
 
-def connected(address: ServerAddress, *, known: bool, readonly: bool = False) -> Any:
+def connected(address: ServerAddress, *, known: bool, name: str = NAME, readonly: bool = False) -> Any:
     """A bare connection of psycopg in autocommit; TourError in one line where there is none."""
     try:
         given = psycopg.conninfo.conninfo_to_dict(address.url)
@@ -66,7 +66,7 @@ def connected(address: ServerAddress, *, known: bool, readonly: bool = False) ->
     defaults = {"connect_timeout": CONNECT_TIMEOUT_S, **KEEPALIVE}
     more = {key: value for key, value in defaults.items() if key not in given}
     try:
-        connection = psycopg.connect(address.url, autocommit=True, application_name=NAME, **more)  # type: ignore[arg-type]
+        connection = psycopg.connect(address.url, autocommit=True, application_name=name, **more)  # type: ignore[arg-type]
     except psycopg.Error as error:
         raise not_connected(error, address, known=known) from None  # its frames hold the password
     release = connection.info.server_version // 10_000

@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 import psycopg
 from sqlalchemy import Connection, text
@@ -37,10 +36,16 @@ _IS_OURS = text(
 _HOLDER = f"SELECT a.pid, a.backend_start::text, a.application_name {_HELD.format(key='%s')}"
 
 
+class Connect(Protocol):
+    """A bare connection, under a name that the server's views show."""
+
+    def __call__(self, address: ServerAddress, *, known: bool, name: str) -> Any: ...  # noqa: D102
+
+
 class AdvisoryLock:
     """Held from `acquire` to `release`, or to the end of the connection; a context manager does both."""
 
-    def __init__(self, address: ServerAddress, slug: str, connect: Callable[..., Any], *, turn: str) -> None:
+    def __init__(self, address: ServerAddress, slug: str, connect: Connect, *, turn: str) -> None:
         self.address = address
         self.slug = slug
         self._connect = connect
