@@ -182,6 +182,7 @@ def test_rows_over_many_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         bulk.fill(connection, "t", {"a": numbers, "b": 7, "c": [str(number) for number in numbers]})
         assert connection.execute("SELECT * FROM t ORDER BY rowid").fetchall() == [(n, 7, str(n)) for n in numbers]
         connection.execute("DROP TABLE t")
+    connection.close()
 
 
 def test_incremental_ratings_take_imports_in_their_place(tmp_path: Path, file: Path) -> None:

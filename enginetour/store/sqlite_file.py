@@ -35,9 +35,13 @@ def connected(path: Path, mode: str) -> sqlite3.Connection:
         check_same_thread=False,
         timeout=ground.BUSY_TIMEOUT_MS / 1000,
     )
-    connection.execute("PRAGMA trusted_schema=OFF")
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA synchronous=FULL")
+    try:
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA synchronous=FULL")
+    except BaseException:  # no database, or a busy one: its locks go at once, not when somebody collects garbage
+        connection.close()
+        raise
     return connection
 
 

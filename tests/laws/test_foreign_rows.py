@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def typed(words: str) -> list[str]:
 
 def spoil(path: Path, dice: random.Random) -> str:
     """One cell, leaf of a cell's JSON, or row is no longer what it was; which."""
-    with sqlite3.connect(path, isolation_level=None) as raw:
+    with closing(sqlite3.connect(path, isolation_level=None)) as raw:
         raw.execute("PRAGMA ignore_check_constraints=ON")
         tables = [name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
         table = dice.choice([name for name in tables if raw.execute(f'SELECT 1 FROM "{name}"').fetchone()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import chess
@@ -20,7 +21,7 @@ def test_a_tournament_begun_before_a_setting_existed(tmp_path: Path) -> None:
     """Its stored configuration lacks the key, and the default in the file was taken for a change: no way to resume."""
     path = config(tmp_path, FOUR, "dutch", "rounds = 2")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
-    with sqlite3.connect(tmp_path / "results" / "enginetour.db") as db:
+    with closing(sqlite3.connect(tmp_path / "results" / "enginetour.db", isolation_level=None)) as db:
         text = "json_remove(config, '$.format.absent', '$.format.initial_colour', '$.play.repetition')"
         assert db.execute(f"UPDATE tournaments SET config = {text}").rowcount == 1
     changed = config(tmp_path, FOUR, "dutch", 'rounds = 2\ninitial_colour = "black"')
