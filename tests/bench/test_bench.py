@@ -35,6 +35,7 @@ def test_every_measure_has_a_ratio(tmp_path: Path) -> None:
     assert sum(line.startswith("SIGKILL of an engine to its game's end, 2 times") for line in lines) == 1
 
 
+@pytest.mark.night
 def test_matches_are_measured(tmp_path: Path) -> None:
     """The same of whole matches."""
     lines = said(tmp_path, f"{MATCHES} {SMALLEST}")

@@ -32,7 +32,7 @@ GAME = st.tuples(ENDS, st.sampled_from(["1-0", "0-1", "1/2-1/2", "*"]), OPENINGS
 TEST = ("--sprt", "A", "B", "0", "30", "--sprt-model", "normalized", "--json")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)  # each makes two stores; the night draws others
 @given(files=st.lists(st.lists(GAME, max_size=14), min_size=1, max_size=3), careful=st.booleans())
 def test_a_store_says_what_files_say(files: list[list[Any]], careful: bool) -> None:
     """Pairs, counts, ratio, verdict: by `rate`, after one import of all files, and after an import of each."""
