@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 
-from enginetour.ratings.pentanomial import (
-    GAME_CLASSES,
-    PAIR_CLASSES,
-    MatchStatistics,
-    class_counts,
-    paired,
-    statistics_of,
-)
+from enginetour.ratings.pentanomial import GAME_CLASSES, PAIR_CLASSES, MatchStatistics, statistics_of, tallies
 from enginetour.ratings.sequential import Sprt, Walk, follow, reach
 from enginetour.ratings.stopped import Estimate, estimate
 
@@ -73,15 +66,11 @@ class MatchTest:
 def match_test(test: Sprt, games: Sequence[tuple[Hashable, int]]) -> MatchTest:
     """The test over games as (what the two games of a pair share, half points of the first engine), in order.
 
-    By pairs when at least half of the games stand in complete ones. ValueError without a game.
+    By pairs where `tallies` has them. ValueError without a game.
     """
-    singles = [half_points for _, half_points in games]
-    couples = paired(games)
-    by_pairs = 4 * len(couples) >= len(singles) > 0
-    pairs = class_counts(couples, PAIR_CLASSES) if by_pairs else None
-    won = class_counts(singles, GAME_CLASSES)
-    if by_pairs and test.model != "bayesian":
+    won, pairs, couples = tallies(games)
+    if pairs is not None and test.model != "bayesian":
         walk = follow(test, couples, PAIR_CLASSES)
     else:
-        walk = follow(test, singles, GAME_CLASSES)
+        walk = follow(test, [half_points for _, half_points in games], GAME_CLASSES)
     return MatchTest(test, won, pairs, walk, statistics_of(pairs or won), estimate(test, walk))

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log, log10, sqrt
 from statistics import NormalDist
+from typing import NamedTuple
 
 ELO_SCALE = 400.0  # Elo 1978: points between engines at ten to one
 NORMAL_95 = 1.959964  # 97.5 % point of the normal distribution
@@ -175,6 +176,22 @@ def class_counts(outcomes: Iterable[int], classes: int) -> tuple[int, ...]:
     for outcome in outcomes:
         counts[outcome] += 1
     return tuple(counts)
+
+
+class Tallies(NamedTuple):
+    """Of a match: counts by games; by pairs where these are looked at, else None; half points of the complete pairs."""
+
+    games: tuple[int, ...]
+    pairs: tuple[int, ...] | None
+    couples: list[int]
+
+
+def tallies(games: Sequence[tuple[Hashable, int]]) -> Tallies:
+    """By pairs when at least half of the games stand in complete ones; `games` as `paired` takes them."""
+    couples = paired(games)
+    won = class_counts([half_points for _, half_points in games], GAME_CLASSES)
+    by_pairs = 4 * len(couples) >= len(games) > 0
+    return Tallies(won, class_counts(couples, PAIR_CLASSES) if by_pairs else None, couples)
 
 
 def _spread(chances: Sequence[float], spreads: float) -> float:

@@ -6,14 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from enginetour.ratings.matchtest import MatchTest
-from enginetour.ratings.pentanomial import (
-    GAME_CLASSES,
-    PAIR_CLASSES,
-    MatchStatistics,
-    class_counts,
-    paired,
-    statistics_of,
-)
+from enginetour.ratings.pentanomial import MatchStatistics, statistics_of, tallies
 from enginetour.ratings.sequential import UNITS, reach
 from enginetour.reports.sheet import Column, Sheet, fixed, safe
 
@@ -39,8 +32,7 @@ def result(title: str, scored: Sequence[tuple[Hashable, int]]) -> Sheet:
 
     `scored` as `match_test` takes it.
     """
-    won, couples = class_counts([half_points for _, half_points in scored], GAME_CLASSES), paired(scored)
-    pairs = class_counts(couples, PAIR_CLASSES) if 4 * len(couples) >= len(scored) > 0 else None
+    won, pairs, _ = tallies(scored)
     losses, draws, wins = won
     statistics = statistics_of(pairs or won)
     lines = [("W / D / L", f"{wins} / {draws} / {losses}")]

@@ -18,7 +18,7 @@ class HeldFiles:
     def __init__(self, path: Path, log: Path) -> None:
         self._path, self._log = path, log
         self._file = identity(path)
-        self._folded: _Identity | None = None  # the log we last knew to be ours
+        self._known_log: _Identity | None = None  # the one we last knew to be ours
 
     def require(self) -> None:
         """StorageFailed if one was removed or replaced. To be called in a transaction: its connection holds the log."""
@@ -26,12 +26,10 @@ class HeldFiles:
             what = "was removed or replaced while it was in use"
             raise StorageFailed(what, place=str(self._path), step="put it back and run again")
         found = identity(self._log)
-        if found is None or found != self._folded:
-            if _is_nameless(
-                self._log
-            ):  # all in it is folded into the file as we close; with us killed it would be lost
+        if found is None or found != self._known_log:
+            if _is_nameless(self._log):  # closing folds its games into the file; with us killed they would be lost
                 raise StorageFailed("was removed while it was in use", place=str(self._log), step="run again")
-            self._folded = found
+            self._known_log = found
 
 
 def identity(path: Path) -> _Identity | None:
