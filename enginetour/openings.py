@@ -39,9 +39,10 @@ class OpeningSettings(BaseModel):
     tournaments. It is only ever read.
 
     `per`: the n-th encounter of *every* pair has the same opening (``pairing``), all of a round have
-    (``round``), or each encounter has a fresh one (``encounter``). Unset it is ``pairing`` when encounters
-    have two legs or more; with single games it is ``encounter``, for one opening without colours swapped
-    would measure the opening. `repeat` is games per opening, by default all legs of an encounter.
+    (``round``), or each encounter has a fresh one (``encounter``). Unset it is ``pairing`` where two meet in several
+    encounters of two legs: all pairs are compared on the same openings. With single games it is ``encounter``, for one
+    opening without colours swapped would measure the opening; where two meet once too, as in a Swiss or a bubble, or
+    all of it would be played from one opening. `repeat` is games per opening, by default all legs of an encounter.
     `plies` or `moves` cut lines. Of a Polyglot book lines are drawn by `choice`. `positions` are starts of Chess960 by
     number (FIDE's 0 to 959; of double Chess960 White's x 960 + Black's), by default all.
     """
@@ -117,6 +118,10 @@ class OpeningSuite:
         """The same with another seed for all that is drawn."""
         drawn = self.openings.seeded(seed) if isinstance(self.openings, BookLines) else self.openings
         return replace(self, seed=seed, openings=drawn)
+
+    def dealt(self, per: Per | None) -> OpeningSuite:
+        """The same by the policy of a tournament that has begun; None: it was stored before policies were."""
+        return replace(self, per=per or ("pairing" if self.legs > 1 else "encounter"))
 
     def check(self, games: int) -> None:
         """Look at what so many games can need, at most `AHEAD`, where not all was checked; InputRefused as `load`."""
@@ -199,14 +204,15 @@ def load(
     seed: int,
     legs: int,
     folder: Path,
+    pair_games: int = 0,
     variant: str = STANDARD,
     most_plies: int = MOST_PLIES,
 ) -> OpeningSuite:
     """The suite of a tournament; a relative `file` belongs to `folder`, the configuration's.
 
-    `legs` is games per encounter. Lines of a Polyglot book whose length nobody gave are cut after `most_plies`. Small
-    suites are checked whole: InputRefused names file and line of the first bad opening. What `check` does is for large
-    ones.
+    `legs` is games per encounter, `pair_games` what two play on purpose in all of theirs. Lines of a Polyglot book
+    whose length nobody gave are cut after `most_plies`. Small suites are checked whole: InputRefused names file and
+    line of the first bad opening. What `check` does is for large ones.
     """
     found, source, skipped = _found(settings, seed, folder, variant, most_plies)
     return OpeningSuite(
@@ -214,7 +220,7 @@ def load(
         seed=seed,
         order="sequential" if isinstance(found, BookLines) else settings.order,  # its lines are drawn already
         start=(settings.start - 1) % len(found) + 1,
-        per=settings.per or ("pairing" if legs > 1 else "encounter"),
+        per=settings.per or ("pairing" if pair_games > legs > 1 else "encounter"),
         legs=legs,
         repeat=settings.repeat or legs,
         source=source,

@@ -83,9 +83,10 @@ class Plan:
         seed = f"{self.suite.seed}:{pairing.encounter}:{side.spec.name}"
         return replace(side, own_book=replace(side.own_book, seed=seed))
 
-    def of_edition(self, number: int) -> Plan:
+    def of_edition(self, number: int, per: openings.Per | None) -> Plan:
         """The same with a shuffle of openings of its own: engines that always move alike repeat no edition."""
-        return replace(self, suite=self.suite.seeded(self.suite.seed + (number - 1) * EDITION_SEEDS))
+        suite = self.suite.seeded(self.suite.seed + (number - 1) * EDITION_SEEDS)
+        return replace(self, suite=suite.dealt(per))
 
     def side(self, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
         """A spec with the time control and margin it plays by in this tournament."""
@@ -107,8 +108,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     workspace = workspace_of(folder)
     registry = registry_of(workspace)
     _refuse_streams(config)
-    games = getattr(config.format_options, "games_per_pairing", 1)
-    suite = _suite(config, games, folder)
+    suite = _suite(config, folder)
     _refuse_long(config, suite)
     rules = rules_of(config)
     plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, suite, rules)
@@ -174,13 +174,21 @@ def _refuse_copies(name: str, spec: EngineSpec, sides: Mapping[str, Side], place
         raise InputRefused(what, place=place, step="leave one of them out, or max_copies in the engine file")
 
 
-def _suite(config: Config, games: int, folder: Path) -> openings.OpeningSuite:
+def pair_games(config: Config) -> int:
+    """Games of two that meet as often as the format lets them meet on purpose."""
+    options = config.format_options
+    return int(getattr(options, "games_per_pairing", 1)) * int(getattr(options, "cycles", 1))
+
+
+def _suite(config: Config, folder: Path) -> openings.OpeningSuite:
     """The openings; a refusal of their file also tells where the configuration names it."""
+    games = getattr(config.format_options, "games_per_pairing", 1)
     try:
         return openings.load(
             config.play.openings,
             seed=config.tournament.seed,
             legs=min(2, games),
+            pair_games=pair_games(config),
             folder=folder,
             variant=config.play.variant,
             most_plies=2 * config.play.max_moves - 1,  # one ply at least is an engine's

@@ -59,8 +59,9 @@ class Session:
     ahead: HeadStart | None = None  # what has begun already
 
     def __post_init__(self) -> None:
-        """The plan is that of the edition."""
-        self.plan = self.plan.of_edition(self.log.edition)
+        """The plan is that of the edition, its openings are dealt as they were from the beginning."""
+        per = self.log.config.get("per", self.plan.config.play.openings.per)
+        self.plan = self.plan.of_edition(self.log.edition, per)
         self._files = Files(self.log.title)
 
     def task(self, pairing: Pairing, again: int) -> GameTask:
@@ -229,7 +230,8 @@ def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -
         name=plan.config.tournament.name,
         system=plan.config.system,
         format_version=plan.format.version,
-        config=plan.config.as_stored() | {"sides": controls(plan.sides), "suite": plan.suite.digest, **known},
+        config=plan.config.as_stored()
+        | {"sides": controls(plan.sides), "suite": plan.suite.digest, "per": plan.suite.per, **known},
         seed=plan.config.tournament.seed,
         entrants=plan.entrants,
         specs={name: side.spec for name, side in plan.sides.items()},

@@ -57,6 +57,25 @@ def test_a_stopped_run_goes_on_where_it_was(workspace: Path) -> None:
     assert read(workspace, "standings")["finished"] is True
 
 
+def test_openings_are_dealt_as_they_were(workspace: Path) -> None:
+    """Where two meet once each match has its own; a tournament stored before that goes on with one for all pairs."""
+    path = config(workspace, FOUR[:3], "roundrobin", "games_per_pairing = 2")
+    results = workspace / "results"
+    tour(workspace, "run", str(path), "--max-games", "2", expect=8)
+    meddled(results / "enginetour.db", "update tournaments set config = json_remove(config, '$.per')")
+    tour(workspace, "run", str(path))
+    assert len(_starts(results / "trial.pgn")) == 1
+    tour(workspace, "run", str(path), "--new", "--max-games", "3", expect=8)
+    (later,) = set(results.glob("*.pgn")) - {results / "trial.pgn"}
+    assert len(_starts(later)) == 2
+
+
+def _starts(pgn: Path) -> set[str]:
+    """First moves of the games, book moves all."""
+    bodies = pgn.read_text("utf-8").split("\n\n")[1::2]
+    return {body.split("3. ")[0] for body in bodies}
+
+
 def test_a_gauntlet_is_played_and_rated(workspace: Path) -> None:
     """One seed against three others, both colours."""
     path = config(workspace, FOUR, "gauntlet", "seeds = 1\ngames_per_pairing = 2")

@@ -46,7 +46,7 @@ def starter(
         f"openings = {{ file = {json.dumps(play['openings'], ensure_ascii=False)} }}"
         if play["openings"]
         else '# openings = { file = "suite.epd", order = "random" }  # default: the small suite we ship',
-        '# with per = "encounter" in it each match gets fresh ones; else all pairs play the same',
+        '# in it per = "encounter": each match has a fresh one; "pairing": all pairs play the same ones',
         f"{'# ' if play['variant'] == 'standard' else ''}variant = {json.dumps(play['variant'])}  # chess960, ...",
         "",
         "[ratings]",
