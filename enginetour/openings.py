@@ -39,10 +39,11 @@ class OpeningSettings(BaseModel):
     tournaments. It is only ever read.
 
     `per`: the n-th encounter of *every* pair has the same opening (``pairing``), all of a round have
-    (``round``), or each encounter has a fresh one (``encounter``). Unset it is ``pairing`` where two meet in several
-    encounters of two legs: all pairs are compared on the same openings. With single games it is ``encounter``, for one
-    opening without colours swapped would measure the opening; where two meet once too, as in a Swiss or a bubble, or
-    all of it would be played from one opening. `repeat` is games per opening, by default all legs of an encounter.
+    (``round``), or each encounter has a fresh one (``encounter``). Unset it is ``pairing`` where a list says who meets
+    whom, and in encounters of two legs: all pairs are compared on the same openings. With single games it is
+    ``encounter``, for one opening without colours swapped would measure the opening; so it is where results say who
+    meets whom, as in a Swiss or a bubble, for two meet once there, and all would be played from one opening. `repeat`
+    is games per opening, by default all legs of an encounter.
     `plies` or `moves` cut lines. Of a Polyglot book lines are drawn by `choice`. `positions` are starts of Chess960 by
     number (FIDE's 0 to 959; of double Chess960 White's x 960 + Black's), by default all.
     """
@@ -204,15 +205,15 @@ def load(
     seed: int,
     legs: int,
     folder: Path,
-    pair_games: int = 0,
+    listed: bool = True,
     variant: str = STANDARD,
     most_plies: int = MOST_PLIES,
 ) -> OpeningSuite:
     """The suite of a tournament; a relative `file` belongs to `folder`, the configuration's.
 
-    `legs` is games per encounter, `pair_games` what two play on purpose in all of theirs. Lines of a Polyglot book
-    whose length nobody gave are cut after `most_plies`. Small suites are checked whole: InputRefused names file and
-    line of the first bad opening. What `check` does is for large ones.
+    `legs` is games per encounter; a list, `listed`, or else results say who meets whom. Lines of a Polyglot book whose
+    length nobody gave are cut after `most_plies`. Small suites are checked whole: InputRefused names file and line of
+    the first bad opening. What `check` does is for large ones.
     """
     found, source, skipped = _found(settings, seed, folder, variant, most_plies)
     return OpeningSuite(
@@ -220,7 +221,7 @@ def load(
         seed=seed,
         order="sequential" if isinstance(found, BookLines) else settings.order,  # its lines are drawn already
         start=(settings.start - 1) % len(found) + 1,
-        per=settings.per or ("pairing" if pair_games > legs > 1 else "encounter"),
+        per=settings.per or ("pairing" if listed and legs > 1 else "encounter"),
         legs=legs,
         repeat=settings.repeat or legs,
         source=source,

@@ -6,7 +6,7 @@ from typing import Any
 
 from enginetour.controls import cautions, told
 from enginetour.demand import crowded
-from enginetour.plan import FEWEST, Plan, pair_games, refuse_field
+from enginetour.plan import FEWEST, Plan, refuse_field
 from enginetour.rulebook import table_lines
 from enginetour.timecontrol import TimeControl
 
@@ -34,13 +34,19 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "longest_hours": hours,
         "openings": len(plan.suite.openings),
         "tables": list(table_lines(plan.config)),
-        "suite": plan.suite.told + (plan.suite.shared(pair_games(plan.config)) if len(plan.entrants) > FEWEST else ""),
+        "suite": plan.suite.told + (plan.suite.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
         "warnings": [note.text for note in plan.format.notes(state) if note.is_warning]
         + [words for side in sides for words in cautions(side)]
         + list(crowded(sides, plan.config.play.slots)),
         "controls": {name: told(side) for name, side in plan.sides.items()},
         "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
     }
+
+
+def _meetings(plan: Plan) -> int:
+    """Games of two that meet as often as the format lets them meet on purpose."""
+    options = plan.config.format_options
+    return int(options.games_per_pairing) * int(getattr(options, "cycles", 1))
 
 
 def _longest_s(tc: TimeControl) -> float | None:

@@ -174,12 +174,6 @@ def _refuse_copies(name: str, spec: EngineSpec, sides: Mapping[str, Side], place
         raise InputRefused(what, place=place, step="leave one of them out, or max_copies in the engine file")
 
 
-def pair_games(config: Config) -> int:
-    """Games of two that meet as often as the format lets them meet on purpose."""
-    options = config.format_options
-    return int(getattr(options, "games_per_pairing", 1)) * int(getattr(options, "cycles", 1))
-
-
 def _suite(config: Config, folder: Path) -> openings.OpeningSuite:
     """The openings; a refusal of their file also tells where the configuration names it."""
     games = getattr(config.format_options, "games_per_pairing", 1)
@@ -188,7 +182,7 @@ def _suite(config: Config, folder: Path) -> openings.OpeningSuite:
             config.play.openings,
             seed=config.tournament.seed,
             legs=min(2, games),
-            pair_games=pair_games(config),
+            listed=hasattr(config.format_options, "cycles"),
             folder=folder,
             variant=config.play.variant,
             most_plies=2 * config.play.max_moves - 1,  # one ply at least is an engine's

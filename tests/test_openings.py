@@ -77,10 +77,10 @@ def test_single_games_vary() -> None:
     assert [asked.pick(Pairing("a", "b", encounter=n)).index for n in (1, 2, 3)] == [1, 1, 1]
 
 
-@pytest.mark.parametrize(("pair_games", "indices"), [(2, [1, 2, 3]), (4, [1, 1, 1])])
-def test_pairs_that_meet_once_vary(pair_games: int, indices: list[int]) -> None:
-    """All pairs play the same openings where each plays more than one; else all would be played from one."""
-    suite = load(OpeningSettings(order="sequential"), seed=1, legs=2, pair_games=pair_games, folder=Path("/"))
+@pytest.mark.parametrize(("listed", "indices"), [(False, [1, 2, 3]), (True, [1, 1, 1])])
+def test_pairs_that_results_make_vary(listed: bool, indices: list[int]) -> None:
+    """In a list all pairs play the same openings; where two meet once by results, all would be played from one."""
+    suite = load(OpeningSettings(order="sequential"), seed=1, legs=2, listed=listed, folder=Path("/"))
     assert [suite.pick(Pairing("a", name, encounter=n)).index for n, name in enumerate("bcd", 1)] == indices
 
 
@@ -250,7 +250,7 @@ def test_a_plan_says_how_many_of_the_openings_are_played() -> None:
 def test_positions_by_number(tmp_path: Path) -> None:
     """Chess960 has all its starts in the seed's order, or those named; other variants have none."""
     drawn = load(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="chess960")
-    picks = [drawn.pick(Pairing("a", "b", encounter=n)) for n in range(1, 961)]
+    picks = [drawn.pick(Pairing("a", "b", meeting=n)) for n in range(1, 961)]
     assert {pick.index for pick in picks} == set(range(1, 961))
     named = OpeningSettings(positions=(518, 0), order="sequential")
     suite = load(named, seed=4, legs=2, folder=tmp_path, variant="chess960")

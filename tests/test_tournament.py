@@ -58,8 +58,8 @@ def test_a_stopped_run_goes_on_where_it_was(workspace: Path) -> None:
 
 
 def test_openings_are_dealt_as_they_were(workspace: Path) -> None:
-    """Where two meet once each match has its own; a tournament stored before that goes on with one for all pairs."""
-    path = config(workspace, FOUR[:3], "roundrobin", "games_per_pairing = 2")
+    """By results each match has its own; a tournament stored before that goes on with one for all pairs."""
+    path = config(workspace, FOUR, "swiss", "rounds = 2\ngames_per_pairing = 2")
     results = workspace / "results"
     tour(workspace, "run", str(path), "--max-games", "2", expect=8)
     meddled(results / "enginetour.db", "update tournaments set config = json_remove(config, '$.per')")
