@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from enginetour.errors import StoreRefused, TourError
+from enginetour.errors import InputRefused, StoreRefused, TourError
 from enginetour.serveraddress import Address, address_of
 
 if TYPE_CHECKING:
@@ -51,10 +51,44 @@ def database_option(command: F) -> F:
 
 
 def tournament_options(command: F) -> F:
-    """``-t NAME``, ``--edition N``, ``--db FILE``."""
-    command = click.option("--edition", type=COUNTED, help="Edition; default: the newest.")(command)
-    command = click.option("-t", "--tournament", "name", help="Tournament; default: the newest.")(command)
-    return database_option(command)
+    """``-t TOURNAMENT``, ``--edition N``, ``--db FILE``."""
+    return tournament_option(click.option("--edition", type=COUNTED, help="Edition; default: the newest.")(command))
+
+
+def tournament_option(command: F) -> F:
+    """``-t TOURNAMENT`` and ``--db FILE``; the command gets the name of a tournament whose configuration was given."""
+
+    @wraps(command)
+    def named(*args: Any, db: Address | None, name: str | None, which: str | None = None, **given: Any) -> Any:
+        if name is not None and which is not None:
+            raise click.UsageError(f"{which!r} and -t {name!r} are two tournaments: give one of them")
+        name, db = _meant(which or name, db)
+        return command(*args, db=db, name=name, **given)
+
+    words = "Its name, or the configuration that is run; default: the newest."
+    option = click.option("-t", "--tournament", "name", metavar="TOURNAMENT", help=words)
+    return database_option(option(named))  # type: ignore[return-value]
+
+
+def tournament_argument(command: F) -> F:
+    """``[TOURNAMENT]`` as `tournament_option`, above it, for commands that take no other word."""
+    return click.argument("which", metavar="[TOURNAMENT]", required=False)(command)
+
+
+def _meant(name: str | None, db: Address | None) -> tuple[str | None, Address | None]:
+    """The tournament of a configuration and its workspace's database; anything else is a name."""
+    path = Path(name or "")
+    if path.suffix != ".toml" or not path.is_file():
+        return name, db
+    from enginetour.tomlplace import read_toml
+    from enginetour.workspace import database_of
+
+    table, _ = read_toml(path, "a configuration")
+    section = table.get("tournament")
+    named = section.get("name") if isinstance(section, dict) else None
+    if not isinstance(named, str):
+        raise InputRefused("no name under [tournament]", place=str(path), step="enginetour check tells what it lacks")
+    return named, database_of(path.resolve().parent, db)
 
 
 def output_options(command: F) -> F:

@@ -15,6 +15,7 @@ from enginetour.cli.common import (
     put,
     say_json,
     show,
+    tournament_argument,
     tournament_options,
     width,
 )
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@tournament_argument
 @tournament_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--watch", is_flag=True, help="Again every two seconds, until Ctrl-C.")
@@ -78,6 +80,7 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[
 
 
 @click.command()
+@tournament_argument
 @tournament_options
 @output_options
 @click.option("--pairing-report", is_flag=True, help="How the rounds were paired instead of the table.")
@@ -146,6 +149,7 @@ def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> She
 
 
 @click.command()
+@tournament_argument
 @tournament_options
 @output_options
 @click.option("--pairs", is_flag=True, help="Every two that met: W, D, L and Ptnml(0-2), pairs of games by points.")
@@ -177,6 +181,7 @@ def _show_pairs(log: TournamentLog, *, as_json: bool, as_csv: bool) -> None:
 
 
 @click.command()
+@tournament_argument
 @tournament_options
 @output_options
 @click.option("--step", "step", type=click.IntRange(min=1), help="Round robin N in full: crosstable, parking, ranking.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from enginetour.cli.common import chosen, database_option, open_store
+from enginetour.cli.common import chosen, open_store, tournament_argument, tournament_option
 from enginetour.cli.request import answered, tell_answer
 from enginetour.errors import UsageRefused
 from enginetour.serveraddress import Address
@@ -28,9 +28,7 @@ def _steer(db: Address | None, name: str | None, request: dict[str, Any], *, as_
 
 def _steering(command: Any) -> Any:
     """The options all of them share."""
-    command = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
-    command = click.option("-t", "--tournament", "name", help="Tournament; default: the newest.")(command)
-    return database_option(command)
+    return tournament_option(click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command))
 
 
 @click.command()
@@ -65,6 +63,7 @@ def machines(drain: str | None, use: str | None, db: Address | None, name: str |
 
 
 @click.command()
+@tournament_argument
 @_steering
 def pause(db: Address | None, name: str | None, as_json: bool) -> int:
     """Let no game begin in a tournament that is running, until `unpause`.
@@ -77,6 +76,7 @@ def pause(db: Address | None, name: str | None, as_json: bool) -> int:
 
 
 @click.command()
+@tournament_argument
 @_steering
 def unpause(db: Address | None, name: str | None, as_json: bool) -> int:
     """Let games begin again after `pause`.
@@ -87,6 +87,7 @@ def unpause(db: Address | None, name: str | None, as_json: bool) -> int:
 
 
 @click.command()
+@tournament_argument
 @_steering
 def finish(db: Address | None, name: str | None, as_json: bool) -> int:
     """Let the games in the air end, then the run; it exits with 8.

@@ -40,6 +40,29 @@ def test_a_name_that_is_not_there_is_refused(folder: Path, words: tuple[str, ...
     assert told in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words", [("status",), ("standings",), ("crosstable",), ("standings", "-t"), ("export", "csv", "-t")]
+)
+def test_a_tournament_is_named_by_its_configuration_too(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """One file is what a tester knows: with its workspace's database, from whatever folder."""
+    monkeypatch.delenv("ENGINETOUR_DB", raising=False)
+    there = tour(folder, *words, "trial").stdout
+    assert there
+    assert tour(tmp_path, *words, str(folder / "trial.toml")).stdout == there
+    nowhere = tour(folder, *words, "other.toml", expect=2)
+    assert "there is no tournament 'other.toml'; known: trial" in nowhere.stderr
+
+
+def test_a_configuration_that_names_no_tournament_is_refused(folder: Path, tmp_path: Path) -> None:
+    """It names the key, as two tournaments in one command are told."""
+    (tmp_path / "x.toml").write_text("tournament = 3\n", "utf-8")
+    done = tour(folder, "status", str(tmp_path / "x.toml"), expect=3)
+    assert "x.toml: no name under [tournament]" in done.stderr
+    assert "give one of them" in tour(folder, "status", "trial", "-t", "trial", expect=2).stderr
+
+
 def test_no_games_are_told(folder: Path) -> None:
     """On stderr, so that a table stays a table."""
     assert "no such games" in tour(folder, "games", "--termination", "crash").stderr
