@@ -13,7 +13,8 @@ from decimal import Decimal
 
 # A day a stage: longer is a slip of the keyboard, not a plan.
 LONGEST_STAGE_MS = 86_400_000
-_STAGE = re.compile(r"(?:(\d{1,4})/)?(\d{1,6}(?:\.\d{1,3})?)(?:\+(\d{1,5}(?:\.\d{1,3})?))?")
+_SECONDS = r"(?:\d{1,6}(?:\.\d{0,3})?|\.\d{1,3})"  # `.1` as both peers read it
+_STAGE = re.compile(rf"(?:(\d{{1,4}})/)?({_SECONDS})(?:\+({_SECONDS}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def _stage_text(stage: Stage) -> str:
 
 
 def _movetime(value: str, text: str) -> int:
-    if not re.fullmatch(r"\d{1,5}(\.\d{1,3})?", value) or not 0 < _milliseconds(value) <= LONGEST_STAGE_MS:
+    if not re.fullmatch(_SECONDS, value) or not 0 < _milliseconds(value) <= LONGEST_STAGE_MS:
         raise ValueError(f"movetime is seconds above 0, found {value!r} in {text!r}")
     return _milliseconds(value)
 

@@ -46,6 +46,8 @@ def read_toml(path: Path, what: str, *, step: str = "") -> tuple[dict[str, Any],
         _refuse_unfit(table, path, text)
         return table, text
     except FileNotFoundError:
+        meant = Path(f"{path}.toml")
+        step = f"did you mean {meant}?" if meant.is_file() else step
         raise InputRefused(f"no such file, expected {what}", place=str(path), step=step) from None
     except IsADirectoryError:
         raise InputRefused(f"a folder, expected {what}", place=str(path)) from None

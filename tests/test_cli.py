@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour.cli import COMMANDS, cli
+from enginetour.cli import COMMANDS, SYNONYMS, cli
 from tests.touring import config, tour, try_engines_once, typed
 
 HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich", "jinja2", "matplotlib")
@@ -65,6 +65,29 @@ def test_a_near_miss_is_named() -> None:
     done = invoke("standing")
     assert done.exit_code == 2
     assert "Did you mean 'standings'?" in done.output
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("resume", "run"), ("Stop", "finish"), ("elo", "ratings"), ("list", "lists")]
+)
+def test_a_word_of_other_programs_is_named(word: str, meant: str) -> None:
+    """Somebody who looks for it finds it; a command's own near miss goes by its letters."""
+    assert f"Did you mean '{meant}'?" in invoke(word).output
+    assert SYNONYMS.keys().isdisjoint(COMMANDS)
+    assert set(SYNONYMS.values()) <= COMMANDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("match", "a", "b", "-games", "2"), "No such option '-games'. Did you mean '--games'?"),
+        (("match", "a", "b", "-gam", "2"), "No such option '-g'."),
+        (("match", "a", "b", "--gamse", "2"), "'--games'"),
+    ],
+)
+def test_an_option_with_one_dash_is_named(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    """As the peers write theirs; a parser of single letters would refuse `-g`, which nobody typed."""
+    assert told in tour(tmp_path, *words, expect=2).stderr
 
 
 def test_init_writes_a_configuration_that_runs(tmp_path: Path) -> None:

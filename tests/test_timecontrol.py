@@ -15,6 +15,8 @@ from enginetour.timecontrol import Stage, TimeControl
         ("10+0.1", TimeControl((Stage(0, 10_000, 100),))),
         ("40/60", TimeControl((Stage(40, 60_000),))),
         ("40/60:20/30+0.5", TimeControl((Stage(40, 60_000), Stage(20, 30_000, 500)))),
+        ("1.+.01", TimeControl((Stage(0, 1000, 10),))),
+        ("movetime=.1", TimeControl(movetime_ms=100)),
         ("movetime=0.1", TimeControl(movetime_ms=100)),
         ("nodes=1000", TimeControl(nodes=1000)),
         ("depth=8", TimeControl(depth=8)),
@@ -30,7 +32,7 @@ def test_what_testers_write_is_read(text: str, control: TimeControl) -> None:
 
 @pytest.mark.parametrize(
     "text", ["", "0", "0+0", "40/", "x", "-1", "1+-1", "0/10", "movetime=0", "movetime=1,5+1", "1,2", "depth=1.5",
-             "nodes=0", "mate=3", "1e3", "depth=1,depth=2", "nodes=" + "9" * 16, "999999"],
+             "nodes=0", "mate=3", "1e3", "depth=1,depth=2", "nodes=" + "9" * 16, "999999", ".", "1+.", "movetime=."],
 )  # fmt: skip
 def test_what_is_no_control_is_refused(text: str) -> None:
     """There is no control without a limit, and no number is guessed."""

@@ -58,6 +58,19 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
 }
 
 
+# what other programs call them -> the command
+SYNONYMS = {
+    **dict.fromkeys(("start", "resume", "continue", "play", "restart"), "run"),
+    **dict.fromkeys(("stop", "quit"), "finish"),
+    **dict.fromkeys(("table", "results", "result", "score"), "standings"),
+    **dict.fromkeys(("elo", "rating"), "ratings"),
+    **dict.fromkeys(("pgn", "save"), "export"),
+    **dict.fromkeys(("new", "create"), "init"),
+    **dict.fromkeys(("validate", "test"), "check"),
+    **dict.fromkeys(("web", "live"), "serve"),
+}
+
+
 class Lazy(click.Group):
     """A group that knows its commands by name and imports one only to run it."""
 
@@ -80,7 +93,7 @@ class Lazy(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            close = nearest(args[0], COMMANDS)
+            close = SYNONYMS.get(args[0].casefold()) or nearest(args[0], COMMANDS)
             if close is None:
                 raise
             raise click.UsageError(f"{error.message} Did you mean {close!r}?", ctx) from None
@@ -119,7 +132,7 @@ def main() -> None:
     try:
         code = cli(standalone_mode=False)
     except click.ClickException as error:
-        _cleaned(error).show()
+        _cleaned(_spelt(error)).show()
         code = error.exit_code
     except click.exceptions.Abort:
         code = 130
@@ -158,6 +171,17 @@ def _open_the_closed() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def _spelt(error: click.ClickException) -> click.ClickException:
+    """For `-games`, as other runners write it, the option that was meant: click reads one of letters, `-g`."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return error
+    known = {option for param in error.ctx.command.params for option in param.opts if option.startswith("--")}
+    typed = next((word for word in sys.argv[1:] if word.startswith(error.option_name) and len(word) > 2), "")
+    if typed.startswith("--") or f"-{typed}" not in known:
+        return error
+    return click.NoSuchOption(typed, possibilities=[f"-{typed}"], ctx=error.ctx)
 
 
 def _cleaned(error: click.ClickException) -> click.ClickException:

@@ -60,6 +60,8 @@ def tournament_option(command: F) -> F:
 
     @wraps(command)
     def named(*args: Any, db: Address | None, name: str | None, which: str | None = None, **given: Any) -> Any:
+        if which is None and _is_config(given.get("list_name")):
+            which, given["list_name"] = given["list_name"], None
         if name is not None and which is not None:
             raise click.UsageError(f"{which!r} and -t {name!r} are two tournaments: give one of them")
         name, db = _meant(which or name, db)
@@ -75,14 +77,19 @@ def tournament_argument(command: F) -> F:
     return click.argument("which", metavar="[TOURNAMENT]", required=False)(command)
 
 
+def _is_config(word: str | None) -> bool:
+    """A file that is there and ends as configurations do: no list or tournament is called so."""
+    return word is not None and word.endswith(".toml") and Path(word).is_file()
+
+
 def _meant(name: str | None, db: Address | None) -> tuple[str | None, Address | None]:
     """The tournament of a configuration and its workspace's database; anything else is a name."""
-    path = Path(name or "")
-    if path.suffix != ".toml" or not path.is_file():
+    if name is None or not _is_config(name):
         return name, db
     from enginetour.tomlplace import read_toml
     from enginetour.workspace import database_of
 
+    path = Path(name)
     table, _ = read_toml(path, "a configuration")
     section = table.get("tournament")
     named = section.get("name") if isinstance(section, dict) else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import chosen, open_store, put, say, tournament_options
+from enginetour.cli.common import chosen, open_store, put, say, tournament_argument, tournament_options
 from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("kind", type=click.Choice(["pgn", "epd", "csv", "json", "trf", "tde"]))
+@tournament_argument
 @tournament_options
 @click.option(
     "-o",

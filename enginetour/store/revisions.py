@@ -58,7 +58,7 @@ def revisions_in(connection: Connection, name: str) -> list[Revision]:
     found = connection.execute(select(LISTS).where(LISTS.c.name == name).order_by(LISTS.c.revision)).fetchall()
     if not found:
         known = sorted({row.name for row in connection.execute(select(LISTS.c.name))})
-        step = "enginetour lists define NAME makes one"
+        step = "enginetour lists define NAME makes one; a tournament is named by -t"
         raise UsageRefused(f"there is no list {name!r}{near(name, known)}", step=step)
     return [_revision(row) for row in found]
 

@@ -55,11 +55,18 @@ def test_a_tournament_is_named_by_its_configuration_too(
     assert "there is no tournament 'other.toml'; known: trial" in nowhere.stderr
 
 
+def test_where_a_list_may_stand_a_configuration_is_its_tournament(folder: Path) -> None:
+    """Lists are named, not files; -t beside it would be a second tournament."""
+    assert tour(folder, "ratings", "trial.toml").stdout == tour(folder, "ratings", "-t", "trial").stdout
+    assert "a tournament is named by -t" in tour(folder, "ratings", "trial", expect=2).stderr
+
+
 def test_a_configuration_that_names_no_tournament_is_refused(folder: Path, tmp_path: Path) -> None:
     """It names the key, as two tournaments in one command are told."""
     (tmp_path / "x.toml").write_text("tournament = 3\n", "utf-8")
     done = tour(folder, "status", str(tmp_path / "x.toml"), expect=3)
     assert "x.toml: no name under [tournament]" in done.stderr
+    assert f"did you mean {tmp_path / 'x'}.toml?" in tour(folder, "run", str(tmp_path / "x"), expect=3).stderr
     assert "give one of them" in tour(folder, "status", "trial", "-t", "trial", expect=2).stderr
 
 
