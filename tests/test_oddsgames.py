@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, inspect, select
 from sqlalchemy.dialects.sqlite import dialect
 
 from enginetour.model import GameFinished, GameVoided, Outcome
+from enginetour.serveraddress import Address
 from enginetour.store.definition import ListDefinition
 from enginetour.store.grounds import lock_of
 from enginetour.store.listed import listed
@@ -119,3 +122,17 @@ def test_the_index_is_used(store: Store, log: TournamentLog) -> None:
     with store.database.reading() as connection:
         plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {words}").fetchall()
     assert "games_odds" in str(plan[0])
+
+
+def test_the_index_holds_games_at_odds_alone(place: Address) -> None:
+    """On either ground, by what the database says of it: few games, so it costs others nothing."""
+    with Store.open(place) as store, store.database.reading() as connection:
+        (index,) = [found for found in inspect(connection).get_indexes("games") if found["name"] == "games_odds"]
+        assert "handicap" in str(index["dialect_options"][f"{connection.dialect.name}_where"])
+
+
+def test_a_file_does_without_the_server_s_dialect() -> None:
+    """It took a tenth of what a command loads to open a store (measured)."""
+    code = "import sys, enginetour.store.tournaments; print([n for n in sys.modules if 'dialects.postgresql' in n])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

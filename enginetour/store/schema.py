@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 from sqlalchemy.schema import CreateColumn
 
 from enginetour.errors import StoreRefused
-from enginetour.store.tables import METADATA, SCHEMA_VERSION
+from enginetour.store.tables import METADATA, PARTIAL, SCHEMA_VERSION
 
 # version -> what came with it: whole tables, and columns at the end of older ones
 _TABLES = {2: ("lists", "editions", "edition_lines", "imports", "imported_games")}
@@ -68,11 +68,13 @@ def check(found: Found, place: object) -> int:
 
 def make(connection: Connection) -> None:
     """All tables, in a database that has none; the caller stamps it with the version."""
+    _tell_partial(connection)
     METADATA.create_all(connection)
 
 
 def upgrade(connection: Connection, version: int) -> None:
     """Add what came after `version`; rows that are there stay as they are. The caller stamps the new one."""
+    _tell_partial(connection)
     for later in range(version + 1, SCHEMA_VERSION + 1):
         METADATA.create_all(connection, [METADATA.tables[name] for name in _TABLES.get(later, ())])
         for table, columns in _COLUMNS.get(later, {}).items():
@@ -82,6 +84,12 @@ def upgrade(connection: Connection, version: int) -> None:
                 _add_column(connection, table, name)
             for index in METADATA.tables[table].indexes:
                 index.create(connection, checkfirst=True)
+
+
+def _tell_partial(connection: Connection) -> None:
+    """To the dialect in use alone: those told with a table are loaded with it, PostgreSQL in 30 ms of each start."""
+    for index in (index for table in METADATA.tables.values() for index in table.indexes if PARTIAL in index.info):
+        index.dialect_kwargs[f"{connection.dialect.name}_where"] = text(index.info[PARTIAL])
 
 
 def _add_column(connection: Connection, table: str, name: str) -> None:

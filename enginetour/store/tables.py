@@ -18,7 +18,6 @@ from sqlalchemy import (
     MetaData,
     Table,
     UniqueConstraint,
-    text,
 )
 
 from enginetour.store.columns import WHOLE, WORDS, each, key, real, row_of, serial, whole, words
@@ -27,7 +26,7 @@ APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (
 SCHEMA_VERSION = 6  # user_version in the same header; grows with every change of this page, and `schema` adds it
 
 METADATA = MetaData()
-_AT_ODDS = text("handicap != 0")  # few, and every list tells how many
+PARTIAL = "where"  # of an index's `info`: the rows it holds; `schema` tells it to the dialect that makes the index
 
 ENGINES = Table(
     "engines",
@@ -114,7 +113,7 @@ GAMES = Table(
     Column("own_us", WHOLE),
     UniqueConstraint("tournament", "a", "b", "meeting", "leg", "replay"),
     UniqueConstraint("tournament", "number"),
-    Index("games_odds", "tournament", sqlite_where=_AT_ODDS, postgresql_where=_AT_ODDS),
+    Index("games_odds", "tournament", info={PARTIAL: "handicap != 0"}),  # few, and every list tells how many
 )
 """A game without its moves. `a` and `b` are the pair in sorted order: the key with meeting, leg, replay."""
 
