@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from enginetour.errors import StoreRefused, TourError
+from enginetour.folded import audit, format_of
 from enginetour.reports.sheet import fixed
 from enginetour.serveraddress import Address
 from enginetour.store import soundness
@@ -23,7 +24,6 @@ from enginetour.store.revisions import lists_of, revisions_of
 from enginetour.store.selected import selected
 from enginetour.store.tables import SCHEMA_VERSION
 from enginetour.store.tournaments import Store
-from enginetour.tournament import audit, format_of
 
 T = TypeVar("T")
 SAME = 1e-6  # Elo; what ratings may differ by and share a rank, far below the last digit that is shown

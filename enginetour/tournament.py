@@ -11,10 +11,7 @@ from enginetour import machinespeed
 from enginetour.changes import Desk, desk_of
 from enginetour.demand import own_cores
 from enginetour.errors import InputRefused, TourError, UsageRefused
-from enginetour.folded import audit as audit
-from enginetour.folded import fold as fold
-from enginetour.folded import format_of as format_of
-from enginetour.folded import last_table, refuse_unfinished
+from enginetour.folded import audit, fold, last_table, refuse_unfinished
 from enginetour.formats.base import Format
 from enginetour.frozen import controls, frozen, grown_settings, same_engines
 from enginetour.headstart import HeadStart, birth_tags

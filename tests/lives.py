@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from enginetour import tournament
+from enginetour.folded import fold, format_of
 from enginetour.model import GameFinished, Note, Outcome, Pairing
 from enginetour.plan import prepare
 from enginetour.store.log import TournamentLog
@@ -182,7 +182,7 @@ class Tour:
         if not self.announced:
             return False
         with self.log() as (log, _):
-            format_, state = tournament.fold(log)
+            format_, state = fold(log)
             return not format_.offers(state)
 
     def finish(self) -> int:
@@ -241,7 +241,7 @@ def as_json(notes: Iterable[Note]) -> list[str]:
 
 def unbroken(log: TournamentLog) -> tuple[list[Pairing], list[Note]]:
     """The tournament played again, one game at a time, with the results of the log; its pairings and decisions."""
-    format_ = tournament.format_of(log)
+    format_ = format_of(log)
     results = {event.pairing.key: event for event in log.events() if isinstance(event, GameFinished) and counts(event)}
     state: Any = format_.start(log.entrants)
     pairings: list[Pairing] = []

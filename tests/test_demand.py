@@ -12,12 +12,12 @@ from enginetour import demand
 from enginetour.cli.tell import status
 from enginetour.cli.watching import Picture
 from enginetour.errors import UsageRefused
+from enginetour.folded import fold
 from enginetour.reports.progress import status_words
 from enginetour.store.tournaments import Store
 from enginetour.supervise.processors import Allowed
 from enginetour.task import EngineSpec, Quirks, Side
 from enginetour.timecontrol import TimeControl
-from enginetour.tournament import fold
 from tests.touring import config, tour
 
 

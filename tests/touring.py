@@ -20,7 +20,7 @@ import chess.pgn
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour import examining, headstart, probing, tournament
+from enginetour import examining, folded, headstart, probing
 from enginetour.cli import cli, main
 from enginetour.places import LocalPlace
 from enginetour.store.log import TournamentLog
@@ -171,7 +171,7 @@ def audit(folder: Path, name: str = "trial") -> int:
 
 def audited(log: TournamentLog) -> int:
     """The same for an open log."""
-    tournament.audit(log)
+    folded.audit(log)
     lines = log.games()
     assert [line.number for line in lines] == list(range(1, len(lines) + 1))
     keys = [(*sorted((line.white, line.black)), line.meeting, line.leg, line.replay) for line in lines]

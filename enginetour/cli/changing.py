@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def _send(db: Address | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
     """Ask the running tournament, else do it ourselves under its lock."""
-    from enginetour import tournament
     from enginetour.changes import desk_of
+    from enginetour.folded import fold
     from enginetour.workspace import database_of, results_of
 
     database = database_of(Path.cwd(), db)
@@ -30,7 +30,7 @@ def _send(db: Address | None, name: str | None, request: dict[str, Any], *, as_j
         with answered(database, log, request) as (answer, lock):
             if answer is None:
                 log.under(lock)
-                answer = desk_of(log, *tournament.fold(log)).carry_out(request)
+                answer = desk_of(log, *fold(log)).carry_out(request)
                 if answer["ok"]:
                     _bring_along(results_of(Path.cwd(), database), log)
     return tell_answer(answer, as_json=as_json)

@@ -106,13 +106,13 @@ def _digested(chunks: Iterable[str], digest: Any) -> Iterator[str]:
 
 def _played(log: TournamentLog) -> Played:
     """The tournament with its games by round and pair; UsageRefused unless it is one in rounds."""
-    from enginetour import tournament
     from enginetour.errors import UsageRefused
+    from enginetour.folded import fold
     from enginetour.formats.rounds import Rounds
     from enginetour.interop.played import Sat, played
     from enginetour.model import Pairing
 
-    format_, state = tournament.fold(log)
+    format_, state = fold(log)
     if not isinstance(format_, Rounds):
         step = "export pgn, csv or json"
         raise UsageRefused(f"a {log.system} is not paired in rounds", place=log.title, step=step)

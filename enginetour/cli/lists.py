@@ -180,9 +180,9 @@ def _asked(
     fields = given(asked)
     anchor = log.config.get("ratings", {}).get("anchor", {})
     if as_of is None and set(fields) <= _STORED and not errors_for:
-        from enginetour.cli import tell
+        from enginetour.review.strength import tournament_list
 
-        return tell.tournament_list(log, definition.anchors or anchor)
+        return tournament_list(log, definition.anchors or anchor)
     inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
     inside["variant"] = log.config.get("play", {}).get("variant", definition.variant)
     with store.database.reading() as connection:
@@ -196,7 +196,6 @@ def _asked(
 
 def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Target) -> None:
     """An incremental system as its stored events have it: over the whole store, shown for a tournament."""
-    from enginetour.cli import tell
     from enginetour.reports import ratings as sheets
     from enginetour.store.lists import ratings_of, refresh
 
@@ -205,7 +204,7 @@ def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Tar
     refresh(store, system)
     known = ratings_of(store, system, None if log is None else log.id)
     title = "all tournaments" if log is None else log.title
-    sheet = sheets.incremental(f"{tell.SYSTEM_NAMES[system]} · {title}", known)
+    sheet = sheets.incremental(f"{sheets.SYSTEM_NAMES[system]} · {title}", known)
     value = {"list": [dict(row) for row in sheet.rows], "model": system}
     into.put_sheet(sheet, value, f"{len(sheet.rows):,} engines")
 

@@ -55,9 +55,9 @@ def status(db: Address | None, name: str | None, edition: int | None, as_json: b
 
 def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[dict[str, object], str, int]:
     """What there is to tell, and of which tournament and edition."""
-    from enginetour import tournament
     from enginetour.cli.tell import status as told
     from enginetour.control import ask, socket_path
+    from enginetour.folded import fold
     from enginetour.reports.endings import endings_counted
     from enginetour.reports.progress import Progress
     from enginetour.store.slugs import slug_of
@@ -70,7 +70,7 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[
         if answer is not None and answer.get("tournament") == log.title:
             return {key: value for key, value in answer.items() if key != "ok"}, log.name, log.edition
         with store.database.still():  # not before: a run that ends in this moment has ended in it
-            format_, state = tournament.fold(log)
+            format_, state = fold(log)
             picture = Progress(system=log.system, name=log.title)
             picture.stand(format_, state)
             picture.endings = endings_counted(log.games(counting=True))
@@ -102,7 +102,7 @@ def standings(
 
     Example: enginetour standings --engines
     """
-    from enginetour import tournament
+    from enginetour.folded import fold
     from enginetour.reports import text
 
     if engines and pairing_report:
@@ -112,7 +112,7 @@ def standings(
         if engines:
             _show_engines(log, as_json=as_json, as_csv=as_csv)
             return
-        format_, state = tournament.fold(log)
+        format_, state = fold(log)
         if pairing_report:
             sheet = _pairing_report(log, format_, state)
             show(sheet, as_json=as_json, as_csv=as_csv, value={"rounds": [dict(row) for row in sheet.rows]})
@@ -192,9 +192,10 @@ def ladder(
 
     Example: enginetour ladder --step 3
     """
-    from enginetour import tournament
     from enginetour.cli import tell
+    from enginetour.folded import fold
     from enginetour.reports import ladder as ladders
+    from enginetour.review.strength import rating_order
 
     with open_store(db) as store:
         log = chosen(store, name, edition)
@@ -212,7 +213,7 @@ def ladder(
         if not (as_json or as_csv or markup()):
             put(tell.story(log))
             return
-        format_, state = tournament.fold(log)
+        format_, state = fold(log)
         placed = format_.standings(state)
         if not as_json:
             sheet = ladders.sheet(f"ladder · {log.title}", format_.notes(state), placed)
@@ -222,6 +223,6 @@ def ladder(
         say_json({
             "steps": ladders.steps(format_.notes(state)),
             "ranking": ranking,
-            "rating_order": list(tell.rating_order(log, placed)),
+            "rating_order": list(rating_order(log, placed)),
             "finished": not format_.offers(state),
         })  # fmt: skip

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour import __version__, tournament
 from enginetour.changes import Desk
-from enginetour.cli import tell
 from enginetour.cli.begun import Begun
 from enginetour.cli.broadcast import Broadcast
 from enginetour.cli.common import rows_of_others, say
 from enginetour.cli.elsewhere import machines_of
 from enginetour.cli.heard import Heard
+from enginetour.cli.morning import morning
 from enginetour.cli.outlet import unhurried
 from enginetour.cli.reporting import has_newest_report, report_at_end
 from enginetour.cli.screen import Lines, LiveTable
@@ -30,6 +30,7 @@ from enginetour.control import ControlServer, socket_path
 from enginetour.demand import crowded, own_cores, refuse_crowd, refuse_few_files
 from enginetour.errors import UsageRefused
 from enginetour.exports import PgnFile
+from enginetour.folded import fold
 from enginetour.happenings import Happenings, Sink
 from enginetour.journal import Journal
 from enginetour.notify import Notifier
@@ -160,14 +161,14 @@ class Run:
         with Store.open(self.plan.database, create=False) as store:
             if not store.has(self.plan.config.tournament.name):
                 return False
-            format_, state = tournament.fold(store.tournament(self.plan.config.tournament.name))
+            format_, state = fold(store.tournament(self.plan.config.tournament.name))
             return bool(format_.offers(state))
 
     def _play(self, session: tournament.Session, slots: int, most_games: int | None) -> int:
         log = session.log
         here = () if self.place else session.sides.values()  # what is played elsewhere takes no processors of ours
         picture = Picture(log, session.plan.config.system, partial(crowded, here))
-        picture.look(*(session.folded or tournament.fold(log)))
+        picture.look(*(session.folded or fold(log)))
         if session.resumed:
             if picture.remaining[1]:
                 self.voice.say(f"{log.title}: continuing after {of_games(picture.done, picture.remaining)}")
@@ -220,7 +221,7 @@ class Run:
                 tournament.rate(session.store, session.plan.config.ratings)
                 if isinstance(screen, Lines):
                     self.voice.try_to(screen.strength)
-                self.voice.try_to(lambda: tell.morning(session, pgn, end, picture.warnings))
+                self.voice.try_to(lambda: morning(session, pgn, end, picture.warnings))
             if self.plan.config.report.write and not (idle and has_newest_report(pgn.path.parent, log)):
                 again, gone = self.again, sorted(told.suspended)
                 report_at_end(pgn.path.parent, log, self.voice.say, self.signals.is_hard, again, gone)

@@ -227,11 +227,11 @@ def _how_to_run(plan: Plan) -> str:
     """The options without which `run` would refuse; what it refuses with any is refused here in its words."""
     from enginetour.cli.common import rows_of_others
     from enginetour.demand import refuse_few_files
+    from enginetour.folded import fold
     from enginetour.frozen import grown_settings, same_engines
     from enginetour.store.database import is_made
     from enginetour.store.tournaments import Store
     from enginetour.supervise.processors import allowed
-    from enginetour.tournament import fold
 
     slots, name = plan.config.play.slots, plan.config.tournament.name
     refuse_few_files(slots)

@@ -1,64 +1,24 @@
-"""What is told at the end of a run and asked for afterwards: one place builds each picture."""
+"""What a tournament is told as, at the end of a run and afterwards: its story, its crosstable, how far it is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from enginetour.cli.common import say, width
+from enginetour.cli.common import width
 from enginetour.errors import UsageRefused
+from enginetour.folded import fold, format_of
 from enginetour.model import GameFinished, GameKey, GameVoided, Note, Placed
 from enginetour.reports import ladder, sprt, text
-from enginetour.reports import ratings as rating_sheets
-from enginetour.reports.ratings import SYSTEM_NAMES as SYSTEM_NAMES
 from enginetour.reports.sheet import render
-from enginetour.review.strength import rating_order as rating_order
-from enginetour.review.strength import tournament_list as tournament_list
-from enginetour.scheduler import End
 from enginetour.standings import Scored, table
 from enginetour.standings import cross as tallies
 from enginetour.standings import crosstable as cross
-from enginetour.store.lists import ratings_of
-from enginetour.tournament import fold, format_of
 
 if TYPE_CHECKING:
-    from enginetour.exports import PgnFile
     from enginetour.reports.progress import Progress
     from enginetour.reports.sheet import Sheet
     from enginetour.store.log import TournamentLog
-    from enginetour.tournament import Session
-
-MOST_TOLD = 12  # round robins told at the end of a run: a screenful
-
-
-def morning(session: Session, pgn: PgnFile, end: End, warnings: Iterable[str] = ()) -> None:
-    """The ladder or the table, the rating lists, what to doubt, and where everything is."""
-    log, plan = session.log, session.plan
-    click.echo("")
-    click.echo(story(log, most=MOST_TOLD), nl=False)
-    for system in plan.config.ratings.systems:
-        click.echo("")
-        if system == "ml":
-            rated = tournament_list(log, plan.config.ratings.anchor)
-            click.echo(render(rating_sheets.likelihood(f"ratings · {log.title}", rated), width()), nl=False)
-        else:
-            known = ratings_of(session.store, system, log.id)
-            click.echo(render(rating_sheets.incremental(SYSTEM_NAMES[system], known), width()), nl=False)
-    found = [incident for _, incident in log.incidents()]
-    wrong = sum(not incident.is_warning for incident in found)
-    click.echo("")
-    if found:
-        click.echo(f"incidents: {wrong}, warnings: {len(found) - wrong}   enginetour games --incidents")
-    pairings = (event.pairing for event in log.events() if isinstance(event, GameFinished))
-    if wrapped := plan.suite.wrapped(pairings):
-        say(wrapped)
-    for words in warnings:
-        say(f"warning: {words}")
-    lacking = "" if pgn.is_whole else " lacks games; enginetour export pgn -o FILE writes all"
-    for line in (f"state: {end.value}", f"database: {plan.database}", f"PGN: {pgn.path}{lacking}"):
-        say(line)
 
 
 def story(log: TournamentLog, *, most: int | None = None) -> str:
@@ -70,6 +30,8 @@ def story(log: TournamentLog, *, most: int | None = None) -> str:
         if found := sprt.under_test(format_, state):
             told += "\n" + render(sprt.story(f"test · {log.title}", *found), width())
         return told
+    from enginetour.review.strength import rating_order  # here: a table does without what ratings need
+
     return ladder.text(f"ladder · {log.title}", format_.notes(state), placed, rating_order(log, placed), most=most)
 
 

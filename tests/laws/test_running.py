@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from enginetour import tournament
 from enginetour.changes import Desk
 from enginetour.errors import MachineFailure
+from enginetour.folded import audit, format_of
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.model import Entrant, Game, Note, Outcome, Pairing
 from enginetour.scheduler import End, Scheduler, Watcher
@@ -105,7 +105,7 @@ class Life:
         while True:
             with Store.open(self.path, create=False) as store:
                 log = store.tournament("trial")
-                tournament.audit(log)
+                audit(log)
                 try:
                     end = self.run(log)
                 except Killed:
@@ -127,7 +127,7 @@ class Life:
         now = [0.0]
         loop = Scheduler(
             log,
-            tournament.format_of(log),
+            format_of(log),
             log.entrants,
             air,
             task_for,
@@ -198,7 +198,7 @@ def one_life(folder: Path, system: str, seed: int) -> None:
     life.play()
     with Store.open(path, create=False) as store:
         log = store.tournament("trial")
-        format_, state = tournament.audit(log)
+        format_, state = audit(log)
         assert format_.offers(state) == ()
         games = log.games()
         assert [line.number for line in games] == list(range(1, len(games) + 1))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,21 @@ def test_a_configuration_that_names_no_tournament_is_refused(folder: Path, tmp_p
     assert "x.toml: no name under [tournament]" in done.stderr
     assert f"did you mean {tmp_path / 'x'}.toml?" in tour(folder, "run", str(tmp_path / "x"), expect=3).stderr
     assert "give one of them" in tour(folder, "status", "trial", "-t", "trial", expect=2).stderr
+
+
+@pytest.mark.parametrize("command", ["status", "standings", "crosstable", "games"])
+def test_tables_are_told_without_what_plays_and_rates(folder: Path, command: str) -> None:
+    """A third of the time such a command took went into loading these (measured)."""
+    code = (
+        f"import sys; from enginetour.cli import main; sys.argv = ['enginetour', {command!r}]\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code\n"
+        "heavy = {'numpy', 'chess', 'networkx', 'enginetour.config', 'enginetour.tournament'} & set(sys.modules)\n"
+        "print(sorted(heavy), file=sys.stderr)"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stdout
+    assert done.stderr.endswith("[]\n")
 
 
 def test_no_games_are_told(folder: Path) -> None:

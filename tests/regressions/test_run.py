@@ -16,6 +16,7 @@ import pytest
 from enginetour import tournament
 from enginetour.changes import desk_of
 from enginetour.control import ask, socket_path
+from enginetour.folded import fold
 from enginetour.plan import prepare
 from enginetour.shipped import shipped
 from enginetour.store.lock import TournamentLock
@@ -206,7 +207,7 @@ def test_an_engine_that_was_replaced_may_change(tmp_path: Path) -> None:
     with Store.open(database(tmp_path)) as store:
         log = store.tournament()
         plan = prepare(robin(tmp_path, more=entrant.format("Mine 2")), None)
-        desk = desk_of(log, *tournament.fold(log))
+        desk = desk_of(log, *fold(log))
         newcomer = {"entrant": entrant_payload(plan.entrants[-1]), "spec": spec_text(plan.sides["Mine 2"].spec)}
         assert desk.carry_out({"do": "replace", "engine": "Mine 1", **newcomer})["ok"]
     for names in (("Mine 1",), ("Mine 2",), ("Mine 1", "Mine 2")):
