@@ -20,12 +20,10 @@ from enginetour.machinespeed import SpeedWish
 from enginetour.model import Entrant, Pairing
 from enginetour.nearmiss import near
 from enginetour.polyglot import BookLines
-from enginetour.registry import Registry, to_spec
-from enginetour.registry import load as load_registry
+from enginetour.registry import Registry, of_workspace, to_spec
 from enginetour.rulebook import rules_of
 from enginetour.sections.entrants import EntrantSection
 from enginetour.serveraddress import Address
-from enginetour.shipped import shipped
 from enginetour.sides import side_of
 from enginetour.task import EngineSpec, GameTask, Rules, Side
 from enginetour.variants import STANDARD
@@ -93,11 +91,6 @@ class Plan:
         return side_of(self.config, spec, section)
 
 
-def registry_of(workspace: Path) -> Registry:
-    """The engine files of a workspace, then those we ship."""
-    return load_registry([workspace / "engines", shipped("engines")])
-
-
 def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     """Read a configuration and resolve all it names; refuses with place and next step, writes nothing.
 
@@ -106,7 +99,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     config = configuration.load(path)
     folder = config.path.resolve().parent
     workspace = workspace_of(folder)
-    registry = registry_of(workspace)
+    registry = of_workspace(workspace)
     _refuse_streams(config)
     suite = _suite(config, folder)
     _refuse_long(config, suite)

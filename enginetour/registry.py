@@ -23,9 +23,9 @@ __all__ = [
     "Registry",
     "Wanted",
     "candidates",
-    "find",
     "find_program",
     "load",
+    "of_workspace",
     "to_spec",
     "write_entry",
 ]
@@ -35,7 +35,6 @@ GAMES = ("/usr/games", "/usr/local/games")
 # A new engine is tried as UCI for so long, s (engines spec 8); then as CECP.
 TRY_UCI = 2.0
 _PROGRAM = re.compile(r"\{program:([^{}]+)\}")
-_VERSION = re.compile(r"[-_ ]?v?\d[\w.+-]*", re.ASCII)
 
 
 class Wanted(Protocol):
@@ -142,6 +141,11 @@ def load(folders: Iterable[Path]) -> Registry:
     return Registry(paths)
 
 
+def of_workspace(workspace: Path) -> Registry:
+    """Those of a workspace, then those we ship."""
+    return load([workspace / "engines", shipped("engines")])
+
+
 def to_spec(entry: EngineEntry, *, name: str | None = None, options: Mapping[str, Value] | None = None) -> EngineSpec:
     """How to start an engine: program absolute, placeholders filled in but ``{scratch}``, which each process replaces.
 
@@ -182,36 +186,6 @@ def find_program(word: str, folder: Path) -> str | None:
         return str(path) if path.is_file() and os.access(path, os.X_OK) else None
     found = shutil.which(word) or shutil.which(word, path=os.pathsep.join(GAMES))
     return os.path.abspath(found) if found else None  # noqa: PTH100 - as above
-
-
-def find(folder: Path) -> tuple[EngineEntry, ...]:
-    """Known engines on this machine for which `folder` has no file, ready for `write_entry`.
-
-    Looked for are the programs of the engine files we ship, then the same names with a version behind them.
-    """
-    present = load([folder])
-    have = {start for entry in present.entries() if (start := _start(entry))}
-    taken = set(present.paths)
-    found: list[EngineEntry] = []
-    known = [entry for entry in load([shipped("engines")]).entries() if not entry.command[0].startswith("{")]
-    for entry in known:
-        start = _start(entry)
-        if start and start not in have:
-            found.append(replace(entry, id=_free(entry.id, taken), path=None))
-            have.add(start)
-    for path in _programs():
-        for entry in known:
-            version = path.name.removeprefix(entry.command[0])
-            if version == path.name or not _VERSION.fullmatch(version):
-                continue
-            named = f"{entry.name} ({path.name})"
-            newer = replace(entry, command=(str(path), *entry.command[1:]), name=named, version="", package="")
-            start = _start(newer)
-            if start and start not in have:
-                slug = re.sub(r"[^a-z0-9._-]+", "-", f"{entry.id}{version}".lower())[:64]
-                found.append(replace(newer, id=_free(slug, taken), path=None))
-                have.add(start)
-    return tuple(found)
 
 
 def candidates(command: Sequence[str], folder: Path) -> tuple[EngineSpec, EngineSpec]:
@@ -257,36 +231,6 @@ def _resolved(word: str, entry: EngineEntry) -> str:
 
 def _absolute(text: str, entry: EngineEntry) -> Path:
     return Path(os.path.abspath(entry.folder / Path(text).expanduser()))  # noqa: PTH100 - links stay
-
-
-def _start(entry: EngineEntry) -> tuple[str, ...] | None:
-    """What tells two engine files of one machine apart: protocol, real program, arguments; None if not here."""
-    try:
-        spec = to_spec(entry)
-    except EngineRefused:
-        return None
-    return (spec.protocol, os.path.realpath(spec.command[0]), *spec.command[1:])
-
-
-def _programs() -> list[Path]:
-    """Everything in PATH and the games folders that can be run, in order, each name once."""
-    seen: dict[str, Path] = {}
-    for folder in dict.fromkeys([*os.environ.get("PATH", "").split(os.pathsep), *GAMES]):
-        try:
-            names = sorted(os.listdir(folder or "."))  # noqa: PTH208 - names only, thousands of them
-        except OSError:
-            continue
-        for name in names:
-            seen.setdefault(name, Path(os.path.abspath(folder or "."), name))  # noqa: PTH100 - links stay
-    return [path for path in seen.values() if os.access(path, os.X_OK) and path.is_file()]
-
-
-def _free(wanted: str, taken: set[str]) -> str:
-    name, number = wanted, 2
-    while name in taken:
-        name, number = f"{wanted[:60]}-{number}", number + 1
-    taken.add(name)
-    return name
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

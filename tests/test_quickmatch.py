@@ -11,9 +11,8 @@ from pydantic import BaseModel
 
 from enginetour.config import load
 from enginetour.errors import InputRefused, UsageRefused
-from enginetour.plan import registry_of
 from enginetour.quickmatch import Asked, drafted, is_list, setting, typed, with_number
-from enginetour.registry import candidates
+from enginetour.registry import candidates, of_workspace
 from enginetour.sections.entrants import EntrantSection
 from enginetour.sections.play import PlaySection
 from enginetour.task import EngineSpec, Probe
@@ -28,7 +27,7 @@ def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tupl
 
 def draft(tmp_path: Path, *engines: str, **asked: Any) -> dict[str, Any]:
     """The configuration as it is read back."""
-    found = drafted(Asked(engines, **asked), registry_of(tmp_path), tmp_path, detect)
+    found = drafted(Asked(engines, **asked), of_workspace(tmp_path), tmp_path, detect)
     file = tmp_path / "it.toml"
     file.write_text(found.text())
     read = load(file)
@@ -86,9 +85,9 @@ def test_a_command_is_called_by_its_program(tmp_path: Path, commands: tuple[str,
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("#!/bin/sh\n")
         (tmp_path / file).chmod(0o755)
-    found = drafted(Asked(commands, options=("1.Hash=1",)), registry_of(tmp_path), tmp_path, detect)
+    found = drafted(Asked(commands, options=("1.Hash=1",)), of_workspace(tmp_path), tmp_path, detect)
     assert [entrant.get("name", "Wren 1") for entrant in found.entrants] == names
-    again = drafted(Asked(commands, options=(f"{names[1]}.Hash=1",)), registry_of(tmp_path), tmp_path, detect)
+    again = drafted(Asked(commands, options=(f"{names[1]}.Hash=1",)), of_workspace(tmp_path), tmp_path, detect)
     assert again.entrants[1]["options"] == {"Hash": 1}
 
 
@@ -159,7 +158,7 @@ def test_a_list_is_typed_with_commas(section: type[BaseModel], key: str, text: s
 
 def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:
     """64 signs are what a tournament's name may have."""
-    long = drafted(Asked(("wren1", "wren2"), name="x" * 64), registry_of(tmp_path), tmp_path, detect)
+    long = drafted(Asked(("wren1", "wren2"), name="x" * 64), of_workspace(tmp_path), tmp_path, detect)
     assert with_number(long, 12).tournament["name"] == "x" * 59 + " (12)"
 
 
@@ -178,7 +177,7 @@ def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:
 def test_what_makes_no_match(tmp_path: Path, engines: tuple[str, ...], asked: dict[str, Any], told: str) -> None:
     """One sentence with the next step."""
     with pytest.raises((InputRefused, UsageRefused)) as refused:
-        drafted(Asked(engines, **asked), registry_of(tmp_path), tmp_path, detect)
+        drafted(Asked(engines, **asked), of_workspace(tmp_path), tmp_path, detect)
     assert told in str(refused.value)
 
 

@@ -10,8 +10,9 @@ from typing import Any, Literal
 import pytest
 
 from enginetour.enginefile import EngineEntry
+from enginetour.enginesearch import find
 from enginetour.errors import EngineRefused, InputRefused
-from enginetour.registry import candidates, find, find_program, load, to_spec, write_entry
+from enginetour.registry import candidates, find_program, load, to_spec, write_entry
 from enginetour.shipped import shipped
 from enginetour.task import Quirks, Resources, Sandbox
 

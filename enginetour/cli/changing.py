@@ -144,8 +144,9 @@ def _newcomer(engine: str, new_name: str | None, db: Address | None) -> dict[str
     """An engine of the registry as a request carries it, after it has shown that it starts."""
     from pydantic import ValidationError
 
-    from enginetour.plan import registry_of, resolve
+    from enginetour.plan import resolve
     from enginetour.probing import probe_all, refuse_unfit
+    from enginetour.registry import of_workspace
     from enginetour.sections.entrants import EntrantSection
     from enginetour.store.records import entrant_payload, spec_text
     from enginetour.task import Side
@@ -158,7 +159,7 @@ def _newcomer(engine: str, new_name: str | None, db: Address | None) -> dict[str
         section = EntrantSection(engine=engine, name=new_name, new=True)
     except ValidationError as error:
         raise UsageRefused(refusal(error, Path(), "", EntrantSection).what) from None
-    found = list(resolve(section, registry_of(workspace_of(start)), Path.cwd(), f"engine {engine}"))
+    found = list(resolve(section, of_workspace(workspace_of(start)), Path.cwd(), f"engine {engine}"))
     entrant, spec = found[0]
     sides = {entrant.name: Side(spec, TimeControl.parse("1+0"))}
     refuse_unfit(probe_all(sides), sides)

@@ -95,10 +95,10 @@ def from_command(text: str, file: Path, name: str | None) -> tuple[str, ...]:
     """
     from enginetour.interop.peerline import PLACE
     from enginetour.interop.peermatch import translated
-    from enginetour.plan import registry_of
+    from enginetour.registry import of_workspace
     from enginetour.workspace import workspace_of
 
-    registry = registry_of(workspace_of(Path.cwd()))
+    registry = of_workspace(workspace_of(Path.cwd()))
     draft, said = translated(text, name or file.stem, lambda wanted: id_of(registry, wanted))
     if name:  # goes before -event
         draft = replace(draft, tournament={**draft.tournament, "name": name})

@@ -55,11 +55,11 @@ def find(dry_run: bool) -> None:
 
     Example: enginetour engines find --dry-run
     """
-    from enginetour import registry
+    from enginetour import enginesearch, registry
     from enginetour.workspace import workspace_of
 
     folder = workspace_of(Path.cwd()) / "engines"
-    found = registry.find(folder)
+    found = enginesearch.find(folder)
     for entry in found:
         if not dry_run:
             registry.write_entry(folder, entry)
@@ -193,10 +193,10 @@ def _write(entry: EngineEntry, hints: dict[str, HintValue]) -> Path:
 
 
 def _registry() -> Registry:
-    from enginetour.plan import registry_of
+    from enginetour.registry import of_workspace
     from enginetour.workspace import workspace_of
 
-    return registry_of(workspace_of(Path.cwd()))
+    return of_workspace(workspace_of(Path.cwd()))
 
 
 def _row(entry: EngineEntry) -> dict[str, object]:

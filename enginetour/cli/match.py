@@ -124,9 +124,9 @@ def match(
     """
     from enginetour.cli.drafts import name_typed, take_back
     from enginetour.cli.session import Run
-    from enginetour.plan import registry_of
     from enginetour.probing import detect
     from enginetour.quickmatch import Asked, drafted, setting, typed
+    from enginetour.registry import of_workspace
     from enginetour.sections.play import PlaySection
     from enginetour.workspace import workspace_of
 
@@ -142,7 +142,7 @@ def match(
         raise UsageRefused(f"expected elo0=0 elo1=5, found {sprt!r}", place="--sprt")
     asked = Asked(engine, under_play, games, table, system, seeds, options, settings, name or "", seed)
     workspace = workspace_of(Path.cwd())
-    draft = drafted(asked, registry_of(workspace), Path.cwd(), detect)
+    draft = drafted(asked, of_workspace(workspace), Path.cwd(), detect)
     folder = workspace / "results"
     fresh = not folder.exists()
     path, made = _written(draft, folder, words := _words(draft, engine))

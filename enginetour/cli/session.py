@@ -159,10 +159,9 @@ class Run:
         if not is_made(self.plan.database):
             return False
         with Store.open(self.plan.database, create=False) as store:
-            if not store.has(self.plan.config.tournament.name):
-                return False
-            format_, state = fold(store.tournament(self.plan.config.tournament.name))
-            return bool(format_.offers(state))
+            name = self.plan.config.tournament.name
+            format_, state = fold(store.tournament(name)) if store.has(name) else (None, None)
+            return format_ is not None and bool(format_.offers(state))
 
     def _play(self, session: tournament.Session, slots: int, most_games: int | None) -> int:
         log = session.log

@@ -68,7 +68,7 @@ def init(
     from enginetour.cli.starter import starter
     from enginetour.formats.base import SYSTEMS
     from enginetour.nearmiss import near
-    from enginetour.plan import registry_of
+    from enginetour.registry import of_workspace
     from enginetour.timecontrol import TimeControl
     from enginetour.variants import variant_named
     from enginetour.workspace import workspace_of
@@ -85,7 +85,7 @@ def init(
         raise UsageRefused(str(error), place="--variant") from None
     if file.exists():
         raise UsageRefused("there is a file already", place=str(file), step="choose another name")
-    known = registry_of(workspace_of(file.resolve().parent)).ids if engines else ()
+    known = of_workspace(workspace_of(file.resolve().parent)).ids if engines else ()
     for unknown in (engine for engine in engines if engine not in known):
         step = "enginetour engines list names those with a file"
         raise UsageRefused(f"there is no engine {unknown!r}{near(unknown, known)}", place="--engine", step=step)

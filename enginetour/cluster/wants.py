@@ -5,7 +5,8 @@ from __future__ import annotations
 from enginetour.cluster.orders import Demand, Origin
 from enginetour.demand import wanted
 from enginetour.errors import InputRefused
-from enginetour.plan import Plan, registry_of
+from enginetour.plan import Plan
+from enginetour.registry import of_workspace
 from enginetour.rulebook import folders_of, look
 from enginetour.task import Side
 
@@ -49,7 +50,7 @@ def hash_mb(side: Side) -> int:
 
 def _origins(plan: Plan) -> dict[str, Origin]:
     """By entrant; none for a command that stands in the configuration itself."""
-    registry, folder = registry_of(plan.workspace), plan.config.path.resolve().parent
+    registry, folder = of_workspace(plan.workspace), plan.config.path.resolve().parent
     found = {}
     for section in plan.config.entrants:
         if section.command:
