@@ -206,7 +206,7 @@ def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
     store, log = played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
         games = [replace(game, load=5.0, cores=8 if game.number % 2 else 2) for game in conditions(log)]
-    found = fairness_of(games, log.specs)
+        found = fairness_of(games, log.specs)
     assert (found.cores, found.shared_cores) == ((2, 8), None)
     assert found.busy == tuple(range(2, len(games) + 1, 2))
     *_, load = pictures.fairness(found)
