@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from click.testing import CliRunner, Result
 from enginetour.cli import COMMANDS, SYNONYMS, cli
 from tests.touring import config, tour, try_engines_once, typed
 
+START = "from enginetour.__main__ import main; main()"
 HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich", "jinja2", "matplotlib")
 
 
@@ -88,6 +91,16 @@ def test_a_word_of_other_programs_is_named(word: str, meant: str) -> None:
 def test_an_option_with_one_dash_is_named(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
     """As the peers write theirs; a parser of single letters would refuse `-g`, which nobody typed."""
     assert told in tour(tmp_path, *words, expect=2).stderr
+
+
+@pytest.mark.parametrize(("ignored", "code"), [(False, -signal.SIGINT), (True, 0)])
+def test_an_interrupt_while_the_program_is_loaded_is_no_traceback(tmp_path: Path, ignored: bool, code: int) -> None:
+    """Half a second after Enter; where it is ignored, as in a shell's background, it stays so."""
+    (tmp_path / "click.py").write_text("import os, signal, sys\nos.kill(os.getpid(), signal.SIGINT)\nsys.exit(0)\n")
+    words = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{START}"]
+    handled = partial(signal.signal, signal.SIGINT, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=handled)
+    assert (done.returncode, done.stderr) == (code, "")
 
 
 def test_init_writes_a_configuration_that_runs(tmp_path: Path) -> None:

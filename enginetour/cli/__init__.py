@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -130,6 +131,8 @@ def main() -> None:
     gc.set_threshold(GARBAGE)
     _open_the_closed()
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # until now nobody could have told an interrupt
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         code = cli(standalone_mode=False)
     except click.ClickException as error:
         _cleaned(_spelt(error)).show()
