@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from enginetour.model import Placed
+from enginetour.placement import CODES
+from enginetour.placement.names import NAMES
 from enginetour.reports.sheet import render
 from enginetour.reports.text import apart, crosstable, duration, standings
 
@@ -15,7 +17,20 @@ def test_tie_breaks_are_shown_in_points() -> None:
     assert render(sheet) == (
         "t\n#  engine  points  games  SB  DE  WIN  status\n"
         "1  A           2½      3  2¼   ½    2\n   B            0      0               withdrawn\n"
+        "SB: Sonneborn-Berger, sum of defeated opponents' scores; DE: direct encounter;\n  WIN: wins\n"
     )
+
+
+def test_every_code_has_its_words() -> None:
+    """A table says what its codes stand for, and nothing where it has none."""
+    assert NAMES.keys() == CODES.keys()
+    assert (NAMES["SOSM-2"], NAMES["SODOSW"]) == (
+        "sum of opponents' McMahon scores without the lowest two",
+        "sum of defeated opponents' wins",
+    )
+    assert standings("t", (Placed(1, "A", 5, 3),)).notes == ()
+    square = crosstable("t", ["A"], {}, [Placed(1, "A", 5, 3, "", (("SB", 9),))], ("SB",), notes=("first",))
+    assert square.notes == ("first", "SB: Sonneborn-Berger, sum of defeated opponents' scores")
 
 
 def test_six_tie_breaks_fit_eighty_columns() -> None:

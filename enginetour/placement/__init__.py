@@ -6,7 +6,8 @@ codes.py has the table of all codes; terms.py what a system adds: starts, bands,
 from enginetour.placement.choice import checked, warnings
 from enginetour.placement.codes import CODES
 from enginetour.placement.ledger import Ledger
+from enginetour.placement.names import legend
 from enginetour.placement.order import ordered, table, values
 from enginetour.placement.terms import Terms, Unplayed
 
-__all__ = ["CODES", "Ledger", "Terms", "Unplayed", "checked", "ordered", "table", "values", "warnings"]
+__all__ = ["CODES", "Ledger", "Terms", "Unplayed", "checked", "legend", "ordered", "table", "values", "warnings"]

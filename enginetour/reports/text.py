@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from enginetour.model import Placed
-from enginetour.placement import CODES
+from enginetour.placement import CODES, legend
 from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, points, words
 from enginetour.task import Probe
 
@@ -69,7 +69,7 @@ def standings(title: str, placed: Sequence[Placed], odds: Mapping[str, int] | No
         {"points": points(line.half_points), "unplayed": points(line.unplayed) if line.unplayed else "", **text}
         for line, text in zip(placed, texts, strict=True)
     ]
-    notes = (BYES,) if byes else ()
+    notes = (*([BYES] if byes else []), *legend(codes))
     return Sheet(title, tuple(columns), tuple(rows), tuple(shown), notes)
 
 
@@ -99,7 +99,7 @@ def crosstable(
         }
         rows.append(row | {key: cell.replace("=", "½") for key, cell in met.items()})
         shown.append({"points": points(by_name[name].half_points), **in_words(by_name[name]), **met})
-    return Sheet(title, tuple(columns), tuple(rows), tuple(shown), notes)
+    return Sheet(title, tuple(columns), tuple(rows), tuple(shown), (*notes, *legend(codes)))
 
 
 def apart(placed: Iterable[Placed], half_points: Mapping[str, int], *, by_match: bool = False) -> tuple[str, ...]:
