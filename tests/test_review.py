@@ -317,10 +317,10 @@ def test_a_tournament_on_one_opening_says_so(tmp_path: Path) -> None:
     store, log = played(tmp_path / "db", FOUR, options={"cycles": 3})
     with store:
         review = review_of(log)
-    assert len(review.fairness.openings) > 1 and not review.fairness.one_opening
-    whole = replace(review.fairness.openings[0], white=review.fairness.white)
-    alone = replace(review, fairness=replace(review.fairness, openings=(whole,)))
-    assert "All games began from one opening" in dict(pages(alone, site_of(alone)))["fairness.html"]()
+        assert len(review.fairness.openings) > 1 and not review.fairness.one_opening
+        whole = replace(review.fairness.openings[0], white=review.fairness.white)
+        alone = replace(review, fairness=replace(review.fairness, openings=(whole,)))
+        assert "All games began from one opening" in dict(pages(alone, site_of(alone)))["fairness.html"]()
     pair = replace(whole, white=replace(whole.white, games=2))
     assert not replace(review.fairness, openings=(pair,)).one_opening
 
