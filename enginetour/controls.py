@@ -9,14 +9,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from enginetour.config import Config
 from enginetour.errors import InputRefused
 from enginetour.odds import is_divisible
 from enginetour.sections.entrants import EntrantSection
 from enginetour.task import Side
-from enginetour.timecontrol import TimeControl
+from enginetour.timecontrol import Stage, TimeControl
 
 SHORTEST_CECP_MS = 1_000  # `level` cannot say a shorter base (runner spec 8)
 
@@ -51,9 +51,32 @@ def told(side: Side) -> str:
     return str(side.tc) if side.black is None else f"{side.tc} with White, {side.black.tc} with Black"
 
 
-def cautions(side: Side) -> Iterator[str]:
-    """What a tester should know of an engine's control before the first game."""
-    if side.spec.protocol == "cecp":
-        for tc in {side.tc, side.black.tc if side.black is not None else side.tc}:
-            if any(stage.base_ms < SHORTEST_CECP_MS for stage in tc.stages[:1]):
-                yield f"{side.spec.name} is told a base of 0:01, its protocol knows no shorter one; its clock is {tc}"
+def cautions(sides: Iterable[Side]) -> Iterator[str]:
+    """What a tester should know of the engines' controls before the first game, each of it once."""
+    shortest: dict[TimeControl, list[str]] = {}
+    likened: dict[TimeControl, None] = {}
+    for side in sides:
+        for tc in {side.tc: None, side.black.tc if side.black is not None else side.tc: None}:
+            if side.spec.protocol == "cecp" and tc.stages and tc.stages[0].base_ms < SHORTEST_CECP_MS:
+                shortest.setdefault(tc, []).append(side.spec.name)
+            if _looks_like_minutes(tc):
+                likened[tc] = None
+    for tc, names in shortest.items():
+        are, whose = ("is", "its") if len(names) == 1 else ("are", "their")
+        base = f"{', '.join(names)} {are} told a base of 0:01"
+        yield f"{base}, {whose} protocol knows no shorter one; {whose} clock is {tc}"
+    for tc in likened:
+        first, rest = tc.stages
+        minutes, seconds = first.base_ms // 1000, rest.base_ms // 1000
+        meant = TimeControl((Stage(first.moves, (60 * minutes + seconds) * 1000, rest.increment_ms),))
+        played = f"{tc} is {first.moves} moves in {minutes} s, then {seconds} s for the rest"
+        yield f"{played}; if {minutes} min {seconds} s were meant, write {meant}"
+
+
+def _looks_like_minutes(tc: TimeControl) -> bool:
+    """``40/1:30``: 90 s for cutechess and fastchess, two stages here and in PGN."""
+    if len(tc.stages) != 2:
+        return False
+    first, rest = tc.stages
+    whole = first.base_ms in range(1000, 10_000, 1000) and not first.increment_ms
+    return whole and not rest.moves and rest.base_ms in range(10_000, 60_000, 1000)

@@ -36,7 +36,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "tables": list(table_lines(plan.config)),
         "suite": plan.suite.told + (plan.suite.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
         "warnings": [note.text for note in plan.format.notes(state) if note.is_warning]
-        + [words for side in sides for words in cautions(side)]
+        + list(cautions(sides))
         + list(crowded(sides, plan.config.play.slots)),
         "controls": {name: told(side) for name, side in plan.sides.items()},
         "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,

@@ -146,10 +146,38 @@ def test_each_colour_plays_by_its_own() -> None:
 
 def test_a_cecp_base_under_a_second_is_told() -> None:
     """Its protocol knows none; a UCI engine is told its true clock."""
-    words = list(cautions(Side(EngineSpec("E", ("/e",), "cecp"), TimeControl.parse("0.5+0.1"))))
-    assert words == ["E is told a base of 0:01, its protocol knows no shorter one; its clock is 0.5+0.1"]
-    assert not list(cautions(Side(SPEC, TimeControl.parse("0.5+0.1"))))
-    assert not list(cautions(Side(EngineSpec("E", ("/e",), "cecp"), TimeControl.parse("1+0.1"))))
+    half, second = TimeControl.parse("0.5+0.1"), TimeControl.parse("1+0.1")
+    one, two = (Side(EngineSpec(name, ("/e",), "cecp"), half) for name in "EF")
+    assert list(cautions([one])) == [
+        "E is told a base of 0:01, its protocol knows no shorter one; its clock is 0.5+0.1"
+    ]
+    assert list(cautions([one, two])) == [
+        "E, F are told a base of 0:01, their protocol knows no shorter one; their clock is 0.5+0.1"
+    ]
+    assert not list(cautions([Side(SPEC, half), Side(one.spec, second)]))
+
+
+@pytest.mark.parametrize(
+    ("control", "words"),
+    [
+        ("40/1:30", "40/1:30 is 40 moves in 1 s, then 30 s for the rest; if 1 min 30 s were meant, write 40/90"),
+        (
+            "40/2:15+0.5",
+            "40/2:15+0.5 is 40 moves in 2 s, then 15 s for the rest; if 2 min 15 s were meant, write 40/135+0.5",
+        ),
+        ("40/60:30", ""),
+        ("40/1:9", ""),
+        ("40/1:60", ""),
+        ("40/1:20/30", ""),
+        ("40/1.5:30", ""),
+        ("40/1+1:30", ""),
+        ("90", ""),
+    ],
+)
+def test_a_clock_that_other_programs_read_as_minutes_is_told_once(control: str, words: str) -> None:
+    """In cutechess and fastchess 40/1:30 is 90 s; here and in PGN it is two stages."""
+    side = Side(SPEC, TimeControl.parse(control))
+    assert list(cautions([side, side])) == ([words] if words else [])
 
 
 def test_controls_are_told_played_and_frozen(tmp_path: Path) -> None:

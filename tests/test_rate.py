@@ -107,6 +107,18 @@ def test_the_games_are_never_written_over(games: Path) -> None:
     assert games.read_text() == FIELD
 
 
+def test_no_file_counts_twice(games: Path) -> None:
+    """Given twice, under any of its names; two files of the same games are the user's to know."""
+    link = games.parent / "link.pgn"
+    link.symlink_to(games)
+    for again in (games, link):
+        done = invoke(games, again)
+        assert isinstance(done.exception, UsageRefused)
+        assert str(again) in str(done.exception) and "given twice" in str(done.exception)
+    done = invoke(games, link, "--sprt", "A", "B", "0", "5")
+    assert isinstance(done.exception, UsageRefused)
+
+
 def test_anchors_fix_their_ratings(games: Path) -> None:
     """Several at once; an unknown one is answered with the nearest name."""
     found = listed(games, "--anchor", "Fruit 2.1=2784", "--anchor", "Rebel 6=2700")

@@ -22,12 +22,26 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
 
-COUNTED = click.IntRange(1, 2**63 - 1)  # number of a game or an edition: what a column holds (SQLite file format 2.1)
 MARKED_UP = ("markdown", "bbcode", "html")  # those of reports.markup
 FORMATS = ("text", *MARKED_UP, "csv", "json")
 _FORM = "enginetour.form"  # keys of click's context
 _VIEW = "enginetour.view"
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Counted(click.IntRange):
+    """A number from 1 on; who gives a configuration is told how tournaments are named."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; click's BadParameter for anything else."""
+        if _is_config(value):
+            self.fail(f"{value!r} is no number; a tournament is named by -t {value}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+COUNTED = _Counted(1, 2**63 - 1)  # number of a game or an edition: what a column holds (SQLite file format 2.1)
 
 
 class Database(click.ParamType[Address]):
@@ -77,9 +91,9 @@ def tournament_argument(command: F) -> F:
     return click.argument("which", metavar="[TOURNAMENT]", required=False)(command)
 
 
-def _is_config(word: str | None) -> bool:
+def _is_config(word: object) -> bool:
     """A file that is there and ends as configurations do: no list or tournament is called so."""
-    return word is not None and word.endswith(".toml") and Path(word).is_file()
+    return isinstance(word, str) and word.endswith(".toml") and Path(word).is_file()
 
 
 def _meant(name: str | None, db: Address | None) -> tuple[str | None, Address | None]:

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 import click
 
+from enginetour.errors import UsageRefused
 from enginetour.reports.sheet import safe
 
 if TYPE_CHECKING:
@@ -44,6 +46,21 @@ def without_collecting() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def refuse_twice(files: Sequence[Path]) -> None:
+    """UsageRefused for a file that is given twice, under any of its names: each of its games would count twice."""
+    seen: dict[tuple[int, int], Path] = {}
+    for path in files:
+        try:
+            found = path.stat()
+        except OSError:
+            continue  # whoever reads it says so
+        first = seen.setdefault((found.st_dev, found.st_ino), path)
+        if first is not path and S_ISREG(found.st_mode):
+            named = f", first as {first}" if first != path else ""
+            what = f"is given twice{named}; its games would count twice"
+            raise UsageRefused(what, place=str(path), step="leave one out")
 
 
 def tell_broken(tally: Tally) -> None:

@@ -11,7 +11,7 @@ import click
 
 from enginetour.cli.common import output_options
 from enginetour.cli.display import Display, asked_errors, display_options, errors_option, present
-from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
+from enginetour.cli.gamefiles import left_out_told, reading_bar, refuse_twice, tell_broken, without_collecting
 from enginetour.cli.listoptions import file_list_options, flags, given
 from enginetour.cli.memory import keep_memory
 from enginetour.cli.outputfile import Target, output_option, size_words, target
@@ -64,6 +64,7 @@ def rate(
     A sequential test: enginetour rate night.pgn --sprt "My engine 2" Fruit 0 5
     """
     keep_memory()
+    refuse_twice(files)
     into = target(output, as_json=as_json, as_csv=as_csv, sources=files)
     display.check(as_json=into.as_json, as_csv=into.as_csv)
     test, fields = asked_test(sprt, model, alpha, beta), {k: v for k, v in given(asked).items() if v is not None}

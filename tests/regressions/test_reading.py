@@ -87,6 +87,14 @@ def test_tables_are_told_without_what_plays_and_rates(folder: Path, command: str
     assert done.stderr.endswith("[]\n")
 
 
+def test_a_configuration_where_a_number_belongs_is_told_how_it_is_named(folder: Path) -> None:
+    """Beside the others' `status trial.toml`, people write `games trial.toml`."""
+    for command in ("games", "void"):
+        done = tour(folder, command, "trial.toml", expect=2)
+        assert "'trial.toml' is no number; a tournament is named by -t trial.toml" in done.stderr
+    assert "'nothing' is not a valid number" in tour(folder, "games", "nothing", expect=2).stderr
+
+
 def test_no_games_are_told(folder: Path) -> None:
     """On stderr, so that a table stays a table."""
     assert "no such games" in tour(folder, "games", "--termination", "crash").stderr
