@@ -17,7 +17,7 @@ def test_tie_breaks_are_shown_in_points() -> None:
     assert render(sheet) == (
         "t\n#  engine  points  games  SB  DE  WIN  status\n"
         "1  A           2½      3  2¼   ½    2\n   B            0      0               withdrawn\n"
-        "SB: Sonneborn-Berger, sum of defeated opponents' scores; DE: direct encounter;\n  WIN: wins\n"
+        "SB: Sonneborn-Berger, scores of opponents beaten, half of those drawn with; DE:\n  direct encounter; WIN: wins\n"
     )
 
 
@@ -26,11 +26,11 @@ def test_every_code_has_its_words() -> None:
     assert NAMES.keys() == CODES.keys()
     assert (NAMES["SOSM-2"], NAMES["SODOSW"]) == (
         "sum of opponents' McMahon scores without the lowest two",
-        "sum of defeated opponents' wins",
+        "sum of defeated opponents' wins, half for a draw",
     )
     assert standings("t", (Placed(1, "A", 5, 3),)).notes == ()
     square = crosstable("t", ["A"], {}, [Placed(1, "A", 5, 3, "", (("SB", 9),))], ("SB",), notes=("first",))
-    assert square.notes == ("first", "SB: Sonneborn-Berger, sum of defeated opponents' scores")
+    assert square.notes == ("first", "SB: Sonneborn-Berger, scores of opponents beaten, half of those drawn with")
 
 
 def test_six_tie_breaks_fit_eighty_columns() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_SUMS = {"SOS": "sum of opponents' {}", "SODOS": "sum of defeated opponents' {}", "CUSS": "sum of own {} by rounds"}
+_SUMS = {"SOS": "sum of opponents' {}", "SODOS": "sum of defeated opponents' {}, half for a draw", "CUSS": "sum of own {} by rounds"}
 _OVER = {"": "scores", "W": "wins", "M": "McMahon scores"}
 _CUT = {"": "", "-1": " without the lowest", "-2": " without the lowest two"}
 NAMES = {
@@ -34,7 +34,7 @@ NAMES = {
     "BH-C1": "Buchholz without the lowest",
     "BH-M1": "Buchholz without the lowest and the highest",
     "AOB": "average of opponents' Buchholz",
-    "SB": "Sonneborn-Berger, sum of defeated opponents' scores",
+    "SB": "Sonneborn-Berger, scores of opponents beaten, half of those drawn with",
     "PS": "progressive score",
     "WIN": "wins",
     "WON": "wins over the board",
