@@ -17,7 +17,8 @@ def test_tie_breaks_are_shown_in_points() -> None:
     assert render(sheet) == (
         "t\n#  engine  points  games  SB  DE  WIN  status\n"
         "1  A           2½      3  2¼   ½    2\n   B            0      0               withdrawn\n"
-        "SB: Sonneborn-Berger, scores of opponents beaten, half of those drawn with; DE:\n  direct encounter; WIN: wins\n"
+        "SB: Sonneborn-Berger, scores of opponents beaten, half of those drawn with; DE:\n"
+        "  direct encounter; WIN: wins\n"
     )
 
 

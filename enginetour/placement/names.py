@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_SUMS = {"SOS": "sum of opponents' {}", "SODOS": "sum of defeated opponents' {}, half for a draw", "CUSS": "sum of own {} by rounds"}
+_SUMS = {
+    "SOS": "sum of opponents' {}",
+    "SODOS": "sum of defeated opponents' {}, half for a draw",
+    "CUSS": "sum of own {} by rounds",
+}
 _OVER = {"": "scores", "W": "wins", "M": "McMahon scores"}
 _CUT = {"": "", "-1": " without the lowest", "-2": " without the lowest two"}
 NAMES = {
