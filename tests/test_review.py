@@ -189,12 +189,12 @@ def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
 
     store, log = played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
-        games = tuple(conditions(log))
+        games, specs = tuple(conditions(log)), log.specs
     large = [replace(game, started=0.0, ended=9.0, cores=64, hardware="Ryzen (attic)") for game in games[:8]]
     small = [replace(game, started=60.0 * n, ended=60.0 * (n + 1)) for n, game in enumerate(games[8:])]
-    assert fairness_of([*large, *small], log.specs).warnings == ()
+    assert fairness_of([*large, *small], specs).warnings == ()
     crowd = [replace(game, started=0.0, ended=9.0) for game in small]
-    (warning,) = fairness_of([*large, *crowd], log.specs).warnings
+    (warning,) = fairness_of([*large, *crowd], specs).warnings
     assert warning.startswith(f"up to {len(crowd)} games at once on 2 processors:")
 
 
@@ -330,8 +330,8 @@ def test_the_points_of_a_crosstable_are_those_of_the_standings(tmp_path: Path) -
     store, log = played(tmp_path / "db", FOUR[:3], "swiss", options={"rounds": 3})
     with store:
         review = review_of(log)
+        page = dict(pages(review, site_of(review)))["crosstable.html"]()
     first = review.standings[0]
     assert first.unplayed and all(line.unplayed == 2 for line in review.standings)
-    page = dict(pages(review, site_of(review)))["crosstable.html"]()
     assert f'{first.name}</bdi></a></th><td class="n">{points(first.half_points)}</td>' in page
     assert f"points without a game (byes): {first.name} 1, " in page
