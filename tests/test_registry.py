@@ -20,7 +20,7 @@ DEBIAN = {
     "stockfish": "clock movetime nodes depth",
     "ethereal": "clock movetime nodes depth",
     "toga2": "clock movetime depth",
-    "glaurung": "clock movetime nodes depth",
+    "glaurung": "clock movetime depth",
     "fairy-stockfish": "clock movetime nodes depth",
     "gnuchess-uci": "clock movetime depth",
     "sjaakii-uci": "clock movetime depth",
