@@ -119,6 +119,10 @@ def _refuse_bare(path: Path, text: str, table: dict[str, Any]) -> None:
             raise InputRefused(f"unknown key {key!r}{meant}", place=_at(path, text, (key,)))
     if "tournament" not in table and any(key in table for key in ("format", "play", "entrants")):
         raise InputRefused('[tournament] with name = "..." is missing', place=str(path))
+    for key in ("format", "system"):  # where other programs have it
+        if isinstance(whole := table.get("tournament"), dict) and isinstance(found := whole.get(key), str):
+            what = f"unknown key 'tournament.{key}', did you mean [format] with system = \"{found}\"?"
+            raise InputRefused(what, place=_at(path, text, ("tournament", key)))
     if "format" in table and not table.get("entrants"):
         step = 'add [[entrants]] with engine = "..." for each, best first; enginetour engines list tells which'
         raise InputRefused("no entrants", place=_at(path, text, ("entrants",)), step=step)

@@ -54,6 +54,14 @@ def test_entrants_under_another_name_are_told_with_their_line(tmp_path: Path) ->
     assert told.endswith("trial.toml:9: unknown key 'engine', did you mean 'entrants'?")
 
 
+def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path) -> None:
+    """Not that [format] is missing: whoever wrote it there sees that it was read."""
+    told = refused(tmp_path, '[tournament]\nname = "trial"\nformat = "swiss"\n[[entrants]]\nengine = "wren1"\n')
+    assert told.endswith(
+        """trial.toml:3: unknown key 'tournament.format', did you mean [format] with system = "swiss"?"""
+    )
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "words"),
     [
