@@ -60,8 +60,12 @@ def run(
     ):
         from enginetour.cli.begun import Begun
         from enginetour.plan import prepare
+        from enginetour.store.lock import refuse_held
+        from enginetour.store.slugs import slug_of
 
         plan, signals = prepare(config, db, resumes=not new), Heard()
+        if isinstance(plan.database, Path):
+            refuse_held(plan.database, slug_of(plan.config.tournament.name))
         with signals.noting():
             if ahead is not None:
                 ahead.begin(plan, slots or plan.config.play.slots, max_games)
