@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,15 +13,15 @@ from enginetour.errors import InputRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
 from enginetour.nearmiss import near
 from enginetour.notices import NotifySection
+from enginetour.otherwords import meant
 from enginetour.sections.entrants import EntrantSection
 from enginetour.sections.play import PlaySection
 from enginetour.sections.ratings import RatingsSection
 from enginetour.sections.report import ReportSection
 from enginetour.sections.tournament import TournamentSection
-from enginetour.tomlplace import read_toml, refusal, toml_place
+from enginetour.tomlplace import known_keys, read_toml, refusal, toml_place
 
 SECTIONS = ("tournament", "format", "play", "ratings", "notify", "report", "entrants")
-_MEANT = dict.fromkeys(("engine", "engines", "player", "players"), ", did you mean 'entrants'?")  # words of other tools
 # What of [play] may change on resume: how the run is kept, not what is measured.
 CHANGEABLE = {
     "slots",
@@ -106,7 +107,7 @@ def load(path: Path) -> Config:
     try:
         config = Config.model_validate({**table, "path": path, "text": text, "format_options": options})
     except ValidationError as error:
-        raise refusal(error, path, text, Config) from None
+        raise refusal(error, path, text, Config, meant=_meant) from None
     _refuse_impossible(config)
     return config
 
@@ -115,19 +116,24 @@ def _refuse_bare(path: Path, text: str, table: dict[str, Any]) -> None:
     """Whole sections that are unknown, not there, or written as something else."""
     for key in table:
         if key not in SECTIONS:
-            meant = _MEANT.get(key) or near(key, SECTIONS)
-            raise InputRefused(f"unknown key {key!r}{meant}", place=_at(path, text, (key,)))
+            raise InputRefused(
+                f"unknown key {key!r}{_meant((key,), SECTIONS) or near(key, SECTIONS)}", place=_at(path, text, (key,))
+            )
     if "tournament" not in table and any(key in table for key in ("format", "play", "entrants")):
         raise InputRefused('[tournament] with name = "..." is missing', place=str(path))
-    for key in ("format", "system"):  # where other programs have it
-        if isinstance(whole := table.get("tournament"), dict) and isinstance(found := whole.get(key), str):
-            what = f"unknown key 'tournament.{key}', did you mean [format] with system = \"{found}\"?"
+    if "format" not in table and isinstance(table.get("tournament"), dict):
+        for key in {"format", "system"} & table["tournament"].keys():  # where other programs have it
+            what = f"unknown key 'tournament.{key}'{_meant(('tournament', key), ())}"
             raise InputRefused(what, place=_at(path, text, ("tournament", key)))
     if "format" in table and not table.get("entrants"):
         step = 'add [[entrants]] with engine = "..." for each, best first; enginetour engines list tells which'
         raise InputRefused("no entrants", place=_at(path, text, ("entrants",)), step=step)
     if isinstance(table.get("entrants"), dict):
         raise InputRefused("entrants is a list: write [[entrants]] for each", place=_at(path, text, ("entrants",)))
+
+
+def _meant(keys: tuple[str | int, ...], known: Collection[str]) -> str:
+    return meant(keys, known, {name: known_keys(Config, (name,)) for name in SECTIONS})
 
 
 def _format_options(path: Path, text: str, table: object) -> Any:
@@ -145,7 +151,7 @@ def _format_options(path: Path, text: str, table: object) -> Any:
     try:
         return model.model_validate(settings)
     except ValidationError as error:
-        raise refusal(error, path, text, model, under=("format",)) from None
+        raise refusal(error, path, text, model, under=("format",), meant=_meant) from None
 
 
 def _refuse_impossible(config: Config) -> None:

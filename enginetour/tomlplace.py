@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -94,17 +94,19 @@ def toml_place(text: str, keys: Iterable[str | int]) -> int:
     return lines.get(path, 0)
 
 
-class Elsewhere:
-    """A section of which some keys are looked for that belong elsewhere."""
+def refusal(
+    error: ValidationError,
+    path: Path,
+    text: str,
+    model: type[BaseModel],
+    *,
+    under: Keys = (),
+    meant: Callable[[Keys, Collection[str]], str] = lambda _, __: "",
+) -> InputRefused:
+    """The first finding of pydantic as one line: place, what was found, what is allowed.
 
-    @classmethod
-    def elsewhere(cls, key: str) -> str:
-        """The end of its refusal: how that is written; nothing for a key that belongs nowhere."""
-        raise NotImplementedError
-
-
-def refusal(error: ValidationError, path: Path, text: str, model: type[BaseModel], *, under: Keys = ()) -> InputRefused:
-    """The first finding of pydantic as one line: place, what was found, what is allowed."""
+    `meant` is asked for the end of the line first where a key is unknown, with the keys that are known.
+    """
     first = error.errors()[0]
     keys: Keys = (*under, *first["loc"])
     line = toml_place(text, keys)
@@ -112,10 +114,10 @@ def refusal(error: ValidationError, path: Path, text: str, model: type[BaseModel
     name = ".".join(str(key) for key in keys if not str(key).startswith("function-"))
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
     if first["type"] == "extra_forbidden":
-        section, key = _section(model, first["loc"][:-1]), str(keys[-1])
-        meant = section.elsewhere(key) if section and issubclass(section, Elsewhere) else ""
-        meant = meant or near(key, section.model_fields if section else ())
-        return InputRefused(f"unknown key {name!r}{meant}{more}", place=place)
+        known = known_keys(model, first["loc"][:-1])
+        return InputRefused(
+            f"unknown key {name!r}{meant(keys, known) or near(str(keys[-1]), known)}{more}", place=place
+        )
     if first["type"] == "missing":
         return InputRefused(f"{name} is missing{more}", place=place)
     words = first["msg"].removeprefix("Value error, ")
@@ -134,15 +136,15 @@ def _shown(value: object) -> str:
     return found if len(found) <= 60 else f"{found[:57]}..."
 
 
-def _section(model: type[BaseModel], keys: Keys) -> type[BaseModel] | None:
-    """The model that `keys` lead to, through sections, optional ones and lists."""
+def known_keys(model: type[BaseModel], keys: Keys) -> list[str]:
+    """Field names of the model that `keys` lead to, through sections, optional ones and lists."""
     current: type[BaseModel] | None = model
     for key in keys:
         if isinstance(key, int) or current is None:
             continue
         field = current.model_fields.get(key)
         current = _model_in(field.annotation) if field else None
-    return current
+    return list(current.model_fields) if current else []
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:

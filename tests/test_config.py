@@ -57,9 +57,7 @@ def test_entrants_under_another_name_are_told_with_their_line(tmp_path: Path) ->
 def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path) -> None:
     """Not that [format] is missing: whoever wrote it there sees that it was read."""
     told = refused(tmp_path, '[tournament]\nname = "trial"\nformat = "swiss"\n[[entrants]]\nengine = "wren1"\n')
-    assert told.endswith(
-        """trial.toml:3: unknown key 'tournament.format', did you mean [format] with system = "swiss"?"""
-    )
+    assert told.endswith("trial.toml:3: unknown key 'tournament.format', did you mean [format] with system = ...?")
 
 
 @pytest.mark.parametrize(
@@ -80,9 +78,19 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ('name = "trial"', "name = 7", 2, "tournament.name"),
         ('name = "trial"', 'name = ""', 2, "tournament.name"),
         ('engine = "wren1"', 'engin = "wren1"', 10, "did you mean 'engine'"),
-        ('engine = "wren1"', 'engine = "wren1"\nHash = 64', 11, "did you mean options = { Hash = ... }?"),
+        ('engine = "wren1"', 'engine = "wren1"\nHash = 64', 11, "did you mean options = { Hash = ... } of an entrant?"),
         ('engine = "wren1"', 'engine = "wren1"\nargs = ["-u"]', 11, "did you mean command = [PROGRAM, ARGUMENT, ...]?"),
-        ('engine = "wren1"', 'engine = "wren1"\nmax_copies = 1', 11, "it is one of engine files: engines/*.toml"),
+        ('engine = "wren1"', 'engine = "wren1"\nmax_copies = 1', 11, "did you mean it in engines/*.toml?"),
+        ('engine = "wren1"', 'engine = "wren1"\nxyz = 1', 11, "'entrants.0.xyz'; known: black_tc"),
+        ('tc = "1+0.01"', 'tc = "1+0.01"\nconcurrency = 2', 9, "did you mean 'slots'?"),
+        ('tc = "1+0.01"', "nodes = 100", 8, 'did you mean tc = "10+0.1", "movetime=0.1", "nodes=1000" or "depth=8"?'),
+        ('tc = "1+0.01"', "games = 2", 8, "did you mean it under [format]?"),
+        ('tc = "1+0.01"', "seed = 2", 8, "did you mean it under [tournament]?"),
+        ("size = 3", "games = 2", 5, "did you mean 'games_per_pairing'?"),
+        ("size = 3", "rounds = 2", 5, "known: games_per_pairing, min_matches"),
+        ("size = 3", "slots = 2", 5, "did you mean it under [play]?"),
+        ('name = "trial"', 'name = "trial"\nTC = "1+0.01"', 3, "known: name, order, seed"),
+        ('name = "trial"', 'name = "trial"\ntc = "1+0.01"', 3, "did you mean it under [play]?"),
         ('engine = "wren1"', 'engine = "wren1"\ncommand = ["x"]', 9, "one of engine, command, glob"),
         ('engine = "wren1"', 'command = ["x"]', 9, "name and protocol"),
         ('engine = "wren1"', 'glob = "wren*"', 10, "order"),

@@ -6,10 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from enginetour.enginefile import EngineFile, VariableName
+from enginetour.enginefile import VariableName
 from enginetour.sections.spelling import STRICT, Control, Name, Rating, printable
 from enginetour.task import Restart, Sandbox
-from enginetour.tomlplace import Elsewhere
 
 
 class OwnBookSection(BaseModel):
@@ -21,7 +20,7 @@ class OwnBookSection(BaseModel):
     plies: Annotated[int, Field(ge=1, le=400)] = 40
 
 
-class EntrantSection(BaseModel, Elsewhere):
+class EntrantSection(BaseModel):
     """``[[entrants]]``: an engine file by its id, or a command of its own, or a glob over engine ids."""
 
     model_config = STRICT
@@ -52,15 +51,6 @@ class EntrantSection(BaseModel, Elsewhere):
     family: str = ""
     origin: str = ""
     _name = field_validator("name", "family", "origin")(printable)
-
-    @classmethod
-    def elsewhere(cls, key: str) -> str:
-        """Options of engines begin with a capital, by custom; arguments and copies are said in engine files."""
-        if key[:1].isupper():
-            return f", did you mean options = {{ {key} = ... }}?"
-        if key == "args":
-            return ", did you mean command = [PROGRAM, ARGUMENT, ...]?"
-        return "; it is one of engine files: engines/*.toml" if key in EngineFile.model_fields else ""
 
     @field_validator("own_book", mode="before")
     @classmethod
