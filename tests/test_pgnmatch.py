@@ -114,5 +114,6 @@ def test_names_and_refusals(path: Path) -> None:
         ("--errors-for", "A"),
     ):
         assert "--sprt makes no list" in invoke("rate", path, "--sprt", "A", "B", 0, 5, *words).output
+    assert "leave out --pairs" in invoke("rate", path, "--sprt", "A", "B", 0, 5, "--pairs").output
     assert "belongs to --sprt" in invoke("rate", path, "--alpha", "0.1").output
     assert json.loads(invoke("rate", path, "--sprt", "A", "B", 0, 5, "--alias", "A 2=A").stdout)["games"] == 2

@@ -41,6 +41,9 @@ def test_a_bubble_ends_with_ladder_list_and_pgn(workspace: Path) -> None:
     listed = read(workspace, "ratings")["list"]
     assert sorted(row["name"] for row in listed) == ["Wren 1", "Wren 2", "Wren 3", "Wren 4"]
     assert pgn_games(workspace / "results" / "trial.pgn") == games
+    of_file = read_plain(workspace, "rate", str(workspace / "results" / "trial.pgn"), "--pairs", "--json")
+    assert (of_file["list"], of_file["caption"]) == (listed, read(workspace, "ratings")["caption"])
+    assert any("errors by opening pairs" in line for line in of_file["caption"])
     again = tour(workspace, "run", str(path))
     assert "Finished game" not in again.stdout
     assert audit(workspace) == games

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from enginetour.interop.selection import LeftOut
     from enginetour.interop.tally import Tally
     from enginetour.ratings.loose import Loose
+    from enginetour.ratings.openingpairs import Openings
+    from enginetour.ratings.pairs import Pairs
     from enginetour.ratings.priors import Prior
     from enginetour.ratings.sequential import Sprt
 
 FEW_NAMED = 10  # engines in a note
+NO_PAIRS = "no two games are a pair: one opening (a FEN tag, or moves marked book) with colours swapped"
 
 
 @click.command()
@@ -38,6 +41,7 @@ FEW_NAMED = 10  # engines in a note
 @output_option
 @errors_option
 @file_list_options
+@click.option("--pairs", "by_pairs", is_flag=True, help="Errors by pairs of games on one opening, colours swapped.")
 @sprt_options
 @without_collecting()
 def rate(
@@ -47,6 +51,7 @@ def rate(
     display: Display,
     output: Path | None,
     errors_for: tuple[str, ...],
+    by_pairs: bool,
     sprt: tuple[str, str, float, float] | None,
     model: str | None,
     alpha: float | None,
@@ -56,8 +61,8 @@ def rate(
     """The rating list of PGN files (also .gz, .zst), by maximum likelihood.
 
     A game needs the tags White, Black and Result; others are read where a
-    filter asks for them, moves never. What cannot be counted is told with file
-    and line.
+    filter asks for them, opening moves (marked book, or a FEN tag) by --pairs
+    alone. What cannot be counted is told with file and line.
 
     Example: enginetour rate night.pgn --anchor "Fruit 2.1=2784"
 
@@ -69,7 +74,8 @@ def rate(
     display.check(as_json=into.as_json, as_csv=into.as_csv)
     test, fields = asked_test(sprt, model, alpha, beta), {k: v for k, v in given(asked).items() if v is not None}
     if sprt is not None and test is not None:
-        _test(files, fields, sprt[:2], test, into, listed=display != Display() or bool(errors_for))
+        others = "--pairs" if by_pairs else "how to show one" if display != Display() or errors_for else ""
+        _test(files, fields, sprt[:2], test, into, others)
         return
     fixed = fields.get("anchors", {})
     loose = _loose(fields.get("loose", {}))
@@ -80,7 +86,7 @@ def rate(
     wanted = GameFilter(**{name: fields[name] for name in GameFilter.__slots__ if name in fields})
     wanted.check()
     with reading_bar(files) as progress:
-        tally, taken = _read(files, wanted, progress)
+        tally, taken = _read(files, wanted, progress, games=by_pairs)
     tell_broken(tally)
     from enginetour.interop.selection import select
     from enginetour.ratings.listing import rating_list
@@ -91,8 +97,10 @@ def rate(
     if not len(pairs.games):
         raise InputRefused(f"no game to rate; left out: {left_out_told(left)}", place=", ".join(map(str, files)))
     _refuse_strangers({*fixed, *loose}, pairs.names)
+    openings = _openings(tally, names["aliases"], pairs, taken) if by_pairs else None
     found = rating_list(
         pairs,
+        openings=openings,
         prior=_prior(fields.get("prior", "auto")),
         anchors=fixed,
         loose=loose,
@@ -114,30 +122,42 @@ def rate(
         as_json=into.as_json,
         as_csv=into.as_csv,
         value=value,
-        notes=_notes(tally, left),
+        notes=[*_notes(tally, left), *([NO_PAIRS] if by_pairs and not openings else [])],
     )
     into.put(text, size_words(found))
 
 
-def _read(files: tuple[Path, ...], wanted: GameFilter, progress: Progress) -> tuple[Tally, Taken | None]:
-    """The games, and which of them a filter takes that asks for more than names and results."""
-    if wanted.asks_tags:
+def _read(
+    files: tuple[Path, ...], wanted: GameFilter, progress: Progress, *, games: bool
+) -> tuple[Tally, Taken | None]:
+    """What was played, and which of it a filter takes; one by one where more than names and results is asked for."""
+    if games or wanted.asks_tags:
         from enginetour.interop.pgngames import read_games
 
-        games = read_games(files, progress=progress)
-        return games, wanted.taken(games)
+        found = read_games(files, progress=progress)
+        return found, wanted.taken(found)
     from enginetour.interop.pgnscan import scan
 
     return scan(files, progress, take_odds=wanted.odds), None
 
 
+def _openings(tally: Tally, aliases: Mapping[str, str] | None, pairs: Pairs, taken: Taken | None) -> Openings | None:
+    """What of the rated games came in pairs; None where they were not read one by one."""
+    from enginetour.interop.filepairs import openings_of_games
+    from enginetour.interop.gamecolumns import Games
+    from enginetour.interop.naming import Naming
+
+    if taken is None or not isinstance(tally, Games):
+        return None
+    return openings_of_games(tally, Naming(aliases), pairs.names, taken[0])
+
+
 def _test(
-    files: tuple[Path, ...], fields: dict[str, Any], engines: tuple[str, str], test: Sprt, into: Target, *, listed: bool
+    files: tuple[Path, ...], fields: dict[str, Any], engines: tuple[str, str], test: Sprt, into: Target, others: str
 ) -> None:
-    """Instead of a list: the sequential test of two engines, under their aliases."""
-    others = [name for name in fields if name != "aliases"]
-    if others or listed or into.path is not None:
-        words = flags(others) or ("--output" if into.path is not None else "how to show one")
+    """Instead of a list: the sequential test of two engines, under their aliases. `others` is what a list alone has."""
+    words = flags(name for name in fields if name != "aliases") or ("--output" if into.path is not None else others)
+    if words:
         raise click.UsageError(f"--sprt makes no list: leave out {words}")
     from enginetour.interop.naming import Naming
     from enginetour.interop.pgngames import read_games
