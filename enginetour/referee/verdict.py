@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass, replace
 
 import chess
@@ -16,6 +17,9 @@ from enginetour.referee.seats import ILLEGAL_INSTRUCTION, Seat
 from enginetour.supervise.memory import KILLED
 from enginetour.task import Rules
 
+MOMENT_NS = 1_000 * MS  # two ends farther apart have two causes
+# What a machine, its service manager or its user ends processes with; signal(7).
+_FROM_OUTSIDE = tuple(f"signal {number}" for number in (signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM))
 ABORTS = 2  # games given up after which `*` loses: the third time (reliability 2.5)
 
 
@@ -110,6 +114,21 @@ def crash(seat: Seat, status: str) -> Verdict:
         return void(seat, "crash", f"{seat.color} ended before its first move: {status}")
     category = "crash (memory)" if status.startswith(KILLED) else ""
     return loss(seat, Termination.CRASH, f"{seat.color} disconnects: {status}", category=category)
+
+
+def at_once(end_ns: int, other_ns: int, answered_ns: int) -> bool:
+    """Whether two engines ended at the same moment; one that answered at `answered_ns` was not gone by then."""
+    return end_ns > answered_ns and abs(end_ns - other_ns) < MOMENT_NS
+
+
+def both_ended(seat: Seat, *statuses: str) -> Verdict:
+    """Both at the same moment: void, and by itself neither may do so without end: `seat`, whose turn it was, is named.
+
+    Ended from outside both are the machine's failure.
+    """
+    words = f"both engines ended: {', '.join(statuses)}"
+    outside = all(status.partition(" (")[0] in _FROM_OUTSIDE for status in statuses)
+    return void(None, "host", words) if outside else void(seat, "crash", words)
 
 
 def stall(seat: Seat, fault: EngineFault, halt: str = "") -> Verdict:

@@ -219,6 +219,11 @@ class Misbehaving(Scripted):
         time.sleep(self.seconds)
         os._exit(3)
 
+    def do_late_last_move(self, move):
+        time.sleep(self.seconds)
+        self.answer(move)
+        os._exit(3)
+
     def do_late_and_illegal(self, move):
         time.sleep(self.seconds)
         self.answer("e2e5")

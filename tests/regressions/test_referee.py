@@ -13,9 +13,10 @@ from enginetour.adapters.intake import LINE_CAP
 from enginetour.adapters.position import Position
 from enginetour.adapters.start import open_engine
 from enginetour.model import Opening, Outcome, Termination
-from enginetour.referee import converse
+from enginetour.referee import converse, verdict
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.converse import ended
+from enginetour.referee.seats import Seat
 from enginetour.referee.shelf import EngineShelf
 from enginetour.registry import load, to_spec
 from enginetour.shipped import shipped
@@ -38,6 +39,28 @@ def test_an_engine_that_flags_and_then_dies_lost_on_time(protocol: Protocol) -> 
     late = misbehaving(protocol, "late-then-dies", at=1, seconds=0.29)
     played = game(late, sound(protocol), white_tc="0.2", doubtful_flag="loss")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+
+
+@BOTH
+def test_who_ends_first_has_lost_though_its_opponent_ends_too(protocol: Protocol) -> None:
+    """Two builds that end after an answer were the machine's failure, for ever: no game of theirs was ever over."""
+    played = game(scripted(protocol, "answer-die"), misbehaving(protocol, "late-last-move", at=2, seconds=0.3))
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.CRASH), played.cause
+    assert (played.culprit, played.plies) == ("answer-die", 4)
+
+
+def test_two_that_end_at_once() -> None:
+    """By themselves they have two replays like any other, from outside it is the machine."""
+    seat = cast("Seat", SimpleNamespace(name="Ada"))
+    ends = [("exit 3", "exit 3"), ("signal 11 (SIGSEGV)", "signal 9 (SIGKILL)"), ("signal 9 (SIGKILL)",) * 2]
+    found = [verdict.both_ended(seat, *statuses) for statuses in ends]
+    assert [one.category for one in found] == ["crash", "crash", "host"]
+    assert [one.culprit for one in found] == [seat, seat, None]
+    assert all(one.void for one in found)
+    second = 1_000_000_000
+    assert verdict.at_once(2 * second, 2 * second + 1, second)
+    assert not verdict.at_once(2 * second, 2 * second + 1, 2 * second + 1)
+    assert not verdict.at_once(3 * second, 2 * second, second)
 
 
 @BOTH
