@@ -87,9 +87,8 @@ class Contest:
         if faults:
             return self._finish(verdicts.at_start(faults, self._halts.words), tuple(faults))
         self._link.tell("start", record.beginning(self._task, self._position, self.seats))
-        verdict = None
-        while verdict is None:
-            verdict = self._ply()
+        while (verdict := self._ply()) is None:
+            pass
         return self._finish(verdict)
 
     def _ply(self) -> Verdict | None:
@@ -97,11 +96,9 @@ class Contest:
         if end is not None:
             return verdicts.by_rule(end)
         self._answered_ns = 0 if played else self._answered_ns
-        white_to_move = self._position.board.turn == chess.WHITE
-        seat, other = (self._white, self._black) if white_to_move else (self._black, self._white)
+        seat, other = self.seats if self._position.board.turn == chess.WHITE else self.seats[::-1]
         ask = question(self._position, seat, other)
-        verdict = self._approach(seat, other, ask)
-        if verdict is not None:
+        if (verdict := self._approach(seat, other, ask)) is not None:
             return verdict
         # What is said ahead of `go` takes its time on nobody's clock: no part of the referee's own share.
         relayed = self._answered_ns and not seat.engine.stands_apart(ask)
@@ -157,8 +154,7 @@ class Contest:
                 while (said := engine.heard()) is not None:
                     if said.what is _ANSWER:
                         return said
-                    verdict = self._talk(seat, said, thinking=True)
-                    if verdict is not None:
+                    if (verdict := self._talk(seat, said, thinking=True)) is not None:
                         return verdict
                 if engine.dead:
                     return self._crash(seat, other)
@@ -186,8 +182,7 @@ class Contest:
     def _overhear(self, other: Seat) -> Verdict | None:
         """What the side that is not to move says."""
         while not other.engine.silent and (said := other.engine.heard()) is not None:
-            verdict = self._talk(other, said, thinking=False)
-            if verdict is not None:
+            if (verdict := self._talk(other, said, thinking=False)) is not None:
                 return verdict
         return None
 
@@ -195,25 +190,29 @@ class Contest:
         verdict = verdicts.of_talk(seat, said, thinking=thinking, aborts=self._task.aborts)
         if verdict is None:
             verdict = self._draws.heard(seat, said, thinking=thinking)
-        if verdict is not None and thinking and said.what is not What.OFFER:  # who offers thinks on
+        if verdict is None or not thinking:
+            return verdict
+        if said.what is not What.OFFER:  # who offers thinks on
             seat.engine.search_over()
-        return verdict
+        late = self._late(seat, said)
+        return verdict if late is None or late.void else late
 
     # Judging an answer.
 
+    def _late(self, seat: Seat, said: Said) -> Verdict | None:
+        """The first cause wins: a flag, if it said that too late."""
+        in_time = (elapsed := said.stamp_ns - self._go_ns) < seat.clock.flag_ns()
+        return None if in_time else self._flag(seat, elapsed, f"with {printable(said.text)!r}")
+
     def _answered(self, seat: Seat, said: Said) -> Verdict | None:
         clock, engine = seat.clock, seat.engine
-        elapsed = said.stamp_ns - self._go_ns
-        if elapsed >= clock.flag_ns():
-            return self._flag(seat, elapsed, f"with {printable(said.text)!r}")
-        move = self._read(seat, said)
+        if (late := self._late(seat, said)) is not None:
+            return late
+        elapsed, move = said.stamp_ns - self._go_ns, self._read(seat, said)
         if move is None:
             if said.cut:
                 return self._crash(seat, self._black if seat.white else self._white)
-            second = self._question(seat)
-            if isinstance(second, Verdict):
-                return second
-            if second is not None:
+            if (second := self._question(seat)) is not None:
                 said, elapsed = second, second.stamp_ns - self._go_ns
                 move = self._read(seat, said)
         if move is None:
@@ -237,8 +236,8 @@ class Contest:
             seat.engine.note("odd-move", f"wrote {printable(said.text)!r} for {move.uci()}")
         return move
 
-    def _question(self, seat: Seat) -> Said | Verdict | None:
-        """A second answer after an illegal one, or None; a death meanwhile comes back as the first answer's fault."""
+    def _question(self, seat: Seat) -> Said | None:
+        """A second answer after an illegal one, or None, also after a death meanwhile."""
         script = seat.engine.question(self._go_ns + seat.clock.flag_ns())
         second = converse({seat.engine: script}, self._link, self._halts.overslept)[seat.engine]
         return second if isinstance(second, Said) else None

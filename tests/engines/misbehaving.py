@@ -224,6 +224,14 @@ class Misbehaving(Scripted):
         self.answer(move)
         os._exit(3)
 
+    def do_late_abort(self, move):
+        time.sleep(self.seconds)
+        self.say("* {no more}")
+
+    def do_late_draw(self, move):
+        time.sleep(self.seconds)
+        self.say("1/2-1/2 {Draw by repetition}")
+
     def do_late_and_illegal(self, move):
         time.sleep(self.seconds)
         self.answer("e2e5")

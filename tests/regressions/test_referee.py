@@ -41,6 +41,14 @@ def test_an_engine_that_flags_and_then_dies_lost_on_time(protocol: Protocol) -> 
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
 
 
+@pytest.mark.parametrize(("fault", "at"), [("late-abort", 2), ("late-draw", 5)])
+def test_a_word_after_the_flag_ends_no_game(fault: str, at: int) -> None:
+    """Who gave the game up while its true overrun was awaited had it replayed; a right claim of a draw was a draw."""
+    late = misbehaving("cecp", fault, at=at, seconds=0.29)
+    played = game(late, sound(), white_tc="0.2")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+
+
 @BOTH
 def test_who_ends_first_has_lost_though_its_opponent_ends_too(protocol: Protocol) -> None:
     """Two builds that end after an answer were the machine's failure, for ever: no game of theirs was ever over."""
