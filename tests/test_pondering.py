@@ -103,6 +103,14 @@ def test_a_late_answer_to_stop_is_waited_for_off_the_clock() -> None:
     assert uneventful(played)
 
 
+def test_a_second_answer_to_stop_is_no_move() -> None:
+    """It was played, as it happened to be legal, and the engine's own next move was illegal then."""
+    played = game(ponderer("ponder-stops-twice", hint="g8f6"), thinker(OTHERWISE))
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert "b1c3" not in {move.uci for move in played.moves}
+    assert "out-of-turn: answered 'b1c3'" in said(played, "ponder-stops-twice")
+
+
 def test_no_answer_to_stop_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that cannot be brought to its next move has lost."""
     monkeypatch.setattr(pondering, "OWED_NS", 100 * base.MS)

@@ -94,13 +94,13 @@ class PonderingEngine(Engine):
     def _give_up(self) -> Script:
         """Stop a ponder search and take its answer; EngineStalled when none comes."""
         self._stopped = True
-        if not self.thinking:
-            return
-        yield from self.say(self._stop())
-        deadline = time.monotonic_ns() + OWED_NS
-        while self.thinking:
-            if (yield from self.hear_poked(deadline)) is None:
-                raise EngineStalled(f"no answer to stop within {OWED_NS / 1e9:g} s of pondering on another move")
+        if self.thinking:
+            yield from self.say(self._stop())
+            deadline = time.monotonic_ns() + OWED_NS
+            while self.thinking:
+                if (yield from self.hear_poked(deadline)) is None:
+                    raise EngineStalled(f"no answer to stop within {OWED_NS / 1e9:g} s of pondering on another move")
+        self.discard()  # a second answer to `stop` is none to the search that follows
 
     def settle(self) -> Script:
         """An answer to `stop` is the owed one, pondering or not."""

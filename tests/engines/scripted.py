@@ -172,7 +172,9 @@ class Scripted:
         """The answer owed to `stop`; the search is none of the game's."""
         if self.strikes("ponder-late"):
             time.sleep(self.seconds)
-        if not self.strikes("ponder-deaf"):
+        if self.strikes("ponder-stops-twice"):
+            self.say("bestmove a1a1", "bestmove b1c3")
+        elif not self.strikes("ponder-deaf"):
             self.answer("a1a1")
         self.searches -= 1
 
