@@ -17,7 +17,7 @@ from enginetour.draft import Draft, read_option, read_value, told_apart
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.nearmiss import near
 from enginetour.ratings.matchtest import OPEN_GAMES
-from enginetour.registry import Registry, find_program
+from enginetour.registry import Registry, find_program, no_program
 from enginetour.sections.entrants import EntrantSection
 from enginetour.task import EngineSpec, Probe
 
@@ -171,6 +171,8 @@ def _seat(word: str, registry: Registry, base: Path, detect: Detect) -> _Seat:
     except ValueError as error:
         raise UsageRefused(f"cannot be cut into words: {error}", place=word) from None
     if not command or find_program(command[0], base) is None:
+        if command and (there := no_program(command[0], base)):
+            raise InputRefused(there, place="match")
         known = near(word, registry.ids)
         hint = known if known.startswith(", did") else ""
         step = "enginetour engines list names those with a file"

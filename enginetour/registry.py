@@ -16,6 +16,7 @@ from enginetour.enginefile import EngineEntry, Value, changed_quirks, changed_re
 from enginetour.errors import EngineRefused, InputRefused
 from enginetour.nearmiss import near
 from enginetour.shipped import shipped
+from enginetour.supervise.refusals import not_runnable
 from enginetour.task import EngineSpec, Sandbox
 
 __all__ = [
@@ -188,6 +189,18 @@ def find_program(word: str, folder: Path) -> str | None:
     return os.path.abspath(found) if found else None  # noqa: PTH100 - as above
 
 
+def no_program(word: str, folder: Path) -> str:
+    """Why `find_program` passes over something that is there; "" where there is nothing."""
+    path = Path(os.path.abspath(folder / Path(word).expanduser()))  # noqa: PTH100 - as above
+    if "/" in word:
+        return not_runnable(path) if path.exists() else ""
+    return (
+        f"{word!r} is looked for in PATH, not here: ./{word} is the one in {folder.absolute()}"
+        if path.is_file()
+        else ""
+    )
+
+
 def candidates(command: Sequence[str], folder: Path) -> tuple[EngineSpec, EngineSpec]:
     """Specs to probe, UCI first, then CECP; each probe starts a new process.
 
@@ -223,6 +236,8 @@ def _resolved(word: str, entry: EngineEntry) -> str:
     found = find_program(word, entry.folder)
     if found is None:
         place = str(entry.path) if entry.path else ""
+        if there := no_program(word, entry.folder):
+            raise EngineRefused(f"{entry.name}: {there}", place=place)
         looked = "" if "/" in word else ", looked in PATH and " + ", ".join(GAMES)
         step = f"apt install {entry.package}" if entry.package else "install it or mend its command"
         raise EngineRefused(f"{entry.name}: no program {word!r}{looked}", place=place, step=step)

@@ -156,6 +156,7 @@ def test_every_failed_start_is_named(tmp_path: Path) -> None:
     cases = {
         "plain": (b"echo", 0o644, "not executable"),
         "orphan": (b"#!/no/such/interpreter -x\n", 0o755, "interpreter /no/such/interpreter is missing"),
+        "windows lines": (b"#!/bin/sh\r\nexec stockfish\r\n", 0o755, "end as on Windows, in CR LF"),
         "foreign": (bytes(elf), 0o755, "another processor architecture"),
         "windows": (b"MZ\x90\x00", 0o755, "wine"),
         "text": (b"just text\n", 0o755, "neither a program"),

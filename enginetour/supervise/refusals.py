@@ -21,16 +21,21 @@ def why(step: str, number: int, program: str, directory: Path, resources: Resour
         return f'sandbox = "landlock" cannot be had: {no_landlock(number)}; say "bwrap" or "none"'
     path = Path(program)
     if number == errno.ENOENT and path.is_file():
-        return f"{program}: its interpreter {_interpreter(path)} is missing"
+        return f"{program}: {_without_interpreter(path)}"
     if number in (errno.ENOENT, errno.ENOTDIR):
         return f"{program} is missing"
     if number == errno.EACCES:
-        if path.is_dir():
-            return f"{program} is a folder, not a program"
-        return f"{program} is not executable (chmod +x {path.name}?)"
+        return not_runnable(path)
     if number == errno.ENOEXEC:
         return f"{program}: {_not_a_program(path)}"
     return f"{program} cannot be run: {os.strerror(number)}"
+
+
+def not_runnable(path: Path) -> str:
+    """Of what is there and is no program as it stands."""
+    if path.is_dir():
+        return f"{path} is a folder, not a program"
+    return f"{path} is not executable (chmod +x {path.name}?)"
 
 
 def _most_files() -> int:
@@ -56,12 +61,15 @@ def _head(path: Path) -> bytes:
         return b""
 
 
-def _interpreter(path: Path) -> str:
+def _without_interpreter(path: Path) -> str:
     head = _head(path)
-    if head.startswith(b"#!"):
-        words = head[2:].split(b"\n")[0].split()
-        return words[0].decode("utf-8", "replace") if words else "(none named)"
-    return "(its loader: is it built for another system?)"
+    if not head.startswith(b"#!"):
+        return "its interpreter (its loader: is it built for another system?) is missing"
+    line = head[2:].split(b"\n")[0]
+    words = line.split()
+    if line.endswith(b"\r") and len(words) == 1:  # the kernel takes the CR for a part of the name
+        return "its lines end as on Windows, in CR LF, so no interpreter is found (dos2unix helps)"
+    return f"its interpreter {words[0].decode('utf-8', 'replace') if words else '(none named)'} is missing"
 
 
 def _not_a_program(path: Path) -> str:

@@ -131,3 +131,22 @@ def test_check_refuses_what_run_refuses(tmp_path: Path) -> None:
         path.read_text().replace("[play]", f"[play]\nslots = {allowed().count + 1}").replace('"trial"', '"crowd"')
     )
     assert f"fit to run: enginetour run --force {path}\n" in tour(tmp_path, "check", str(path)).stdout
+
+
+@pytest.mark.parametrize("mode", [0o644, None])
+def test_a_program_that_is_there_is_not_called_missing(tmp_path: Path, mode: int | None) -> None:
+    """A download without its executable bit, a folder, a name without ./: each was "no program", to be installed."""
+    path = tmp_path / "owl"
+    if mode is None:
+        path.mkdir()
+        told = f"{path} is a folder, not a program"
+    else:
+        path.write_text("#!/bin/sh\n")
+        path.chmod(mode)
+        told = f"{path} is not executable (chmod +x owl?)"
+        assert "./owl is the one in" in refused(tmp_path, "match", "owl", "wren1")
+    assert told in refused(tmp_path, "match", "./owl", "wren1")
+    assert told in refused(tmp_path, "engines", "add", "owl", "./owl", code=4)
+    file = config(tmp_path, ("wren1", "wren2"))
+    file.write_text(file.read_text().replace('engine = "wren1"', 'name = "X"\ncommand = ["./owl"]\nprotocol = "uci"'))
+    assert told in refused(tmp_path, "check", file.name, code=4)
