@@ -165,7 +165,8 @@ class OpeningSuite:
     def _turn(self, pairing: Pairing) -> int:
         """How many openings the games before this one have taken, by the policy's count."""
         counts = {"pairing": pairing.meeting, "round": pairing.round, "encounter": pairing.encounter}
-        return ((counts[self.per] - 1) * self.legs + pairing.leg - 1) // self.repeat
+        leg = min(pairing.leg, self.legs)  # a level match of single games is decided by pairs of them
+        return ((counts[self.per] - 1) * self.legs + leg - 1) // self.repeat
 
 
 @lru_cache(maxsize=8)

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from enginetour import config
 from enginetour.errors import InputRefused
+from enginetour.formats.docket import match_games
 from enginetour.model import Opening, Pairing
 from enginetour.openingcheck import Written, checked
 from enginetour.openings import OpeningSettings, OpeningSuite, load, shuffled
@@ -82,6 +83,13 @@ def test_pairs_that_results_make_vary(listed: bool, indices: list[int]) -> None:
     """In a list all pairs play the same openings; where two meet once by results, all would be played from one."""
     suite = load(OpeningSettings(order="sequential"), seed=1, legs=2, listed=listed, folder=Path("/"))
     assert [suite.pick(Pairing("a", name, encounter=n)).index for n, name in enumerate("bcd", 1)] == indices
+
+
+def test_both_games_of_a_decider_have_one_opening() -> None:
+    """A knock-out of single games decides a level match by pairs: with each colour from the same position."""
+    single = load(OpeningSettings(order="sequential"), seed=1, legs=1, listed=False, folder=Path("/"))
+    games = [match_games("a", "b", games=count, encounter=n, number=1) for n, count in enumerate((1, 2, 2, 1), 1)]
+    assert [[single.pick(game).index for game in match] for match in games] == [[1], [2, 2], [3, 3], [4]]
 
 
 def test_rounds() -> None:
