@@ -99,6 +99,7 @@ def frozen(
 
 def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: Callable[[], None]) -> dict[str, Side]:
     """Sides for every entrant of the log; a changed binary, net or option stops here unless it is accepted."""
+    _refuse_renamed(plan, log)
     sides: dict[str, Side] = {}
     changed: dict[str, EngineSpec] = {}
     played_by, gone = log.config.get("sides", {}), log.gone
@@ -127,3 +128,20 @@ def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: C
         refuse_unfit(probe_all({name: sides[name] for name in changed}, heed=heed), sides)
         log.accept_change(changed)
     return sides
+
+
+def left_out(plan: Plan, log: TournamentLog) -> list[str]:
+    """Who stood in the file when the tournament began, stands there no more, and plays on all the same."""
+    begun_with, gone = log.config.get("sides", {}), log.gone
+    return [name for name in log.specs if name in begun_with and name not in gone and name not in plan.sides]
+
+
+def _refuse_renamed(plan: Plan, log: TournamentLog) -> None:
+    """StoreRefused when one who was left out stands there by another name: it would play on, and join beside itself."""
+    for old in left_out(plan, log):
+        for entrant in plan.entrants:
+            now = plan.sides[entrant.name].spec
+            if entrant.name not in log.specs and replace(now, name=old) == log.specs[old]:
+                what = f"names are frozen for {log.title}, and {old} is called {entrant.name} in the file"
+                step = "put it back, or start the next edition with run --new once this one has ended"
+                raise StoreRefused(what, place=str(plan.config.path), step=step)

@@ -226,7 +226,9 @@ def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
     robin(tmp_path, more=own.format(1))
     assert "Wren 4 is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
     robin(tmp_path)
-    tour(tmp_path, "run", str(path))
+    told = tour(tmp_path, "run", str(path)).stdout
+    assert "Wren 4 is no longer in trial.toml and plays on; enginetour withdraw -t trial 'Wren 4' takes it out" in told
+    assert "plays on" not in tour(tmp_path, "run", str(path)).stdout
     with Store.open(database(tmp_path), create=False) as store:
         controls = {
             (side, control)
@@ -237,6 +239,21 @@ def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
             )
         }
     assert controls == {("Wren 1", "depth=1"), ("Wren 2", "depth=1"), ("Wren 3", "depth=1"), ("Wren 4", "depth=2")}
+
+
+def test_an_entrant_is_not_renamed_between_two_runs(tmp_path: Path) -> None:
+    """It went on by its old name, and the same program joined beside it by the new one, with as many games again."""
+    path = robin(tmp_path)
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    path.write_text(path.read_text().replace('engine = "wren2"', 'engine = "wren2"\nname = "Mine"'))
+    for command in ("check", "run"):
+        told = tour(tmp_path, command, str(path), expect=5).stderr
+        assert "names are frozen for trial, and Wren 2 is called Mine in the file; put it back" in told
+    assert {row["name"] for row in read(tmp_path, "standings")["table"]} == {"Wren 1", "Wren 2", "Wren 3"}
+    both = path.read_text() + '\n[[entrants]]\nengine = "wren2"\n'  # two copies are two entrants
+    path.write_text(both)
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    assert "Mine" in {row["name"] for row in read(tmp_path, "standings")["table"]}
 
 
 def test_more_cycles_in_the_file(tmp_path: Path) -> None:
