@@ -124,10 +124,10 @@ def at_once(end_ns: int, other_ns: int, answered_ns: int) -> bool:
 def both_ended(seat: Seat, *statuses: str) -> Verdict:
     """Both at the same moment: void, and by itself neither may do so without end: `seat`, whose turn it was, is named.
 
-    Ended from outside both are the machine's failure.
+    Where a signal from outside ended one of them it is the machine's failure: whatever ends engines ended both.
     """
     words = f"both engines ended: {', '.join(statuses)}"
-    outside = all(status.partition(" (")[0] in _FROM_OUTSIDE for status in statuses)
+    outside = any(status.partition(" (")[0] in _FROM_OUTSIDE for status in statuses)
     return void(None, "host", words) if outside else void(seat, "crash", words)
 
 

@@ -60,7 +60,7 @@ def test_who_ends_first_has_lost_though_its_opponent_ends_too(protocol: Protocol
 def test_two_that_end_at_once() -> None:
     """By themselves they have two replays like any other, from outside it is the machine."""
     seat = cast("Seat", SimpleNamespace(name="Ada"))
-    ends = [("exit 3", "exit 3"), ("signal 11 (SIGSEGV)", "signal 9 (SIGKILL)"), ("signal 9 (SIGKILL)",) * 2]
+    ends = [("exit 3", "exit 3"), ("signal 11 (SIGSEGV)", "exit 0"), ("exit 0", "signal 15 (SIGTERM)")]
     found = [verdict.both_ended(seat, *statuses) for statuses in ends]
     assert [one.category for one in found] == ["crash", "crash", "host"]
     assert [one.culprit for one in found] == [seat, seat, None]
