@@ -1,9 +1,9 @@
 """What the run of a new tournament begins while the rest of the program is still being loaded: slots, probes, games.
 
-Only where nothing can turn out otherwise: there is no database yet, the order is that of the file, no speed is
-measured, no engine has processors of its own. Nothing is written meanwhile. Games go on, of those that are on offer
-whatever the results, until the loop takes over: each is then written and told in its turn, as if it had ended just
-now. That is so if the loop's first task is the very one that was begun first; else all is dropped and begun anew.
+Only where nothing can turn out otherwise: the database knows no tournament of that name, the order is that of the file,
+no speed is measured, no engine has processors of its own. Nothing is written meanwhile. Games go on, of those that are
+on offer whatever the results, until the loop takes over: each is then written and told in its turn, as if it had ended
+just now. That is so if the loop's first task is the very one that was begun first; else all is dropped and begun anew.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from enginetour.errors import MachineFailure, TourError
 from enginetour.model import GameKey, Outcome, Pairing
 from enginetour.places import START_PARALLEL, Listener, LocalPlace
 from enginetour.rebuilt import Files
+from enginetour.store.glimpse import is_new
 from enginetour.store.slugs import slug_of
 from enginetour.supervise.processors import allowed
 from enginetour.task import GameTask, Probe, ProbeTask, SeatTask
@@ -57,7 +58,7 @@ def warmed(config: Path, db: Address | None, slots: int | None) -> HeadStart | N
         folder = config.resolve().parent
         database, workspace = database_of(folder, db), workspace_of(folder)
         fits = isinstance(name, str) and type(count) is int and 0 < count <= allowed().count
-        if not fits or play.get("affinity") or not isinstance(database, Path) or database.exists():
+        if not fits or play.get("affinity") or not isinstance(database, Path) or not is_new(database, name):
             return None
         return HeadStart(birth_tag(database, workspace, name), count, name)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):

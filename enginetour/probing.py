@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from pathlib import Path
 from typing import cast
@@ -73,15 +73,36 @@ def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tupl
 
     Relative paths of the command begin at `folder`.
     """
-    last: Probe | None = None
-    for spec in candidates(command, folder):
-        if protocol in (None, spec.protocol):
-            probe = probe_all({spec.name: Side(spec, TimeControl.parse("1+0"))})[spec.name]
-            if not probe.problems and (spec.protocol == "uci" or probe.features):
-                return spec, probe
-            last = probe
-    why = last.problems[0] if last and last.problems else "it answers neither uci nor xboard"
-    raise EngineRefused(why, place=shlex.join(command), step="is it an engine? start it by hand and type uci")
+    return detect_each((command,), protocol, folder)[0]
+
+
+def detect_each(
+    commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path
+) -> list[tuple[EngineSpec, Probe]]:
+    """As `detect`, for several at a time: UCI of all, then CECP of those that do not speak it."""
+    found: dict[int, tuple[EngineSpec, Probe]] = {}
+    specs = [candidates(command, folder) for command in commands]
+    for tried in zip(*specs, strict=True):
+        wanted = {
+            str(number): Side(spec, TimeControl.parse("1+0"))
+            for number, spec in enumerate(tried)
+            if protocol in (None, spec.protocol) and (number not in found or not _speaks(*found[number]))
+        }
+        if wanted:
+            found |= {int(key): (wanted[key].spec, probe) for key, probe in probe_all(wanted).items()}
+    for number, command in enumerate(commands):
+        if number not in found or not _speaks(*found[number]):
+            problems = found[number][1].problems if number in found else ()
+            raise EngineRefused(
+                problems[0] if problems else "it answers neither uci nor xboard",
+                place=shlex.join(command),
+                step="is it an engine? start it by hand and type uci",
+            )
+    return [found[number] for number in range(len(commands))]
+
+
+def _speaks(spec: EngineSpec, probe: Probe) -> bool:
+    return not probe.problems and (spec.protocol == "uci" or bool(probe.features))
 
 
 def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:

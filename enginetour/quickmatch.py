@@ -21,7 +21,7 @@ from enginetour.registry import Registry, find_program, no_program
 from enginetour.sections.entrants import EntrantSection
 from enginetour.task import EngineSpec, Probe
 
-Detect = Callable[[tuple[str, ...], str | None, Path], tuple[EngineSpec, Probe]]
+Detect = Callable[[Sequence[tuple[str, ...]], str | None, Path], list[tuple[EngineSpec, Probe]]]
 LONGEST_NAME = 64  # characters of [tournament] name
 _BETWEEN = re.compile(r",\s*(?=\w+=)")  # of words KEY=VALUE
 _PARTED = frozenset({"path"})  # lists that read a text themselves, folders parted as in PATH
@@ -61,7 +61,7 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Dra
     if len(asked.engines) < 2:
         found = f"found {len(asked.engines)}" if asked.engines else "found none"
         raise UsageRefused(f"a match needs two engines, {found}", step="name them by id, name or command")
-    seats = [_seat(word, registry, base, detect) for word in asked.engines]
+    seats = _seats(asked.engines, registry, base, detect)
     names = told_apart(full_names([seat.name for seat in seats]))
     entrants: list[dict[str, Any]] = []
     for seat, name in zip(seats, names, strict=True):
@@ -162,10 +162,25 @@ def _format(asked: Asked, count: int) -> dict[str, Any]:
     return settings
 
 
-def _seat(word: str, registry: Registry, base: Path, detect: Detect) -> _Seat:
-    entry = next((one for one in registry.entries() if word in (one.id, one.name)), None)
-    if entry is not None:
-        return _Seat(Callname(entry.name), {"engine": entry.id}, frozenset({word, entry.id, entry.name}))
+def _seats(words: Sequence[str], registry: Registry, base: Path, detect: Detect) -> list[_Seat]:
+    """One for each word: engines that have a file, and commands, which are started together."""
+    known = {name: entry for entry in reversed(registry.entries()) for name in (entry.id, entry.name)}
+    commands = [_command(word, registry, base) for word in words if word not in known]
+    found = zip(commands, detect(commands, None, base), strict=True)
+    seats = []
+    for word in words:
+        if (entry := known.get(word)) is not None:
+            seats.append(_Seat(Callname(entry.name), {"engine": entry.id}, frozenset({word, entry.id, entry.name})))
+            continue
+        command, (spec, _) = next(found)
+        name = callname(command, base)
+        section = {"command": list(spec.command), "protocol": spec.protocol}
+        seats.append(_Seat(name, section, frozenset({word, name.short, Path(command[0]).name})))
+    return seats
+
+
+def _command(word: str, registry: Registry, base: Path) -> tuple[str, ...]:
+    """Of a program that is there."""
     try:
         command = tuple(shlex.split(word))
     except ValueError as error:
@@ -177,10 +192,7 @@ def _seat(word: str, registry: Registry, base: Path, detect: Detect) -> _Seat:
         hint = known if known.startswith(", did") else ""
         step = "enginetour engines list names those with a file"
         raise InputRefused(f"{word!r} is no engine file and no program here{hint}", place="match", step=step)
-    spec, _ = detect(command, None, base)
-    section: dict[str, Any] = {"command": list(spec.command), "protocol": spec.protocol}
-    name = callname(command, base)
-    return _Seat(name, section, frozenset({word, name.short, Path(command[0]).name}))
+    return command
 
 
 def _meant(text: str, seats: Sequence[_Seat], option: str) -> list[tuple[int, str, str]]:

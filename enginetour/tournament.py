@@ -107,11 +107,11 @@ def opened(
         made = ground.is_made()  # `mktemp`, or a kill in the first moment, leaves an empty file
         ground.refuse_unwritable()
         if made:
-            # An existing database is looked at, and its tournament locked, before any engine starts: in this order,
-            # or a database from elsewhere would get a lock of ours beside it.
-            if ahead is not None:
-                ahead.close()
+            # An existing database is looked at before its tournament is locked: one from elsewhere would get a lock of
+            # ours beside it. Engines start before that only for a name that it did not know a moment ago.
             store = opened_store(create=False)
+            if store.has(name) and ahead is not None:
+                ahead.close()
             if store.has(name) and not new:
                 yield resumed(store)
                 return
@@ -124,7 +124,7 @@ def opened(
         else:
             refuse_few(plan)
             refuse_field(plan)  # no database, no ratings from it
-        early = ahead.found(heed) if ahead is not None and ahead.begun and not made else None
+        early = ahead.found(heed) if ahead is not None and ahead.begun else None
         if ahead is not None and early is None:
             ahead.close()
         probes = probe_all(plan.sides, heed=heed) if early is None else early

@@ -15,7 +15,7 @@ from enginetour.model import Game, Outcome, Termination
 from enginetour.plan import prepare
 from enginetour.store.tournaments import Store
 from enginetour.tournament import opened
-from tests.touring import FOUR, audit, config, left_running, tour, try_engines_once
+from tests.touring import FOUR, audit, config, left_running, tour, try_engines_once, typed
 
 COUNTING = """
 import os, sys
@@ -52,6 +52,32 @@ def test_engines_start_once_for_probe_and_games(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path))
     assert starts.read_text() == "xxxx"
     assert audit(tmp_path) == 4
+    assert left_running(tmp_path) == []
+
+
+def test_a_new_name_has_its_head_start_in_a_database_that_is_there(tmp_path: Path) -> None:
+    """Engines start once for probe and games, as with the first tournament; one that goes on begins with the loop."""
+    path, starts = counting(tmp_path)
+    tour(tmp_path, "run", str(path))
+    starts.unlink()
+    other = tmp_path / "other.toml"
+    other.write_text(path.read_text().replace('name = "trial"', 'name = "other"'))
+    tour(tmp_path, "run", str(other), "--max-games", "2", expect=8)
+    assert starts.read_text() == "xx"
+    assert warmed(other, None, None) is None
+    tour(tmp_path, "run", str(other))
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        assert [line.number for line in store.tournament("other").games()] == [1, 2, 3, 4]
+    assert audit(tmp_path) == 4
+    assert left_running(tmp_path) == []
+
+
+def test_a_match_has_its_head_start(tmp_path: Path) -> None:
+    """Commands start once to learn what they speak, and once for probe and games."""
+    _, starts = counting(tmp_path)
+    words = [f"{sys.executable} -S {tmp_path / 'counting.py'} {name}" for name in ("Ada", "Dot")]
+    typed(tmp_path, "match", *words, "--games", "2", "--tc", "10+0", "--openings", "plies=0")
+    assert starts.read_text() == "xxxx"
     assert left_running(tmp_path) == []
 
 

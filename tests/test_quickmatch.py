@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,10 @@ from enginetour.task import EngineSpec, Probe
 from tests.touring import tour, try_engines_once
 
 
-def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tuple[EngineSpec, Probe]:
+def detect(commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path) -> list[tuple[EngineSpec, Probe]]:
     """Everything speaks UCI."""
     del protocol
-    return candidates(command, folder)[0], Probe("it")
+    return [(candidates(command, folder)[0], Probe("it")) for command in commands]
 
 
 def draft(tmp_path: Path, *engines: str, **asked: Any) -> dict[str, Any]:

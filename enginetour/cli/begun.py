@@ -1,12 +1,19 @@
-"""What of a run was done while most of the program was not loaded yet."""
+"""What of a run is done while most of the program is not loaded yet."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from enginetour.cli.heard import Heard
-from enginetour.headstart import HeadStart
-from enginetour.plan import Plan
+from enginetour.cli.heard import Heard, leaving
+from enginetour.cli.loading import loading
+from enginetour.headstart import HeadStart, warmed
+from enginetour.serveraddress import Address
+
+if TYPE_CHECKING:
+    from enginetour.plan import Plan
 
 
 class Begun(NamedTuple):
@@ -16,3 +23,35 @@ class Begun(NamedTuple):
     signals: Heard
     ahead: HeadStart | None = None
     place: str | None = None  # as --place has it; None: on this machine
+
+
+@contextmanager
+def beginning(
+    config: Path,
+    db: Address | None,
+    *,
+    slots: int | None,
+    most_games: int | None = None,
+    place: str | None = None,
+    resumes: bool = False,
+) -> Iterator[tuple[Begun, Callable[[], None]]]:
+    """A configuration's plan with its first games under way; to be called once all that is needed is loaded.
+
+    Refuses as `prepare` does, and a tournament that runs already.
+    """
+    with (
+        leaving(),
+        loading() as loaded,
+        (warmed(config, db, slots) if place is None else None) or nullcontext() as ahead,
+    ):
+        from enginetour.plan import prepare
+        from enginetour.store.lock import refuse_held
+        from enginetour.store.slugs import slug_of
+
+        plan, signals = prepare(config, db, resumes=resumes), Heard()
+        if isinstance(plan.database, Path):
+            refuse_held(plan.database, slug_of(plan.config.tournament.name))
+        with signals.noting():
+            if ahead is not None:
+                ahead.begin(plan, slots or plan.config.play.slots, most_games)
+            yield Begun(plan, signals, ahead, place), loaded

@@ -122,9 +122,9 @@ def match(
 
     Example: enginetour match stockfish ./my-engine --tc 1+0.01 --games 20
     """
+    from enginetour.cli.begun import beginning
     from enginetour.cli.drafts import name_typed, take_back
-    from enginetour.cli.session import Run
-    from enginetour.probing import detect
+    from enginetour.probing import detect_each
     from enginetour.quickmatch import Asked, drafted, setting, typed
     from enginetour.registry import of_workspace
     from enginetour.sections.play import PlaySection
@@ -142,7 +142,7 @@ def match(
         raise UsageRefused(f"expected elo0=0 elo1=5, found {sprt!r}", place="--sprt")
     asked = Asked(engine, under_play, games, table, system, seeds, options, settings, name or "", seed)
     workspace = workspace_of(Path.cwd())
-    draft = drafted(asked, of_workspace(workspace), Path.cwd(), detect)
+    draft = drafted(asked, of_workspace(workspace), Path.cwd(), detect_each)
     folder = workspace / "results"
     fresh = not folder.exists()
     path, made = _written(draft, folder, words := _words(draft, engine))
@@ -158,8 +158,13 @@ def match(
         say(f"enginetour run {path} plays it")
         return 0
     try:
-        run = Run(path, db, new=True, accept_change=False, live=False, resume_new=True, settled=announce)
-        code = run.go(slots=slots, force=force)
+        with beginning(path, db, slots=slots) as (begun, loaded):
+            from enginetour.cli.session import Run
+
+            loaded()
+            how = {"new": True, "resume_new": True, "accept_change": False, "live": False}
+            run = Run(path, db, **how, begun=begun, settled=announce)
+            code = run.go(slots=slots, force=force)
     except TourError as error:
         name_typed(error, path, path.read_text("utf-8", "replace"), words)
         if not kept:

@@ -47,38 +47,18 @@ def run(
 
     Example: enginetour run configs/quickstart.toml --stop-at 07:00
     """
-    from contextlib import nullcontext
+    from enginetour.cli.begun import beginning
 
-    from enginetour.cli.heard import Heard, leaving
-    from enginetour.cli.loading import loading
-    from enginetour.headstart import warmed
+    with beginning(config, db, slots=slots, most_games=max_games, place=place, resumes=not new) as (begun, loaded):
+        # From here on a part of the program is loaded that the first games do not need.
+        from enginetour.cli.session import Run
+        from enginetour.cli.stopat import stop_time
 
-    with (
-        leaving(),
-        loading() as loaded,
-        (warmed(config, db, slots) if place is None else None) or nullcontext() as ahead,
-    ):
-        from enginetour.cli.begun import Begun
-        from enginetour.plan import prepare
-        from enginetour.store.lock import refuse_held
-        from enginetour.store.slugs import slug_of
-
-        plan, signals = prepare(config, db, resumes=not new), Heard()
-        if isinstance(plan.database, Path):
-            refuse_held(plan.database, slug_of(plan.config.tournament.name))
-        with signals.noting():
-            if ahead is not None:
-                ahead.begin(plan, slots or plan.config.play.slots, max_games)
-            # From here on a part of the program is loaded that the first games do not need.
-            from enginetour.cli.session import Run
-            from enginetour.cli.stopat import stop_time
-
-            loaded()
-            until = stop_time(stop_at) if stop_at is not None else None
-            live = is_live_terminal() and not plain
-            begun = Begun(plan, signals, ahead, place)
-            session = Run(config, db, new=new, accept_change=accept_change, live=live, begun=begun)
-            return session.go(slots=slots, force=force, most_games=max_games, until=until, strict=fail_on is not None)
+        loaded()
+        until = stop_time(stop_at) if stop_at is not None else None
+        live = is_live_terminal() and not plain
+        session = Run(config, db, new=new, accept_change=accept_change, live=live, begun=begun)
+        return session.go(slots=slots, force=force, most_games=max_games, until=until, strict=fail_on is not None)
 
 
 @click.command()
