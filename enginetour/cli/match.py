@@ -215,12 +215,15 @@ def _tell_result(run: Any) -> None:
     """The figures of a match without a test, once it has a game; a test has told its own."""
     from enginetour.cli.common import open_store
     from enginetour.reports.sprt import result
+    from enginetour.store.database import is_made
     from enginetour.store.meetings import meetings
 
     config = run.plan.config
-    if config.system != "match" or config.format_options.sprt is not None:
+    if config.system != "match" or config.format_options.sprt is not None or not is_made(run.plan.database):
         return
     with open_store(run.plan.database) as store:
+        if not store.has(config.tournament.name):  # stopped before it was
+            return
         log = store.tournament(config.tournament.name)
         one, other = (entrant.name for entrant in log.entrants)
         if log.pair_counts():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from enginetour.cli.session import Run
 from tests.touring import tour
 
 PAIR = ("match", "wren1", "wren2", "--games", "2", "--max-moves", "20")
@@ -53,3 +54,16 @@ def test_no_lock_of_a_match_that_never_was(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.lock"))
     said = refused(tmp_path, "--tc", "depth=1", "--name", "bad", "--option", "wren1.Hsh=3")
     assert "engine Wren 1: unknown option 'Hsh'" in said
+
+
+def test_a_match_that_was_stopped_before_it_began_has_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while its engines were tried ended with 5, for its result was looked up: with and without a database."""
+    for name in ("one", "two"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Run, "go", lambda *_, **__: 130)
+            done = tour(tmp_path, *PAIR, "--tc", "depth=1", "--name", name, expect=130)
+            assert done.stderr == ""
+        if name == "one":
+            tour(tmp_path, *PAIR, "--tc", "depth=1")
