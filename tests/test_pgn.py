@@ -174,6 +174,13 @@ def test_the_termination_tag_has_the_words_of_the_standard(termination: Terminat
     assert found.headers["Termination"] == words
 
 
+@pytest.mark.parametrize(("outcome", "words"), [(Outcome.BLACK, "abandoned"), (Outcome.VOID, "unterminated")])
+def test_a_game_given_up_is_unterminated_only_without_a_result(outcome: Outcome, words: str) -> None:
+    """The third one that an engine gives up is lost: programs that leave unterminated games out did not count it."""
+    (found,) = read(pgn.text(game(termination=Termination.ABORTED, outcome=outcome), 1, "Club"))
+    assert found.headers["Termination"] == words
+
+
 def test_a_pawn_is_dropped_by_its_letter() -> None:
     """``P@e6``: cutechess takes ``@e6`` for an illegal move and drops the rest of the game."""
     text = pgn.text(game(moves=(MoveMade("P@e6", "@e6+", 1), MoveMade("N@f3", "N@f3", 1))), 1, "trial")

@@ -24,7 +24,7 @@ _TERMINATIONS = {
     Termination.FALSE_CLAIM: "rules infraction",
     Termination.CRASH: "abandoned",
     Termination.STALL: "abandoned",
-    Termination.ABORTED: "unterminated",
+    Termination.ABORTED: "abandoned",
 }
 
 
@@ -144,7 +144,7 @@ def _tags(game: Game, number: int, event: str, site: str, ratings: Mapping[str, 
         tags["Handicap"] = f"{'White' if pairing.handicap > 0 else 'Black'} gives {abs(pairing.handicap)}"
     tags |= {
         "PlyCount": str(game.plies),
-        "Termination": termination_words(game.termination),
+        "Termination": "unterminated" if game.outcome is Outcome.VOID else termination_words(game.termination),
         "GameStartTime": moment(game.started),
         "GameEndTime": moment(game.ended),
         "GameDuration": _duration(game),
