@@ -22,7 +22,7 @@ from enginetour.referee.ends import Ends
 from enginetour.reports import pgn
 from enginetour.task import Declared, EngineSpec, Rules
 from enginetour.variants import VARIANTS, board_of, shuffled_fen, start_fen, tag_fits, trial_fen, variant_named
-from tests.playing import BOTH, Protocol, scripted
+from tests.playing import BOTH, Protocol, game, scripted, sound
 from tests.touring import config, entrant, tour, try_engines_once
 
 OTHERS = [name for name, variant in VARIANTS.items() if not variant.is_usual]
@@ -174,6 +174,17 @@ def test_uci_words(uci: UciEngine) -> None:
     uci._variant = "atomic"
     assert uci.variant_lines("atomic") == []
     assert uci.variant_lines("standard")[0] == b"setoption name UCI_Variant value chess"
+
+
+@pytest.mark.parametrize(("name", "value"), [("UCI_Chess960", "true"), ("UCI_Variant", "crazyhouse")])
+def test_an_option_of_another_variant_is_refused_in_standard_chess(name: str, value: str) -> None:
+    """An engine that was told so wrote castling as king takes rook, or dropped pieces, and lost by illegal moves."""
+    engine = scripted("uci", variants="chess960,crazyhouse", options=((name, value),))
+    standard = game(engine, sound())
+    assert (standard.outcome, standard.category) == (Outcome.VOID, "unsupported")
+    assert f"the option {name} = {value} in games of standard" in standard.cause
+    opening = Opening(fen=shuffled_fen(518, 518), variant="chess960")
+    assert game(engine, sound(variants="chess960"), opening=opening).outcome is Outcome.DRAW
 
 
 def test_cecp_words() -> None:

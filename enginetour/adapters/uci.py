@@ -15,6 +15,7 @@ from enginetour.variants import STANDARD, VARIANTS
 
 _ANSWER = b"bestmove"
 _FALSE_STARTS = ("copyprotection", "registration")
+_STANDARD_WORDS = frozenset({"chess", "normal", "standard"})  # values of UCI_Variant
 
 
 class UciEngine(PonderingEngine):
@@ -49,6 +50,7 @@ class UciEngine(PonderingEngine):
         if self.problems:
             raise StartFailed("; ".join(self.problems), category="bad-option")
         self._learn(settings)
+        self._other_rules = next((f"{one.name} = {text}" for one, text in settings if _is_of_variant(one, text)), "")
         lines = [_setoption(option, self.process.expand(text)) for option, text in settings]
         lines += [line.encode("ascii", "replace") for line in self.spec.quirks.init]
         try:
@@ -73,8 +75,14 @@ class UciEngine(PonderingEngine):
         yield from self.fenced(self.ready_ns, *lines)
         self.games += 1
 
+    _other_rules = ""  # an option that the user set, which is not for standard chess
+
     def variant_lines(self, name: str) -> list[bytes]:
         """UCI_Variant and UCI_Chess960, where the variant is another than that of the last game."""
+        if name == STANDARD and self._other_rules:
+            raise Unsupported(
+                f"has the option {self._other_rules} in games of {name}: leave it out, the variant sets it"
+            )
         if name == self._variant:
             return []
         variant, told = VARIANTS[name], []
@@ -191,6 +199,14 @@ class UciEngine(PonderingEngine):
             self.note("many-options", f"declares more than {MOST_OPTIONS} options; the rest is not known")
         elif self._options.setdefault(option.name.casefold(), option) is not option:
             self.note("double-option", f"option {printable(option.name)!r} declared twice, the first counts")
+
+
+def _is_of_variant(option: Declared, text: str) -> bool:
+    """An option by which an engine plays, or writes castling, otherwise than in standard chess."""
+    name = option.name.casefold()
+    return (name, text) == ("uci_chess960", "true") or (
+        name == "uci_variant" and text.casefold() not in _STANDARD_WORDS
+    )
 
 
 def _setoption(option: Declared, text: str) -> bytes:
