@@ -10,7 +10,7 @@ from enginetour.adapters.base import Ask
 from enginetour.adapters.moves import read_move
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Said, What, printable
-from enginetour.errors import EngineFault
+from enginetour.errors import EngineCrashed, EngineFault
 from enginetour.model import Game, Termination
 from enginetour.referee import record
 from enginetour.referee import verdict as verdicts
@@ -126,7 +126,8 @@ class Contest:
         if engine.stands_apart(ask):
             fault = converse({engine: engine.approach(ask)}, self._link, self._halts.overslept)[engine]
             if isinstance(fault, EngineFault):
-                return verdicts.stall(seat, fault, self._halts.words)
+                crashed = isinstance(fault, EngineCrashed)
+                return self._crash(seat, other) if crashed else verdicts.stall(seat, fault, self._halts.words)
         return None
 
     def _await(self, seat: Seat, other: Seat) -> Said | Verdict:

@@ -10,7 +10,7 @@ import chess
 from enginetour.adapters.moves import read_move
 from enginetour.adapters.said import Said, What, printable
 from enginetour.adjudication import End
-from enginetour.errors import EngineCrashed, EngineFault
+from enginetour.errors import EngineFault
 from enginetour.model import Outcome, Termination
 from enginetour.referee.clock import MS, Clock
 from enginetour.referee.seats import ILLEGAL_INSTRUCTION, Seat
@@ -132,9 +132,7 @@ def both_ended(seat: Seat, *statuses: str) -> Verdict:
 
 
 def stall(seat: Seat, fault: EngineFault, halt: str = "") -> Verdict:
-    """No answer to a fence, or an end there: a loss; void before its first move, and after a `halt` of the machine."""
-    if isinstance(fault, EngineCrashed):
-        return crash(seat, fault.detail)
+    """No answer to a fence: a loss; void before its first move, and after a `halt` of the machine."""
     if halt:
         return void(None, "host", f"{seat.color}: {fault.detail}; {halt}")
     if not seat.searched:

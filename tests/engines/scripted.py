@@ -246,6 +246,8 @@ class Scripted:
         if self.fault == "late-pong":
             time.sleep(self.seconds)
         if self.searches == self.at - 1:
+            if self.fault == "dies-at-a-fence":
+                os._exit(3)
             if self.fault == "resigns-at-a-fence":
                 self.say("resign")
             if self.fault == "answers-at-a-fence":

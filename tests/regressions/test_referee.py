@@ -12,8 +12,10 @@ from enginetour.adapters.base import Engine, Script
 from enginetour.adapters.intake import LINE_CAP
 from enginetour.adapters.position import Position
 from enginetour.adapters.start import open_engine
+from enginetour.errors import MachineFailure
 from enginetour.model import Opening, Outcome, Termination
 from enginetour.referee import converse, verdict
+from enginetour.referee import game as referee_game
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.converse import ended
 from enginetour.referee.seats import Seat
@@ -55,6 +57,24 @@ def test_who_ends_first_has_lost_though_its_opponent_ends_too(protocol: Protocol
     played = game(scripted(protocol, "answer-die"), misbehaving(protocol, "late-last-move", at=2, seconds=0.3))
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.CRASH), played.cause
     assert (played.culprit, played.plies) == ("answer-die", 4)
+
+
+@BOTH
+def test_a_stop_is_looked_for_before_an_end_at_a_fence_is_a_loss(
+    protocol: Protocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a service manager signals engines and us in one go, one that was just pinged had lost its game."""
+    spec = scripted(protocol, "dies-at-a-fence", at=3, fence="wait")
+    played = game(spec, sound(protocol))
+    assert (played.outcome, played.termination, played.plies) == (Outcome.BLACK, Termination.CRASH, 4), played.cause
+    assert played.cause == "White disconnects: exit 3"
+
+    def stopped(*_: object) -> None:
+        raise MachineFailure("stopped")
+
+    monkeypatch.setattr(referee_game, "heed_until", stopped)
+    with pytest.raises(MachineFailure):
+        game(spec, sound(protocol))
 
 
 def test_two_that_end_at_once() -> None:
