@@ -15,6 +15,7 @@ from enginetour.variants import STANDARD
 
 _OPERATION = re.compile(r'(\w+)(?:\s+("[^"]*"|[^;"]*))?')  # no blanks around it: their number would count squared
 _CHECKS = re.compile(r"\d\+\d\s*")
+_GIVEN = re.compile(r"\+\d\+\d(?=\s|;|$)")
 LONGEST_LINE = 65_536  # bytes; the longest books in use have lines of 70
 MOST_SKIPPED = 1000  # bad positions in a row that are passed over before a file is taken for no suite
 
@@ -34,6 +35,8 @@ def written_at(line: int, text: str, variant: str = STANDARD) -> Written | Bad |
     plain = re.fullmatch(r"(\d+)\s+(\d+)\s*;?\s*(.*)", rest)
     if plain:
         counters, rest = _counters(plain[1], plain[2]), plain[3]
+        if variant == "3check" and (given := _GIVEN.match(rest)):  # checks given, as lichess writes them: "+1+0"
+            counters, rest = f"{counters} {given[0]}", rest[given.end() :]
     operations = {match[1]: (match[2] or "").strip().strip('"') for match in _OPERATION.finditer(rest)}
     if not plain:
         half, full = operations.get("hmvc", "0"), operations.get("fmvn", "1")

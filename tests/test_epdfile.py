@@ -82,6 +82,8 @@ def test_positions_of_variants() -> None:
     three = position(1, "4k3/8/8/8/8/8/P7/4K3 w - - 2+3 0 1", "3check")
     assert isinstance(three, Opening)
     assert three.fen == "4k3/8/8/8/8/8/P7/4K3 w - - 2+3 0 1"
+    given = position(1, "4k3/8/8/8/8/8/P7/4K3 w - - 0 1 +1+2;id lichess", "3check")
+    assert (getattr(given, "fen", ""), getattr(given, "name", "")) == ("4k3/8/8/8/8/8/P7/4K3 w - - 2+1 0 1", "lichess")
     house = position(1, "4k3/8/8/8/8/8/P7/4K3[Qn] w - - 0 1", "crazyhouse")
     assert isinstance(house, Opening)
     assert house.variant == "crazyhouse"
