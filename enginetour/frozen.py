@@ -99,7 +99,7 @@ def frozen(
 
 def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: Callable[[], None]) -> dict[str, Side]:
     """Sides for every entrant of the log; a changed binary, net or option stops here unless it is accepted."""
-    _refuse_renamed(plan, log)
+    _refuse_exchanged(plan, log)
     sides: dict[str, Side] = {}
     changed: dict[str, EngineSpec] = {}
     played_by, gone = log.config.get("sides", {}), log.gone
@@ -136,12 +136,17 @@ def left_out(plan: Plan, log: TournamentLog) -> list[str]:
     return [name for name in log.specs if name in begun_with and name not in gone and name not in plan.sides]
 
 
-def _refuse_renamed(plan: Plan, log: TournamentLog) -> None:
-    """StoreRefused when one who was left out stands there by another name: it would play on, and join beside itself."""
-    for old in left_out(plan, log):
-        for entrant in plan.entrants:
-            now = plan.sides[entrant.name].spec
-            if entrant.name not in log.specs and replace(now, name=old) == log.specs[old]:
-                what = f"names are frozen for {log.title}, and {old} is called {entrant.name} in the file"
-                step = "put it back, or start the next edition with run --new once this one has ended"
-                raise StoreRefused(what, place=str(plan.config.path), step=step)
+def _refuse_exchanged(plan: Plan, log: TournamentLog) -> None:
+    """StoreRefused when somebody is new in the file and another left out: the one would join, the other play on.
+
+    It is a new name, an exchange, or a copy of the file for another tournament.
+    """
+    joining = [entrant.name for entrant in plan.entrants if entrant.name not in log.specs]
+    if joining and (away := left_out(plan, log)):
+        new, old = (f"{names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}" for names in (joining, away))
+        what = f"the file has {new} instead of {old}, and {log.title} would play on with both"
+        step = (
+            "put back what it had, or enginetour replace OLD NEW; another tournament has another name, the next "
+            "edition starts with run --new once this one has ended"
+        )
+        raise StoreRefused(what, place=str(plan.config.path), step=step)

@@ -248,12 +248,24 @@ def test_an_entrant_is_not_renamed_between_two_runs(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('engine = "wren2"', 'engine = "wren2"\nname = "Mine"'))
     for command in ("check", "run"):
         told = tour(tmp_path, command, str(path), expect=5).stderr
-        assert "names are frozen for trial, and Wren 2 is called Mine in the file; put it back" in told
+        assert "the file has Mine instead of Wren 2, and trial would play on with both; put back what it had" in told
     assert {row["name"] for row in read(tmp_path, "standings")["table"]} == {"Wren 1", "Wren 2", "Wren 3"}
-    both = path.read_text() + '\n[[entrants]]\nengine = "wren2"\n'  # two copies are two entrants
-    path.write_text(both)
+    path.write_text(path.read_text() + '\n[[entrants]]\nengine = "wren2"\n')  # two copies are two entrants
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     assert "Mine" in {row["name"] for row in read(tmp_path, "standings")["table"]}
+
+
+def test_a_copy_of_the_file_for_other_engines_is_another_tournament(tmp_path: Path) -> None:
+    """Its name was left as it was: both fields were played as one, though the first tournament had ended."""
+    path = robin(tmp_path)
+    tour(tmp_path, "run", str(path))
+    copy = tmp_path / "other.toml"
+    copy.write_text(path.read_text().replace("wren1", "wren4").replace("wren2", "wren5").replace("wren3", "wren6"))
+    told = tour(tmp_path, "run", str(copy), expect=5).stderr
+    assert "the file has Wren 4 and 2 more instead of Wren 1 and 2 more" in told
+    assert "another tournament has another name" in told
+    tour(tmp_path, "run", str(copy), "--new")
+    assert {row["name"] for row in read(tmp_path, "standings")["table"]} == {"Wren 4", "Wren 5", "Wren 6"}
 
 
 def test_more_cycles_in_the_file(tmp_path: Path) -> None:
