@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import COUNTED, chosen, open_store, say, tournament_options
+from enginetour.cli.common import COUNTED, chosen, home, open_store, say, tournament_options
 from enginetour.cli.request import answered, tell_answer
 from enginetour.errors import TourError, UsageRefused
 from enginetour.serveraddress import Address
@@ -32,7 +32,7 @@ def _send(db: Address | None, name: str | None, request: dict[str, Any], *, as_j
                 log.under(lock)
                 answer = desk_of(log, *fold(log)).carry_out(request)
                 if answer["ok"]:
-                    _bring_along(results_of(Path.cwd(), database), log)
+                    _bring_along(results_of(home(), database), log)
     return tell_answer(answer, as_json=as_json)
 
 
@@ -154,7 +154,7 @@ def _newcomer(engine: str, new_name: str | None, db: Address | None) -> dict[str
     from enginetour.tomlplace import refusal
     from enginetour.workspace import workspace_of
 
-    start = db.resolve().parent if isinstance(db, Path) else Path.cwd()
+    start = db.resolve().parent if isinstance(db, Path) else home()
     try:
         section = EntrantSection(engine=engine, name=new_name, new=True)
     except ValidationError as error:

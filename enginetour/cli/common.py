@@ -26,6 +26,7 @@ MARKED_UP = ("markdown", "bbcode", "html")  # those of reports.markup
 FORMATS = ("text", *MARKED_UP, "csv", "json")
 _FORM = "enginetour.form"  # keys of click's context
 _VIEW = "enginetour.view"
+_HOME = "enginetour.home"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -109,7 +110,14 @@ def _meant(name: str | None, db: Address | None) -> tuple[str | None, Address | 
     named = section.get("name") if isinstance(section, dict) else None
     if not isinstance(named, str):
         raise InputRefused("no name under [tournament]", place=str(path), step="enginetour check tells what it lacks")
-    return named, database_of(path.resolve().parent, db)
+    click.get_current_context().meta[_HOME] = home = path.resolve().parent
+    return named, database_of(home, db)
+
+
+def home() -> Path:
+    """The folder of the configuration that was given for its tournament, else the one we are in."""
+    context = click.get_current_context(silent=True)
+    return Path.cwd() if context is None else context.meta.get(_HOME) or Path.cwd()
 
 
 def output_options(command: F) -> F:

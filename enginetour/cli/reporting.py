@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import chosen, open_store, say, tournament_options
+from enginetour.cli.common import chosen, home, open_store, say, tournament_options
 from enginetour.errors import TourError
 from enginetour.serveraddress import Address
 
@@ -57,8 +57,10 @@ def report(
 
 def _results(store: Store) -> Path:
     """The folder of the database; where that is on a server, the usual one of this workspace."""
+    from enginetour.workspace import results_of
+
     place = store.database.path
-    return place.resolve().parent if isinstance(place, Path) else Path.cwd() / "results"
+    return results_of(home(), place.resolve() if isinstance(place, Path) else place)
 
 
 class _Hurried(Exception):

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from enginetour.shipped import shipped
+from tests.servers import Server
 from tests.storing import game, open_log
-from tests.touring import config, read, tour
+from tests.touring import config, pgn_games, read, tour
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,28 @@ def test_a_tournament_is_named_by_its_configuration_too(
     assert tour(tmp_path, *words, str(folder / "trial.toml")).stdout == there
     nowhere = tour(folder, *words, "other.toml", expect=2)
     assert "there is no tournament 'other.toml'; known: trial" in nowhere.stderr
+
+
+def test_a_configuration_tells_where_the_files_of_its_tournament_are(
+    workspace: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, server: Server
+) -> None:
+    """A database on a server has no folder: engines, PGN and report were those of where somebody stood."""
+    monkeypatch.setenv("ENGINETOUR_DB", server.schema())
+    path = config(workspace, ("wren1", "wren2", "wren3"), "roundrobin", "")
+    tour(workspace, "run", str(path))
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    tour(elsewhere, "void", "2", "-t", str(path))
+    assert pgn_games(workspace / "results" / "trial.pgn") == 2
+    tour(elsewhere, "report", str(path))
+    assert (workspace / "results" / "trial-report" / "index.html").is_file()
+    (workspace / "engines").mkdir()
+    wren = (shipped("engines") / "wren4.toml").read_text("utf-8").replace("{here}", str(shipped("engines")))
+    (workspace / "engines" / "mine.toml").write_text(wren, "utf-8")
+    tour(elsewhere, "add", "mine", "--name", "Mine", "-t", str(path))
+    (below := workspace / "games").mkdir()
+    tour(below, "report")
+    assert not (below / "results").exists()
+    assert not any(elsewhere.iterdir())
 
 
 def test_where_a_list_may_stand_a_configuration_is_its_tournament(folder: Path) -> None:
