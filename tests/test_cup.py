@@ -157,6 +157,18 @@ def test_who_meets_nobody_passes() -> None:
     assert told(format_, later)["D"] == "2 lost the semi-final"
 
 
+def test_points_of_a_match_that_nobody_played_stand_apart() -> None:
+    """A finalist who leaves gives the other both points, which no game gave."""
+    format_ = cup(games_per_pairing=2)
+    state = play(format_, format_.start(field(4)), {"AD": "A", "BC": "B"})
+    assert pairs(format_, state) == ["AB", "AB"]
+    lines = format_.standings(format_.step(state, Withdrawn("B")))
+    assert [(line.name, line.half_points, line.games, line.unplayed) for line in lines[:2]] == [
+        ("A", 8, 2, 4),
+        ("C", 0, 2, 0),
+    ]
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_withdrawals_leave_true_bounds(seed: int) -> None:
     """However many go, and whenever: from the last one on the bounds were right, and nobody wins beside the winner."""

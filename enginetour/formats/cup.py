@@ -125,7 +125,8 @@ class Cup(Knockout):
         lines = []
         for line in placement.table(Field(field.members, tuple(history)), self.codes, members):
             m = seat[line.name]
-            lines.append(replace(line, half_points=field.scores[m], games=field.games(m), status=status[m]))
+            score, games, without = field.scores[m], field.games(m), field.unplayed(m)
+            lines.append(replace(line, half_points=score, games=games, unplayed=without, status=status[m]))
         return tuple(lines)
 
     def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:
