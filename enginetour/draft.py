@@ -106,7 +106,7 @@ def read_value(text: str) -> str | int | float | bool:
         return text == "true"
     if re.fullmatch(r"[+-]?\d{1,18}", text):
         return int(text)
-    if re.fullmatch(r"[+-]?\d{1,18}\.\d{1,18}", text):
+    if re.fullmatch(r"[+-]?\d{0,18}\.\d{1,18}", text):  # .05 too
         return float(text)
     return text
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,8 +18,12 @@ from enginetour.errors import InputRefused
 from enginetour.nearmiss import near
 from enginetour.wholefile import read_whole
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 # Written by hand; a megabyte of TOML is another kind of file.
 LARGEST_FILE = 1_000_000
+FEW_KEYS = 8  # of a table, which a refusal can name
 DEEPEST = 32  # keys in each other; the parser's time grows with the square of a dotted key
 # Where a key may begin only, so that no letter is looked at twice and words in texts are none.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
@@ -107,7 +111,7 @@ def refusal(
 
     `meant` is asked for the end of the line first where a key is unknown, with the keys that are known.
     """
-    first = error.errors()[0]
+    first = _telling(error.errors())
     keys: Keys = (*under, *first["loc"])
     line = toml_place(text, keys)
     place = f"{path}:{line}" if line else str(path)
@@ -120,11 +124,23 @@ def refusal(
         )
     if first["type"] == "missing":
         return InputRefused(f"{name} is missing{more}", place=place)
+    if first["type"] == "model_type":
+        known = known_keys(model, first["loc"])
+        of = f" of {', '.join(known)}" if 0 < len(known) <= FEW_KEYS else ""
+        return InputRefused(f"{name}: expected a table{of}, found {_shown(first['input'])}{more}", place=place)
     words = first["msg"].removeprefix("Value error, ")
     words = words[:1].lower() + words[1:]
     found = _shown(first["input"])
     shown = "" if isinstance(first["input"], dict) or found in words else f", found {found}"
     return InputRefused(f"{name}: {words}{shown}{more}" if name else f"{words}{more}", place=place)
+
+
+def _telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
+    """The first; of a table that lacks a key and has an unknown one, the unknown: it is the one in other words."""
+    first = errors[0]
+    table = first["loc"][:-1]
+    unknown = (one for one in errors if one["type"] == "extra_forbidden" and one["loc"][:-1] == table)
+    return next(unknown, first) if first["type"] == "missing" else first
 
 
 def _shown(value: object) -> str:

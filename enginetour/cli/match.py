@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from enginetour.draft import Draft
 
 _OWN = frozenset({"tc", "slots", "openings"})  # settings of [play] with an option written out below
+_ELSEWHERE = frozenset({"odds"})  # goes with a handicap of [format], which a line cannot say
 _LISTED = frozenset({"--option", "--entrant"})  # take one value each time
 _EXAMPLES = {  # of what is no single value
     "draw": "after_move=40 moves=8 score=10",
     "resign": "moves=4 score=600",
     "tablebases": "path=/syzygy",
-    "odds": "2,4,8",
     "pgn": "nodes,nps,pv",
 }
 _PAIR = re.compile(r"[a-z][a-z0-9_]*=")
@@ -49,7 +49,7 @@ def _play_options() -> list[click.Option]:
 
     options = []
     for key, field in PlaySection.model_fields.items():
-        if key in _OWN:
+        if key in _OWN | _ELSEWHERE:
             continue
         word = f"--{key.replace('_', '-')}"
         usual = field.get_default(call_default_factory=True)

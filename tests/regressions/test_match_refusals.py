@@ -38,6 +38,12 @@ def refused(folder: Path, *words: str, code: int = 3) -> str:
         (("--tc", "depth=1", "--entrant", "wren1.margin_ms=-1"), "enginetour: --entrant: "),
         (("--tc", "depth=1", "--entrant", "2.family= x"), "enginetour: --entrant: "),
         (("--entrant", "wren2.limits=clock"), ""),
+        (("--draw", "40"), "--draw: play.draw: expected a table of after_move, moves, score, found 40"),
+        (("--tablebases", "/syzygy"), "--tablebases: play.tablebases: expected a table of path, pieces"),
+        (("--draw", "movenumber=40 movecount=8 score=10"), "'play.draw.movenumber'; known: after_move, moves, score"),
+        (("--sprt", "elo0=0 elo_1=5"), "'format.sprt.elo_1', did you mean 'elo1'?"),
+        (("--sprt", "elo0=-.5 elo1=5. alpha=.05"), "elo1: input should be a valid number, found '5.'"),
+        (("--sprt", "elo0=-.5 elo1=.5 alpha=.05"), ""),
     ],
 )
 def test_a_refusal_names_what_was_typed(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
