@@ -12,11 +12,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.common import database_option, say, say_json, show
-from enginetour.errors import InputRefused, UsageRefused
+from enginetour.errors import InputRefused, TourError, UsageRefused
 from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.plan import Plan
+
+_WRITES = {  # by the key of a starter configuration, the option that says it
+    "name": "--name",
+    "system": "--format",
+    "games_per_pairing": "--games-per-pairing",
+    "tc": "--tc",
+    "openings": "--openings",
+    "variant": "--variant",
+    "engine": "--engine",
+}
 
 
 @click.command()
@@ -65,6 +75,7 @@ def init(
         say(f"{file} written; enginetour check {file} tells the plan, enginetour run {file} starts it")
         return
     from enginetour import config
+    from enginetour.cli.drafts import name_typed
     from enginetour.cli.starter import starter
     from enginetour.formats.base import SYSTEMS
     from enginetour.nearmiss import near
@@ -90,6 +101,8 @@ def init(
         step = "enginetour engines list names those with a file"
         raise UsageRefused(f"there is no engine {unknown!r}{near(unknown, known)}", place="--engine", step=step)
     chosen = engines or ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")[: 2 if system == "match" else None]
+    if openings is not None and file.parent.resolve() != Path.cwd().resolve():  # what is typed begins here
+        openings = str(Path(openings).expanduser().absolute())
     play = {"variant": variant, "openings": openings}
     text = starter(name or file.stem, system, tc, chosen, games_per_pairing, play)
     try:
@@ -99,8 +112,10 @@ def init(
         raise UsageRefused("no such folder", place=str(file.parent)) from None
     try:
         config.load(file)
-    except Exception:
+    except Exception as error:
         file.unlink()
+        if isinstance(error, TourError):
+            name_typed(error, file, text, _WRITES)
         raise
     say(f"{file} written; enginetour check {file} tells the plan, enginetour run {file} starts it")
 

@@ -150,3 +150,26 @@ def test_a_program_that_is_there_is_not_called_missing(tmp_path: Path, mode: int
     file = config(tmp_path, ("wren1", "wren2"))
     file.write_text(file.read_text().replace('engine = "wren1"', 'name = "X"\ncommand = ["./owl"]\nprotocol = "uci"'))
     assert told in refused(tmp_path, "check", file.name, code=4)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--tc", "5:00+3"), "--tc: play.tc: "),
+        (("--games-per-pairing", "3"), "--games-per-pairing: format.games_per_pairing: "),
+        (("--name", "a\nb"), "--name: tournament.name: "),
+    ],
+)
+def test_init_names_what_was_typed(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    """It named a line of a file that was gone by then."""
+    assert refused(tmp_path, "init", "night.toml", "--format", "gauntlet", *words).startswith(f"enginetour: {told}")
+
+
+def test_init_for_another_folder_keeps_the_suite(tmp_path: Path) -> None:
+    """What is typed begins here: the file looked for the suite beside itself."""
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "some.epd").write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n")
+    tour(tmp_path, "init", "lists/night.toml", "--openings", "some.epd", "--engine", "wren1", "--engine", "wren2")
+    assert "openings: 1 from" in tour(tmp_path, "check", "lists/night.toml").stdout
+    tour(tmp_path, "init", "night.toml", "--openings", "some.epd")
+    assert 'file = "some.epd"' in (tmp_path / "night.toml").read_text()
