@@ -13,37 +13,56 @@ from enginetour.registry import find_program
 
 LONGEST = 64  # characters of a name
 # What runs a program that is told behind it.
-_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|lua|node|java|mono|dotnet|wine|bash|sh|env|nice)[\d.]*")
+_INTERPRETER = re.compile(
+    r"(python|pypy|perl|ruby|lua|node|java|mono|dotnet|wine|bash|sh|env)[\d.]*|(io)?nice|taskset|chrt|numactl|stdbuf|timeout"
+)
 _SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]{1,5}$")  # of a file's kind: the end of stockfish-16.1 is none
 
 
 @dataclass(frozen=True, slots=True)
 class Callname:
-    """The `short` name, the words behind the program, and the folders that lead to it, the nearest first."""
+    """The `short` name, the words behind the program, and the folders that lead to it, the nearest first.
+
+    `file` is the program's whole name, where it has one: the short one is without the end that tells its kind.
+    """
 
     short: str
     words: str = ""
     folders: tuple[str, ...] = ()
+    file: str = ""
 
 
 def callname(command: Sequence[str], base: Path) -> Callname:
-    """That of a command typed in `base`: its program, or the script where an interpreter is told one."""
+    """That of a command typed in `base`: its program, or what an interpreter, `nice` or the like is told to run."""
     place = 0
     if len(command) > 1 and _INTERPRETER.fullmatch(Path(command[0]).name):
         files = (number for number, word in enumerate(command) if number and (base / word).is_file())
-        plain = (number for number, word in enumerate(command) if number and not re.match("-|.*=", word))
-        place = next(files, next(plain, 0))
+        plain = [number for number, word in enumerate(command) if number and not re.match("-|.*=", word)]
+        programs = (number for number in plain if _is_program(command[number], base))  # not the 5 of nice -n 5
+        place = next(files, next(programs, next(iter(plain), 0)))
     file = Path(command[place])
     found = None if place else find_program(command[0], base)
     parents = Path(found or abspath(base / file)).parents  # noqa: PTH100 - links stay, as they were typed
     words = " ".join(" ".join(command[place + 1 :]).split())
-    return Callname(_SUFFIX.sub("", file.name)[:LONGEST], words, tuple(parent.name for parent in parents))
+    short = _SUFFIX.sub("", file.name)[:LONGEST]
+    return Callname(short, words, tuple(parent.name for parent in parents), file.name[:LONGEST])
+
+
+def _is_program(word: str, base: Path) -> bool:
+    return _INTERPRETER.fullmatch(word) is None and find_program(word, base) is not None
 
 
 def full_names(names: Sequence[Callname]) -> list[str]:
-    """Of one short name, each with its words; of one with these too, ``sf (old)`` and ``sf (new)`` by their folders."""
-    count = Counter(name.short for name in names)
-    full = [f"{name.short} {name.words}".strip() if count[name.short] > 1 else name.short for name in names]
+    """Of one short name, each by its file, ``sf.old`` and ``sf.new``, and with its words.
+
+    Of one with these too, ``sf (old)`` and ``sf (new)`` by their folders.
+    """
+    files = {name.short: {one.file for one in names if one.short == name.short} for name in names}
+    shown = [(name.file if len(files[name.short]) > 1 else "") or name.short for name in names]
+    count = Counter(shown)
+    full = [
+        f"{word} {name.words}".strip() if count[word] > 1 else word for word, name in zip(shown, names, strict=True)
+    ]
     return [
         _cut(text, _folder(name, [one for one, called in zip(names, full, strict=True) if called == text]))
         for name, text in zip(names, full, strict=True)

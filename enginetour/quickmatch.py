@@ -67,7 +67,7 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Dra
     for seat, name in zip(seats, names, strict=True):
         named = {} if name == seat.name.short and "engine" in seat.section else {"name": name}
         entrants.append({**named, **seat.section})
-    seats = [replace(seat, called=seat.called | {name}) for seat, name in zip(seats, names, strict=True)]
+    seats = [replace(seat, called=_called(seat, name, names)) for seat, name in zip(seats, names, strict=True)]
     for text in asked.options:
         for number, key, value in _meant(text, seats, "--option"):
             entrants[number].setdefault("options", {})[key] = read_option(value)
@@ -195,15 +195,22 @@ def _command(word: str, registry: Registry, base: Path) -> tuple[str, ...]:
     return command
 
 
+def _called(seat: _Seat, name: str, names: Sequence[str]) -> frozenset[str]:
+    """Its name too; a short one not, where another program has it for its own."""
+    if "command" in seat.section and seat.name.short != name and seat.name.short in names:
+        return seat.called - {seat.name.short} | {name}
+    return seat.called | {name}
+
+
 def _meant(text: str, seats: Sequence[_Seat], option: str) -> list[tuple[int, str, str]]:
     """(engine, key, value) for each engine meant: one named or counted from 1 in front of a dot, else all."""
     left, equals, value = text.partition("=")
     if not equals or not left:
         step = f'write {option} "ENGINE.NAME=VALUE", or NAME=VALUE for all'
         raise UsageRefused(f"no value in {text!r}", place=option, step=step)
-    for number, seat in enumerate(seats):
-        for called in sorted({*seat.called, str(number + 1)}, key=len, reverse=True):
-            if left.casefold().startswith(f"{called.casefold()}."):
-                same = [n for n, other in enumerate(seats) if called in other.called or called == str(n + 1)]
-                return [(n, left[len(called) + 1 :], value) for n in same]
+    named = [(called, number) for number, seat in enumerate(seats) for called in {*seat.called, str(number + 1)}]
+    for called, number in sorted(named, key=lambda one: (-len(one[0]), *one)):  # sf.dev goes before sf
+        if left.casefold().startswith(f"{called.casefold()}."):
+            same = [n for n, other in enumerate(seats) if called in other.called or n == number]
+            return [(n, left[len(called) + 1 :], value) for n in same]
     return [(n, left, value) for n in range(len(seats))]

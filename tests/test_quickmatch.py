@@ -78,11 +78,15 @@ def test_two_copies_have_names_of_their_own(tmp_path: Path) -> None:
         (("base/src/sf -x", "dev/src/sf -x", "dev/src/sf -x"), ["sf -x (base)", "sf -x (dev)", "sf -x (dev) (2)"]),
         (("python3 base/src/sf", "dev/src/sf", "dev/src/sf y"), ["sf (base)", "sf (dev)", "sf y"]),
         (("dev/sf", "dev/src/sf", "base/src/sf"), ["sf", "sf (2)", "sf (3)"]),
+        (("nice -n 5 ./sf-16.1", "taskset -c 0,1 nice -n 19 python3 crash.py"), ["sf-16.1", "crash"]),
+        (("nice -n 5 perl crash.py", "timeout 900 cat"), ["crash", "cat"]),
+        (("./sf.old", "./sf.new"), ["sf.old", "sf.new"]),
+        (("dev/sf", "./sf.new -x", "./sf.new -y"), ["sf", "sf.new -x", "sf.new -y"]),
     ],
 )
 def test_a_command_is_called_by_its_program(tmp_path: Path, commands: tuple[str, ...], names: list[str]) -> None:
     """Or by the script it is given to; words behind it tell two of one name apart, then folders, then a number."""
-    for file in ("crash.py", "other/crash.py", "sf-16.1", "base/src/sf", "dev/src/sf", "dev/sf"):
+    for file in ("crash.py", "other/crash.py", "sf-16.1", "sf.old", "sf.new", "base/src/sf", "dev/src/sf", "dev/sf"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("#!/bin/sh\n")
         (tmp_path / file).chmod(0o755)
@@ -99,6 +103,20 @@ def test_options_of_one_and_of_all(tmp_path: Path) -> None:
         {"Own Book": False, "Style": "Risky"},
         {"Hash": 64, "Own Book": False},
     ]
+
+
+def test_an_engine_whose_name_begins_with_the_other(tmp_path: Path) -> None:
+    """The longest name counts: dev.Hash of sf was set instead of the Hash of sf.dev."""
+    for name in ("sf", "sf.dev"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    for pair in (("./sf", "./sf.dev"), ("./sf.dev", "./sf")):
+        asked = Asked(pair, options=("sf.dev.Hash=8", "SF.Threads=2"))
+        found = drafted(asked, of_workspace(tmp_path), tmp_path, detect)
+        assert {Path(one["command"][0]).name: one["options"] for one in found.entrants} == {
+            "sf": {"Threads": 2},
+            "sf.dev": {"Hash": 8},
+        }
 
 
 def test_a_test_ends_by_itself(tmp_path: Path) -> None:
