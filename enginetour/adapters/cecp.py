@@ -200,6 +200,7 @@ class CecpEngine(CecpListener):
         *ahead, last = self._turn_lines(ask)
         yield from self.say(*ahead)
         yield from self.breathe()
+        self._unheard.extend(self.discard())  # a move right behind the pong is none of the search that follows
         self._rest = last
 
     def go_lines(self, ask: Ask) -> bytes:

@@ -111,6 +111,7 @@ class UciEngine(PonderingEngine):
         else:
             yield from self.say(ask.position.line)
         yield from self.breathe()
+        self.discard()  # an answer right behind the pong is none to the search that follows
         self._placed = True
 
     def go_lines(self, ask: Ask) -> bytes:

@@ -254,6 +254,8 @@ class Scripted:
                 self.say("bestmove a2a3" if self.protocol == "uci" else "move a2a3")
             if self.fault == "blames-at-a-fence":
                 self.say(f"Illegal move: {self.opponent}")
+            if self.fault == "answers-after-a-fence":
+                text += self.end + ("bestmove a2a3" if self.protocol == "uci" else "move a2a3")
         self.say(text)
         if self.fault == "double-pong":
             self.say(text)

@@ -156,6 +156,15 @@ def test_what_comes_before_the_pong_of_an_inline_fence_is_stale(protocol: Protoc
     assert "a2a3" not in {move.uci for move in played.moves}
 
 
+@BOTH
+def test_what_comes_with_the_pong_of_a_fence_is_no_answer(protocol: Protocol) -> None:
+    """A thread that is late says its move right after the pong: it was played as the answer to the next search."""
+    played = game(scripted(protocol, "answers-after-a-fence", fence="wait"), sound(protocol))
+    assert played.outcome is Outcome.DRAW, played.cause
+    assert [warning.partition(":")[0] for warning in played.white.warnings] == ["out-of-turn"]
+    assert "a2a3" not in {move.uci for move in played.moves}
+
+
 def test_rights_are_told_by_files_where_back_ranks_are_shuffled() -> None:
     """An engine that took K for a rook on h castled with one that had no right to: its loss was ours."""
     shuffled = Position("1r3kr1/8/8/8/8/8/8/1R3KR1 w KQkq - 0 1", "chess960")
