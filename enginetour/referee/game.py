@@ -280,10 +280,10 @@ class Contest:
         seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
         heed_until(self._link, time.monotonic_ns() + CRASH_LOOK_NS)
         other.engine.pull()
-        if other.engine.process.eof and verdicts.at_once(seen_ns, other.engine.stamp_ns, self._answered_ns):
-            return verdicts.both_ended(seat, ended(seat.engine), ended(other.engine))
         if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._go_ns >= seat.clock.flag_ns():
             return self._flag(seat, seen_ns - self._go_ns, f"when it ended: {ended(seat.engine)}")
+        if other.engine.process.eof and verdicts.at_once(seen_ns, other.engine.stamp_ns, self._answered_ns):
+            return verdicts.both_ended(seat, ended(seat.engine), ended(other.engine))
         return verdicts.crash(seat, ended(seat.engine))
 
     # The record.

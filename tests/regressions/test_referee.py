@@ -92,6 +92,14 @@ def test_two_that_end_at_once() -> None:
 
 
 @BOTH
+def test_a_flag_before_both_engines_end_is_lost_on_time(protocol: Protocol) -> None:
+    """Its opponent had ended a moment before, after an answer: the flag came first all the same."""
+    late = misbehaving(protocol, "late-then-dies", at=2, seconds=0.29)
+    played = game(late, scripted(protocol, "answer-die", at=1), white_tc="0.2")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+
+
+@BOTH
 def test_a_restart_between_games_is_told(protocol: Protocol) -> None:
     """Once for each process that could not begin another game; it costs nobody anything."""
     shelf = EngineShelf()
