@@ -223,6 +223,19 @@ def test_no_margin_is_a_setting(tmp_path: Path) -> None:
     assert "ponder" not in settings
 
 
+def test_the_control_told_is_that_of_somebody(tmp_path: Path) -> None:
+    """Where entrants have controls of their own, [play] said 10+0.1, by which nobody played."""
+    store, log = played(tmp_path / "db", FOUR, most=1)
+    with store:
+        names = list(log.specs)
+        sides = log.config["sides"] = {name: {"tc": "nodes=300", "margin_ms": 50} for name in names}
+        assert dict(review_of(log).facts.settings)["tc"] == "nodes=300"
+        sides[names[1]] = {"tc": "1+0.1", "margin_ms": 50, "black": {"tc": "2+0.1", "margin_ms": 50}}
+        told = dict(review_of(log).facts.settings)["tc"]
+    others = ", ".join(name for name in names if name != names[1])
+    assert told == f"nodes=300: {others}; 1+0.1 with White, 2+0.1 with Black: {names[1]}"
+
+
 def test_a_picture_says_whom_it_leaves_out(tmp_path: Path) -> None:
     """Of a long list the first are drawn, and how many there are besides is told."""
     from enginetour.reports.charts.ratinglist import MOST_RATED

@@ -13,7 +13,9 @@ from enginetour.store.reader import TournamentReader
 from enginetour.store.tournaments import Store
 
 # Settings of a game that every reader of a list asks for, in the order they are told.
-_OF_PLAY = ("tc", "white_tc", "black_tc", "variant", "margin_ms", "draw", "resign", "max_moves", "tablebases", "ponder")
+_CONTROLS = ("tc", "white_tc", "black_tc")
+_OF_PLAY = ("variant", "margin_ms", "draw", "resign", "max_moves", "tablebases", "ponder")
+NAMED = 5  # engines of one control
 
 OFFERS = 4  # games that are told as the next ones
 
@@ -72,7 +74,10 @@ def facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Seq
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Of the games, then of the format; what is as nobody would ask is left out."""
     play, opened = config.get("play", {}), config.get("play", {}).get("openings") or {}
-    for key in _OF_PLAY:
+    sides = config.get("sides", {})
+    if sides:
+        yield "tc", _controls(sides)
+    for key in (*(() if sides else _CONTROLS), *_OF_PLAY):
         if play.get(key) not in (None, "standard") and play[key] is not False:  # a margin of 0 is one
             yield key, _told(play[key])
     if opened:
@@ -80,6 +85,22 @@ def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, value in config.get("format", {}).items():
         if key != "system" and value not in (None, False, [], {}):
             yield key, _told(value)
+
+
+def _controls(sides: Mapping[str, Mapping[str, Any]]) -> str:
+    """``10+0.1``, or each control with those who play by it: what [play] says need not be anybody's."""
+    names: dict[str, list[str]] = {}
+    for name, side in sides.items():
+        white, black = side["tc"], side.get("black", side)["tc"]
+        names.setdefault(white if white == black else f"{white} with White, {black} with Black", []).append(name)
+    if len(names) == 1:
+        return next(iter(names))
+    return "; ".join(f"{control}: {_few(by)}" for control, by in names.items())
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def _told(value: object) -> str:
