@@ -118,7 +118,9 @@ class Desk:
     def _newcomer(self, request: dict[str, Any]) -> tuple[Entrant, EngineSpec]:
         """Refused before its event is written, for after that it would have to play."""
         spec = spec_of(str(request["spec"]))
-        refuse_limits(spec, TimeControl.parse(self.log.config["play"]["tc"]), self.log.title)
+        play = self.log.config["play"]
+        for control in (play.get("white_tc"), play.get("black_tc")):  # by which it will play, unless there is none
+            refuse_limits(spec, TimeControl.parse(control or play["tc"]), self.log.title)
         return entrant_of(request["entrant"]), spec
 
     def _refuse_namesake(self, name: str) -> None:

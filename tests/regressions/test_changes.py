@@ -132,3 +132,14 @@ def test_who_left_may_be_gone_from_the_disk(tmp_path: Path) -> None:
     assert "state: finished" in tour(tmp_path, "run", path.name).stdout
     assert audit(tmp_path) >= 2
     assert "no program" in tour(tmp_path, "run", path.name, "--new", expect=4).stderr
+
+
+@pytest.mark.parametrize("words", [("add", "wren2"), ("replace", "Wren 1", "wren2")])
+def test_a_newcomer_obeys_the_control_of_either_colour(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """One that knows no nodes joined, for tc is a clock; with black_tc = "nodes=9" nobody could resume after that."""
+    path = config(tmp_path, ("wren1", "wren3", "wren5"), "roundrobin", "cycles = 1", tc="1+0.01")
+    path.write_text(path.read_text().replace("[play]", '[play]\nmax_moves = 8\nblack_tc = "nodes=9"'))
+    tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
+    assert "Wren 2 does not obey nodes (nodes=9)" in tour(tmp_path, *words, expect=3).stderr
+    assert tour(tmp_path, "add", "wren7").stdout.startswith("Wren 7 joins")
+    tour(tmp_path, "run", path.name)
