@@ -63,6 +63,17 @@ def test_single_games_and_a_test() -> None:
     assert re.search(r"\+/- 9\d\.\d,", alone)
 
 
+def test_a_ratio_below_zero_is_measured_as_there() -> None:
+    """By the lower bound in fastchess, by the upper one in cutechess-cli: with uneven errors that is not the same."""
+    games = [(number, 0 if number % 3 else 2) for number in range(18)]
+    test = match_test(Sprt(0.0, 60.0, alpha=0.05, beta=0.2), games)
+    low, high = test.test.bounds
+    assert low < test.walk.llr < -1
+    lines = list(matchlines.interval(MatchScore("A", "B", (3, 0, 6), (3, 0, 6)), test))
+    assert f"({100 * test.walk.llr / high:.1f}%)" in lines[4]
+    assert f"({-100 * test.walk.llr / low:.1f}%) (-1.56, 2.77)" in lines[-2]
+
+
 def test_a_verdict_is_told_as_there() -> None:
     """Words that scripts wait for."""
     test = match_test(Sprt(0.0, 100.0), [(number, 2 if number % 5 else 0) for number in range(200)])

@@ -155,8 +155,9 @@ def _as_fastchess(match: MatchScore, found: MatchStatistics, test: MatchTest | N
     if test is not None:
         low, high = test.test.bounds
         elos = f"[{test.test.elo0:.2f}, {test.test.elo1:.2f}]"
-        llr = fixed(test.walk.llr, 2)
-        yield f"LLR: {llr} ({fixed(100 * test.walk.llr / high, 1)}%) ({low:.2f}, {high:.2f}) {elos}"
+        llr = test.walk.llr
+        share = llr / (high if llr >= 0 else -low)  # of the bound on its side; cutechess-cli takes the upper one always
+        yield f"LLR: {fixed(llr, 2)} ({fixed(100 * share, 1)}%) ({low:.2f}, {high:.2f}) {elos}"
 
 
 def _counts(results: Results) -> str:
