@@ -153,6 +153,9 @@ def main() -> None:
         _complain(refused)
         code = refused.exit_code
     except Exception as error:  # our own failure: one line here, the traceback where asked
+        if isinstance(error, RuntimeError) and isinstance(error.__cause__, (KeyboardInterrupt, SystemExit)):
+            # what a signal raises while a class is made: Python 3.11 tells it as a failure of `__set_name__`
+            sys.exit(130 if isinstance(error.__cause__, KeyboardInterrupt) else error.__cause__.code)
         if isinstance(error, UnicodeEncodeError) and (odd := _not_utf8(sys.argv)):
             _complain(f"not UTF-8: {odd!r}")  # the store and files of ours hold nothing else
             sys.exit(UsageRefused.exit_code)
