@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from enginetour.task import flag_and_word
+
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SECTIONS = ("tournament", "format", "play")
 
@@ -79,8 +81,9 @@ def _path(text: str, base: Path) -> str:
 
 def _there(word: str, base: Path) -> str:
     """A script or net among arguments."""
-    named = not word.startswith("-") and ("/" in word or "." in word)
-    return _path(word, base) if named and (base / word).is_file() else word
+    flag, name = flag_and_word(word)
+    named = not name.startswith("-") and ("/" in name or "." in name)
+    return f"{flag}{_path(name, base)}" if named and (base / name).is_file() else word
 
 
 def _settings(section: Mapping[str, Any]) -> list[str]:

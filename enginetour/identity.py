@@ -13,12 +13,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from enginetour.errors import EngineRefused
-from enginetour.task import EngineSpec
+from enginetour.task import EngineSpec, flag_and_word
 
 # Hex digits of a fingerprint: 64 bits, a chance collision among a million versions is 3 in 100 million.
 LENGTH = 16
 # Options that change what is written down, never what is played.
-_IDLE = re.compile(r"\b(log|debug|show\w*|uci_opponent|uci_showcurrline|uci_showwdl)\b", re.IGNORECASE)
+_IDLE = re.compile(
+    r"(?<![a-z])(log|debug)(?![a-z])|(log|debug)[ _-]?(file|path|dir|level)"
+    r"|\b(show\w*|uci_opponent|uci_showcurrline|uci_showwdl)\b",
+    re.IGNORECASE,
+)
 # Options that name a file in which an engine keeps what it learns: it writes there itself, and stays the same engine.
 _LEARNT = re.compile(r"experience|learn|hash ?file|persist", re.IGNORECASE)
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
@@ -64,11 +68,12 @@ def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
     yield f"protocol {spec.protocol}"
     yield f"program {content(spec.command[0])}"
     for argument in spec.command[1:]:
-        file = _file(argument, spec)
+        flag, word = flag_and_word(argument)
+        file = None if _IDLE.search(flag) or _LEARNT.search(flag) else _file(word, spec)
         if file is None:
             yield f"argument {argument}"
         else:
-            yield f"argument {content(file)}"
+            yield f"argument {flag}{content(file)}"
             yield from (f"module {module.name} {content(str(module))}" for module in _modules(Path(file)))
     for name, value in sorted((name.casefold(), value) for name, value in spec.options):
         if not _IDLE.search(name):

@@ -17,7 +17,7 @@ from enginetour.errors import EngineRefused, InputRefused
 from enginetour.nearmiss import near
 from enginetour.shipped import shipped
 from enginetour.supervise.refusals import not_runnable
-from enginetour.task import EngineSpec, Sandbox
+from enginetour.task import EngineSpec, Sandbox, flag_and_word
 
 __all__ = [
     "EngineEntry",
@@ -228,8 +228,9 @@ def _filled(text: str, entry: EngineEntry) -> str:
 
 def _beside(word: str, entry: EngineEntry) -> str:
     """A script or net named from the entry's folder, absolute: the engine itself starts somewhere else."""
-    names_file = not word.startswith(("-", "{")) and ("/" in word or "." in word)
-    return str(_absolute(word, entry)) if names_file and (entry.folder / word).is_file() else word
+    flag, name = flag_and_word(word)
+    names_file = not name.startswith(("-", "{")) and ("/" in name or "." in name)
+    return f"{flag}{_absolute(name, entry)}" if names_file and (entry.folder / name).is_file() else word
 
 
 def _resolved(word: str, entry: EngineEntry) -> str:

@@ -5,6 +5,7 @@ Frozen and picklable: tasks go to slot processes as data and know nothing of tou
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -53,6 +54,13 @@ class Resources:
 # A new process for each game, or one for many; "auto" makes a new one after an abnormal end and for `reuse=0`, "off"
 # only where the old one is dead or silent.
 Restart = Literal["auto", "on", "off"]
+_FLAGGED = re.compile(r"(--?\w[\w-]*=)(.+)", re.DOTALL)
+
+
+def flag_and_word(argument: str) -> tuple[str, str]:
+    """``--weights=net.pb`` as ``--weights=`` and ``net.pb``; of any other argument all is the word."""
+    flagged = _FLAGGED.fullmatch(argument)
+    return (flagged[1], flagged[2]) if flagged else ("", argument)
 
 
 @dataclass(frozen=True, slots=True)

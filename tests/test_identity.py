@@ -115,3 +115,28 @@ def test_an_engine_that_learns_stays_itself(tmp_path: Path, option: str) -> None
     before = fingerprint(spec)
     (tmp_path / "engine.exp").write_bytes(b"more by now")
     assert fingerprint(spec) == before
+
+
+@pytest.mark.parametrize("name", ["LogFile", "log_file", "Search Log", "Debug Log File", "DebugFile"])
+def test_a_log_is_no_part_of_an_engine(tmp_path: Path, name: str) -> None:
+    """LogFile, as Lc0 has it, counted by its content: the run stopped after the engine's first game."""
+    spec = _engine(tmp_path)
+    assert fingerprint(replace(spec, options=((name, "run.log"),))) == fingerprint(spec)
+    flag = replace(spec, command=(*spec.command, f"--{name.replace(' ', '-')}=run.log"))
+    before = fingerprint(flag)
+    (tmp_path / "run.log").write_text("go nodes 1")
+    assert fingerprint(replace(spec, options=((name, "run.log"),))) == fingerprint(spec)
+    assert fingerprint(flag) == before
+    for other in ("Logic", "Dialogue"):
+        assert fingerprint(replace(spec, options=((other, "run.log"),))) != fingerprint(spec)
+
+
+def test_a_net_behind_a_sign_of_equality(tmp_path: Path) -> None:
+    """``--weights=net.pb``: another net under this name passed for the same engine; where it lies is nothing."""
+    spec = _engine(tmp_path / "a")
+    (tmp_path / "a" / "net.pb").write_text("weights")
+    named, moved = (replace(spec, command=(*spec.command, f"--weights={net}")) for net in ("net.pb", tmp_path / "b.pb"))
+    (tmp_path / "b.pb").write_text("weights")
+    assert fingerprint(named) == fingerprint(moved) != fingerprint(spec)
+    (tmp_path / "b.pb").write_text("others")
+    assert fingerprint(named) != fingerprint(moved)

@@ -272,3 +272,18 @@ def test_a_program_that_lies_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         Path(name).touch()
     draft, _ = translated("fastchess -engine cmd=b -engine cmd=sh -engine cmd=c -each tc=1", "it", lambda name: None)
     assert [entrant["command"] for entrant in draft.entrants] == [["./b"], ["sh"], ["c"]]
+
+
+def test_nets_that_lie_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fastchess starts engines in this folder, we in that of their program; with dir= both start there."""
+    monkeypatch.chdir(tmp_path)
+    Path("nets").mkdir()
+    Path("nets/a.nnue").touch()
+    options = "option.EvalFile=nets/a.nnue option.SyzygyPath=./nets option.Book=gone.bin option.Style=nets"
+    each = "args=--weights=nets/a.nnue -each tc=1"
+    command = f"-engine cmd=b {options} -engine cmd=c dir=d option.EvalFile=nets/a.nnue {each}"
+    draft, _ = translated(f"fastchess {command}", "it", lambda name: None)
+    whole = {"EvalFile": f"{tmp_path}/nets/a.nnue", "SyzygyPath": f"{tmp_path}/nets"}
+    own = {"EvalFile": "nets/a.nnue"}
+    assert [entrant["options"] for entrant in draft.entrants] == [whole | {"Book": "gone.bin", "Style": "nets"}, own]
+    assert draft.anchored(tmp_path).entrants[1]["command"][1] == f"--weights={tmp_path}/nets/a.nnue"

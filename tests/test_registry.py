@@ -222,6 +222,16 @@ def test_placeholders(programs: Path, tmp_path: Path) -> None:
     assert spec.files == (("x.ini", f"a={one}\nb={{scratch}}\n"),)
 
 
+def test_a_net_named_from_the_folder_of_the_file(programs: Path, tmp_path: Path) -> None:
+    """Alone or behind a flag: the engine runs elsewhere, and did not find ``--weights=nets/a.pb``."""
+    _program(programs / "one")
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "a.pb").touch()
+    words = ("nets/a.pb", "--weights=nets/a.pb", "-w=gone.pb", "--threads=2")
+    spec = to_spec(EngineEntry("x", "X", ("one", *words), "uci", folder=tmp_path))
+    assert spec.command[1:] == (f"{tmp_path}/nets/a.pb", f"--weights={tmp_path}/nets/a.pb", *words[2:])
+
+
 def test_options_go_over(programs: Path) -> None:
     """A configuration's options replace the file's whatever their case; truth is written small."""
     _program(programs / "one")

@@ -112,7 +112,7 @@ class PeerEngine:
         if "dir" in given:
             entrant["dir"] = given["dir"]
         if self.options:
-            entrant["options"] = self.options
+            entrant["options"] = {name: self._found_here(value) for name, value in self.options.items()}
         quirks: dict[str, Any] = {"init": self.lines} if self.lines else {}
         if given.get("whitepov") == "true":
             quirks["whitepov"] = True
@@ -138,6 +138,13 @@ class PeerEngine:
         """Their full moves as half moves."""
         depth = self.given.get("bookdepth", "")
         return {"plies": 2 * int(depth)} if depth.isdecimal() and len(depth) < 6 else {}
+
+    def _found_here(self, value: Any) -> Any:
+        """A net or folder named from here by its whole path: fastchess starts engines here, we in their own folders."""
+        if self.program != "fastchess" or "dir" in self.given or not isinstance(value, str):
+            return value
+        names_file = ("/" in value or "." in value) and Path(value).exists()
+        return str(Path(value).absolute()) if names_file else value
 
     def _words(self) -> list[str]:
         """A command is a program; older versions of cutechess-cli knew arguments behind it."""
