@@ -105,6 +105,23 @@ def test_options_of_one_and_of_all(tmp_path: Path) -> None:
     ]
 
 
+def test_a_net_typed_from_here(tmp_path: Path) -> None:
+    """Engines start in folders of their own, and did not find it; what is no file here stays as it is."""
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "a.nnue").touch()
+    options = (
+        "EvalFile=nets/a.nnue",
+        "1.SyzygyPath=./nets",
+        "Book=gone.bin",
+        "Style=nets",
+        "Hash=16",
+        f"Text={'a.' * 999}",
+    )
+    found = draft(tmp_path, "wren1", "wren2", options=options)
+    same = {"EvalFile": f"{tmp_path}/nets/a.nnue", "Book": "gone.bin", "Style": "nets", "Hash": 16, "Text": "a." * 999}
+    assert [one["options"] for one in found["entrants"]] == [same | {"SyzygyPath": f"{tmp_path}/nets"}, same]
+
+
 def test_an_engine_whose_name_begins_with_the_other(tmp_path: Path) -> None:
     """The longest name counts: dev.Hash of sf was set instead of the Hash of sf.dev."""
     for name in ("sf", "sf.dev"):

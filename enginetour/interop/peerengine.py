@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -143,7 +144,7 @@ class PeerEngine:
         """A net or folder named from here by its whole path: fastchess starts engines here, we in their own folders."""
         if self.program != "fastchess" or "dir" in self.given or not isinstance(value, str):
             return value
-        names_file = ("/" in value or "." in value) and Path(value).exists()
+        names_file = ("/" in value or "." in value) and os.path.exists(value)  # noqa: PTH110 - a text of any length
         return str(Path(value).absolute()) if names_file else value
 
     def _words(self) -> list[str]:
