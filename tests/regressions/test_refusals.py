@@ -146,6 +146,7 @@ def test_a_program_that_is_there_is_not_called_missing(tmp_path: Path, mode: int
         told = f"{path} is not executable (chmod +x owl?)"
         assert "./owl is the one in" in refused(tmp_path, "match", "owl", "wren1")
     assert told in refused(tmp_path, "match", "./owl", "wren1")
+    assert "is no engine file and no program" in refused(tmp_path, "match", "owl" * 100, "wren1")
     assert told in refused(tmp_path, "engines", "add", "owl", "./owl", code=4)
     file = config(tmp_path, ("wren1", "wren2"))
     file.write_text(file.read_text().replace('engine = "wren1"', 'name = "X"\ncommand = ["./owl"]\nprotocol = "uci"'))
