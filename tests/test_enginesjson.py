@@ -65,6 +65,14 @@ def test_what_an_engine_file_says(tmp_path: Path) -> None:
     assert [words.partition(":")[0] for words in heron.said] == ["ponder", "timeoutScaleFactor", "variants"]
 
 
+def test_a_list_from_windows_keeps_its_paths(tmp_path: Path) -> None:
+    """It said ``C:Enginesmy kite.exe`` in two words, which nobody finds and mends."""
+    row = {"name": "K", "command": "C:\\Engines\\my kite.exe", "workingDirectory": "C:\\Engines", "protocol": "uci"}
+    ((one,), _) = read_engines(listed(tmp_path, row))
+    assert one.entry.command == ("C:\\Engines\\my kite.exe",)
+    assert one.entry.dir == "C:\\Engines"
+
+
 def test_engines_of_one_name_have_ids_of_their_own(tmp_path: Path) -> None:
     """The later ones are numbered."""
     found, _ = read_engines(listed(tmp_path, HERON, HERON, {**HERON, "name": "heron"}))

@@ -83,7 +83,7 @@ def _engine(row: object, base: Path, taken: set[str]) -> Imported:
         name=" ".join("".join(sign if sign.isprintable() else " " for sign in name).split())[:100],
         command=_command(command, folder, base),
         protocol=protocol,  # type: ignore[arg-type]  # one of two words, by the table above
-        dir=str(base / folder) if folder else None,
+        dir=(folder if "\\" in folder else str(base / folder)) if folder else None,
         options=_options(row.get("options", [])),
         quirks=changed_quirks(
             Quirks(), {**quirks, "init": [line for line in lines if isinstance(line, str) and line]}, name
@@ -104,10 +104,13 @@ def _text(row: dict[str, Any], key: str) -> str:
 
 
 def _command(command: str, folder: str, base: Path) -> tuple[str, ...]:
-    """Program and arguments; a program beside its working folder or the list is named absolutely."""
+    """Program and arguments; a program beside its working folder or the list is named absolutely.
+
+    A backslash is one of a path of Windows, which is left as it is.
+    """
     places = [base / folder, base] if folder else [base]
     is_program = any((place / command).is_file() for place in places)
-    words = [command] if is_program else shlex.split(command)
+    words = [command] if is_program or "\\" in command else shlex.split(command)
     if "/" in words[0]:
         there = next((place / words[0] for place in places if (place / words[0]).is_file()), base / words[0])
         words[0] = os.path.abspath(there)  # noqa: PTH100 - links stay
