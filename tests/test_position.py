@@ -68,6 +68,16 @@ def test_the_last_move_in_san() -> None:
     assert late.last_san == "Nf3"
 
 
+def test_a_pawn_is_dropped_by_its_letter() -> None:
+    """CECP engines with san=1 were told ``@e5``: who calls that illegal has lost."""
+    house = Position("4k3/8/8/8/8/8/8/4K3[PPn] w - - 0 1", "crazyhouse")
+    house.push(chess.Move.from_uci("P@e5"))
+    assert house.last_san == "P@e5"
+    for uci, san in (("N@c6", "N@c6"), ("P@d5", "P@d5")):
+        house.push(chess.Move.from_uci(uci))
+        assert house.last_san == san
+
+
 def test_a_board_of_some_plies_ago() -> None:
     """Played anew from the start, castling and all, in any variant."""
     position = Position(variant="crazyhouse")

@@ -10,7 +10,7 @@ from enginetour.adapters import options
 from enginetour.adapters.base import MS, POKE_NS, Ask, Hearing, Script, Setup
 from enginetour.adapters.cecp_listening import CecpListener
 from enginetour.adapters.cecp_setup import UNLIMITED_MS, edit_lines, feature_wishes, table_paths, time_lines
-from enginetour.adapters.moves import written
+from enginetour.adapters.moves import san_of, written
 from enginetour.adapters.position import Position, castling
 from enginetour.adapters.said import Said, What, printable
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
@@ -171,7 +171,7 @@ class CecpEngine(CecpListener):
     def _form(self, board: chess.Board, move: chess.Move) -> str:
         """A legal move as this engine is told it; castling by letters where back ranks are shuffled."""
         if self.features.on("san"):
-            return board.san(move)
+            return san_of(board, move)
         letters = board.chess960 and not self.spec.quirks.rook_castling
         return (castling(board, move) if letters else "") or move.uci()
 

@@ -22,6 +22,12 @@ _PROMOTIONS = frozenset("nbrq")
 written = lru_cache(maxsize=4096)(chess.Move.from_uci)
 
 
+def san_of(board: chess.Board, move: chess.Move) -> str:
+    """SAN as engines read it: a pawn is dropped by its letter, as python-chess does not write it."""
+    san = board.san(move)
+    return f"P{san}" if san[0] == "@" else san
+
+
 def read_move(
     board: chess.Board, text: str, *, lenient_promotion: bool = False, usual: bool = False, check: bool | None = None
 ) -> tuple[chess.Move | None, bool]:

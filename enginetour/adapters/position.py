@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import chess
 
-from enginetour.adapters.moves import written
+from enginetour.adapters.moves import san_of, written
 from enginetour.adapters.quick import play
 from enginetour.variants import STANDARD, VARIANTS, board_of
 
@@ -47,7 +47,7 @@ class Position:
     def last_san(self) -> str:
         """The last move as SAN, "" without one. Some 10 us a ply, for the few engines that are told moves so."""
         if self._last_san is None:
-            self._last_san = self.back(1).san(written(self.moves[-1])) if self.moves else ""
+            self._last_san = san_of(self.back(1), written(self.moves[-1])) if self.moves else ""
         return self._last_san
 
     def back(self, plies: int) -> chess.Board:
@@ -61,7 +61,7 @@ class Position:
         """Play a legal move; true if it was irreversible (no earlier position can come again)."""
         board = self.board
         if self._last_san is not None:
-            self._last_san = board.san(move)
+            self._last_san = san_of(board, move)
         if board.chess960:
             self.castled = castling(board, move)
         if self.usual:  # python-chess looks at the same things, in three times the time
