@@ -108,6 +108,10 @@ def _speaks(spec: EngineSpec, probe: Probe) -> bool:
 def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
     """EngineRefused naming the first that cannot play; wrong options and variants are the configuration's fault."""
     unfit = {name: probe for name, probe in found.items() if probe.problems}
+    for name in found:
+        if name not in unfit and _lacks_nps(found[name], sides[name]):
+            what = f"{name} cannot be limited by nodes: it does not declare nps"
+            raise InputRefused(what, place=f"engine {name}", step="give it a clock, and take nodes out of its limits")
     for name, probe in unfit.items():
         more = f" (and {len(unfit) - 1} more)" if len(unfit) > 1 else ""
         if probe.category == "bad-option":
@@ -120,3 +124,10 @@ def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
         asked = f"does it speak {sides[name].spec.protocol}? " if spoke and len(probe.problems) == 1 else ""
         by_hand = f"{asked}try it by hand: {shlex.join(sides[name].spec.command)}"
         raise EngineRefused(f"{'; '.join(probe.problems)}{more}", place=f"engine {name}", step=by_hand)
+
+
+def _lacks_nps(probe: Probe, side: Side) -> bool:
+    """A CECP engine whose control has nodes, which it can be told by `nps` alone (protocol spec, "nps")."""
+    controls = (side.tc, side.black.tc) if side.black is not None else (side.tc,)
+    asked = side.spec.protocol == "cecp" and any(tc.nodes is not None for tc in controls)
+    return asked and dict(probe.features).get("nps", "0") in ("0", "")

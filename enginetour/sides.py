@@ -37,6 +37,9 @@ def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
             place=place,
             step=f"choose another tc, or give this entrant its own; limits = {listed} says that it does",
         )
+    if spec.protocol == "cecp" and tc.nodes is not None and tc.limits & {"clock", "movetime"}:
+        what = f"{spec.name} speaks CECP, which has no nodes beside a time, found {tc}"
+        raise InputRefused(what, place=place, step="leave the time out, or give this entrant a tc of its own")
     uses_st = spec.protocol == "cecp" and tc.movetime_ms is not None and spec.quirks.movetime == "st"
     if uses_st and tc.movetime_ms is not None and tc.movetime_ms % 1000 and not spec.quirks.st_fraction:
         what = f"{spec.name} takes a fixed time a move in whole seconds only, found {tc}"

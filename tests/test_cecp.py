@@ -172,6 +172,7 @@ def test_nodes_need_nps() -> None:
     """N nodes are a second at N nodes a second."""
     tc = TimeControl.parse("nodes=500")
     assert time_lines(tc, Quirks(), nps=True) == [b"nps 500", b"st 1"]
+    assert time_lines(TimeControl.parse("nodes=500,depth=3"), Quirks(), nps=True) == [b"nps 500", b"st 1", b"sd 3"]
     with pytest.raises(Unsupported):
         time_lines(tc, Quirks(), nps=False)
     with pytest.raises(Unsupported):  # nodes are told as a second, and a move has its own

@@ -54,14 +54,13 @@ def time_lines(tc: TimeControl, quirks: Quirks, *, nps: bool) -> list[bytes]:
     if tc.nodes is not None:
         if not nps or tc.stages or tc.movetime_ms is not None:
             raise Unsupported("cannot be limited by nodes: it does not declare nps, or a time stands beside them")
-        return [f"nps {tc.nodes}".encode("ascii"), b"st 1"]
-    lines = []
-    if tc.movetime_ms is not None:
-        lines.append(_movetime_line(tc.movetime_ms, quirks))
+        lines = [f"nps {tc.nodes}".encode("ascii"), b"st 1"]
+    elif tc.movetime_ms is not None:
+        lines = [_movetime_line(tc.movetime_ms, quirks)]
     elif tc.stages:
-        lines.append(_level(tc.stage(0)))
+        lines = [_level(tc.stage(0))]
     else:
-        lines.append(f"level 0 {UNLIMITED_MIN} 0".encode("ascii"))
+        lines = [f"level 0 {UNLIMITED_MIN} 0".encode("ascii")]
     if tc.depth is not None:
         lines.append(f"sd {tc.depth}".encode("ascii"))
     return lines

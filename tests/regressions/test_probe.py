@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 from enginetour.adapters import base, cecp
-from enginetour.errors import MachineFailure
+from enginetour.errors import InputRefused, MachineFailure
+from enginetour.probing import refuse_unfit
 from enginetour.referee import probe as probes
 from enginetour.referee.link import Link
+from enginetour.sides import refuse_limits
 from enginetour.supervise.ending import living
-from enginetour.task import EngineSpec, Probe, ProbeTask
+from enginetour.task import EngineSpec, Probe, ProbeTask, Side, Terms
+from enginetour.timecontrol import TimeControl
 from tests.playing import Protocol, scripted, sound
 
 SOON = (0.01, 0.02)
@@ -99,3 +102,18 @@ def test_a_stop_ends_the_wait_for_the_next_try(tmp_path: Path, monkeypatch: pyte
     assert time.monotonic() - begun < 60
     os.close(link.control_fd)
     os.close(writing)
+
+
+def test_nodes_that_a_cecp_engine_cannot_be_told_are_refused() -> None:
+    """Its file may list them: each game was void then, and every pairing stayed open."""
+    spec, nodes, clock = scripted("cecp", name="Ada"), TimeControl.parse("nodes=500"), TimeControl.parse("9")
+    told = Probe("Ada", features=(("nps", "1"), ("ping", "1")))
+    for side in (Side(spec, nodes, 0), Side(spec, clock, 0, black=Terms(nodes, 0))):
+        refuse_unfit({"Ada": told}, {"Ada": side})
+        with pytest.raises(InputRefused, match="Ada cannot be limited by nodes: it does not declare nps"):
+            refuse_unfit({"Ada": Probe("Ada", features=(("ping", "1"),))}, {"Ada": side})
+    refuse_unfit({"Ada": Probe("Ada")}, {"Ada": Side(spec, clock, 0)})
+    for beside in ("9,nodes=500", "movetime=1,nodes=500"):
+        with pytest.raises(InputRefused, match="no nodes beside a time"):
+            refuse_limits(spec, TimeControl.parse(beside), "play.tc")
+    refuse_limits(spec, TimeControl.parse("nodes=500,depth=3"), "play.tc")
