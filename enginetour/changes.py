@@ -92,6 +92,7 @@ class Desk:
     def add(self, entrant: Entrant, spec: EngineSpec, why: str) -> str:
         """Let an engine join; UsageRefused or ValueError when the format has no room for it any more."""
         self._refuse_namesake(entrant.name)
+        self._refuse_late(entrant.name)
         said = self._write(Added(entrant), why, spec)
         self.joined(entrant, spec)
         return said or f"{entrant.name} joins."
@@ -109,6 +110,7 @@ class Desk:
         self._known(old)
         if entrant.name != old:
             self._refuse_namesake(entrant.name)
+        self._refuse_late(entrant.name)
         said = self._write(Replaced(old, entrant), str(request.get("why", "")), spec)
         self.joined(entrant, spec)
         first = f"{entrant.name} takes the place of {old}"
@@ -127,6 +129,13 @@ class Desk:
         if name in {line.name for line in self.format.standings(self.state())}:
             what = f"{name} is in {self.log.title} already, or was"
             raise UsageRefused(what, step="give the newcomer another name with --name")
+
+    def _refuse_late(self, name: str) -> None:
+        """Its place in the table would be the last, without a game."""
+        why = self.format.too_late(self.state()) if hasattr(self.format, "too_late") else ""
+        if why:
+            step = "give the file more rounds first, or start the next edition with run --new"
+            raise UsageRefused(f"{name} comes too late: {why}", step=step)
 
     def _known(self, name: str) -> None:
         names = [line.name for line in self.format.standings(self.state())]

@@ -129,6 +129,11 @@ class Rounds:
         number = state.field.number - (not state.running)
         return number, number if state.over and not self.system.extensible else state.field.rounds
 
+    def too_late(self, state: RoundsState) -> str:
+        """Why who joins now would play no game; logs in which somebody did are read as they are."""
+        number, rounds = self.stage(state)
+        return f"round {number} of {rounds}, the last, is paired" if number >= rounds and self.system.late_entry else ""
+
     def standings(self, state: RoundsState) -> tuple[Placed, ...]:
         """By the system's own criteria, the running round as far as it is played; the withdrawn last."""
         now = state.field

@@ -143,3 +143,18 @@ def test_a_newcomer_obeys_the_control_of_either_colour(tmp_path: Path, words: tu
     assert "Wren 2 does not obey nodes (nodes=9)" in tour(tmp_path, *words, expect=3).stderr
     assert tour(tmp_path, "add", "wren7").stdout.startswith("Wren 7 joins")
     tour(tmp_path, "run", path.name)
+
+
+def test_nobody_joins_after_the_last_round_is_paired(tmp_path: Path) -> None:
+    """Who did stood in the table, without a game and last; with a round more it plays."""
+    path = config(tmp_path, FOUR, "swiss", "rounds = 1")
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    for command in (("add", "wren5"), ("replace", "Wren 1", "wren5")):
+        told = tour(tmp_path, *command, expect=2).stderr
+        assert "Wren 5 comes too late: round 1 of 1, the last, is paired; give the file more rounds first" in told
+    text = path.read_text("utf-8") + '\n[[entrants]]\nengine = "wren5"\n'
+    path.write_text(text, "utf-8")
+    assert "Wren 5 comes too late" in tour(tmp_path, "run", str(path), expect=2).stderr
+    path.write_text(text.replace("rounds = 1", "rounds = 2"), "utf-8")
+    assert "Wren 5 joins from the next round on." in tour(tmp_path, "run", str(path)).stdout
+    assert audit(tmp_path) == 4
