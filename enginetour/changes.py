@@ -18,6 +18,12 @@ from enginetour.store.records import entrant_of, spec_of
 from enginetour.task import EngineSpec
 from enginetour.timecontrol import TimeControl
 
+_COLOURS = ("white_tc", "black_tc")  # of [play]; without one the tc counts
+
+
+def _control(white: str, black: str) -> str:
+    return white if white == black else f"{white} with White and {black} with Black"
+
 
 def desk_of(log: TournamentLog, format_: Format[Any], state: Any) -> Desk:
     """A desk for a tournament that nobody is running; the caller holds its lock."""
@@ -115,14 +121,25 @@ class Desk:
         self.joined(entrant, spec)
         first = f"{entrant.name} takes the place of {old}"
         said = said if said.startswith(first) else f"{first}. {said}"  # a bubble says so itself
-        return f"{said} {self._in_the_air(old)}".strip()
+        told = (said, self._in_the_air(old), self._other_control(entrant.name, old))
+        return " ".join(sentence for sentence in told if sentence)
+
+    def _other_control(self, name: str, old: str) -> str:
+        """A newcomer plays by the tournament's control, which need not be that of the one it replaces."""
+        play = self.log.config["play"]
+        had, has = self.log.config.get("sides", {}).get(old), [play.get(key) or play["tc"] for key in _COLOURS]
+        own = has if had is None else [had["tc"], had.get("black", had)["tc"]]
+        if own == has:
+            return ""
+        told = f"{name} plays by {_control(*has)}, {old} had {_control(*own)} of its own"
+        return f"{told}; an entrant added to the configuration may have its own too."
 
     def _newcomer(self, request: dict[str, Any]) -> tuple[Entrant, EngineSpec]:
         """Refused before its event is written, for after that it would have to play."""
         spec = spec_of(str(request["spec"]))
         play = self.log.config["play"]
-        for control in (play.get("white_tc"), play.get("black_tc")):  # by which it will play, unless there is none
-            refuse_limits(spec, TimeControl.parse(control or play["tc"]), self.log.title)
+        for key in _COLOURS:
+            refuse_limits(spec, TimeControl.parse(play.get(key) or play["tc"]), self.log.title)
         return entrant_of(request["entrant"]), spec
 
     def _refuse_namesake(self, name: str) -> None:

@@ -158,3 +158,13 @@ def test_nobody_joins_after_the_last_round_is_paired(tmp_path: Path) -> None:
     path.write_text(text.replace("rounds = 1", "rounds = 2"), "utf-8")
     assert "Wren 5 joins from the next round on." in tour(tmp_path, "run", str(path)).stdout
     assert audit(tmp_path) == 4
+
+
+def test_the_control_of_a_newcomer_is_told(tmp_path: Path) -> None:
+    """It plays by the tournament's, and nobody was told that the one it replaces had another."""
+    path = config(tmp_path, ("wren1", "wren3", "wren5"), "roundrobin", "cycles = 1")
+    path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\ntc = "nodes=9"'))
+    tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
+    said = tour(tmp_path, "replace", "Wren 1", "wren7").stdout
+    assert "Wren 7 plays by depth=1, Wren 1 had nodes=9 of its own; " in said
+    assert "plays by" not in tour(tmp_path, "replace", "Wren 3", "wren4").stdout
