@@ -183,7 +183,8 @@ def _seats(words: Sequence[str], registry: Registry, base: Path, detect: Detect)
 def _command(word: str, registry: Registry, base: Path) -> tuple[str, ...]:
     """Of a program that is there."""
     try:
-        command = tuple(shlex.split(word))
+        is_program = "/" in word and find_program(word, base) is not None  # of which a blank may be a part
+        command = (word,) if is_program else tuple(shlex.split(word))
     except ValueError as error:
         raise UsageRefused(f"cannot be cut into words: {error}", place=word) from None
     if not command or find_program(command[0], base) is None:

@@ -81,12 +81,23 @@ def test_two_copies_have_names_of_their_own(tmp_path: Path) -> None:
         (("nice -n 5 ./sf-16.1", "taskset -c 0,1 nice -n 19 python3 crash.py"), ["sf-16.1", "crash"]),
         (("nice -n 5 perl crash.py", "timeout 900 cat"), ["crash", "cat"]),
         (("./sf.old", "./sf.new"), ["sf.old", "sf.new"]),
+        (("./my sf", "'./my sf' -x"), ["my sf", "my sf -x"]),
         (("dev/sf", "./sf.new -x", "./sf.new -y"), ["sf", "sf.new -x", "sf.new -y"]),
     ],
 )
 def test_a_command_is_called_by_its_program(tmp_path: Path, commands: tuple[str, ...], names: list[str]) -> None:
     """Or by the script it is given to; words behind it tell two of one name apart, then folders, then a number."""
-    for file in ("crash.py", "other/crash.py", "sf-16.1", "sf.old", "sf.new", "base/src/sf", "dev/src/sf", "dev/sf"):
+    for file in (
+        "crash.py",
+        "other/crash.py",
+        "sf-16.1",
+        "sf.old",
+        "sf.new",
+        "my sf",
+        "base/src/sf",
+        "dev/src/sf",
+        "dev/sf",
+    ):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("#!/bin/sh\n")
         (tmp_path / file).chmod(0o755)
