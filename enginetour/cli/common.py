@@ -93,8 +93,8 @@ def tournament_argument(command: F) -> F:
 
 
 def _is_config(word: object) -> bool:
-    """A file that is there and ends as configurations do: no list or tournament is called so."""
-    return isinstance(word, str) and word.endswith(".toml") and Path(word).is_file()
+    """A file that ends as configurations do, and is there or has a folder: no list or tournament is called so."""
+    return isinstance(word, str) and word.endswith(".toml") and (os.sep in word or Path(word).is_file())
 
 
 def _meant(name: str | None, db: Address | None) -> tuple[str | None, Address | None]:
