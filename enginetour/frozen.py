@@ -5,7 +5,8 @@ Pairings, openings and clocks follow from them; a round robin may have more cycl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -134,6 +135,19 @@ def left_out(plan: Plan, log: TournamentLog) -> list[str]:
     """Who stood in the file when the tournament began, stands there no more, and plays on all the same."""
     begun_with, gone = log.config.get("sides", {}), log.gone
     return [name for name in log.specs if name in begun_with and name not in gone and name not in plan.sides]
+
+
+def not_followed(plan: Plan, log: TournamentLog) -> Iterator[str]:
+    """What the file says now and the tournament does not do, a sentence each."""
+    for name in left_out(plan, log):
+        leave = shlex.join(["enginetour", "withdraw", "-t", log.name, name])
+        yield f"{name} is no longer in {plan.config.path.name} and plays on; {leave} takes it out"
+    known = log.known_ratings
+    for entrant in plan.entrants:
+        before, now = known.get(entrant.name), entrant.rating
+        if now not in (None, before) and entrant.name in log.specs and entrant.name not in log.gone:
+            began = "began without a rating" if before is None else f"keeps the rating it began with, {before:g}"
+            yield f"{entrant.name} {began}; {plan.config.path.name} says {now:g}, which holds for the next edition"
 
 
 def _refuse_exchanged(plan: Plan, log: TournamentLog) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from enginetour.demand import own_cores
 from enginetour.errors import InputRefused, TourError, UsageRefused
 from enginetour.folded import audit, fold, last_table, refuse_unfinished
 from enginetour.formats.base import Format
-from enginetour.frozen import controls, frozen, grown_settings, left_out, same_engines
+from enginetour.frozen import controls, frozen, grown_settings, not_followed, same_engines
 from enginetour.headstart import HeadStart, birth_tags
 from enginetour.model import Entrant, Extended, Pairing
 from enginetour.places import LocalPlace, end_leftovers
@@ -254,9 +253,8 @@ def _resume(
         _refuse_growth(plan, log, grown, format_, state)
     sides = same_engines(plan, log, accept_change=accept_change, heed=heed)
     plan = _at_speed(plan, machinespeed.here(plan.wanted_speed, log.config.get("machine")), tell)
-    for name in left_out(plan, log) if format_.offers(state) else ():
-        leave = shlex.join(["enginetour", "withdraw", "-t", log.name, name])
-        tell(f"warning: {name} is no longer in {plan.config.path.name} and plays on; {leave} takes it out")
+    for words in not_followed(plan, log) if format_.offers(state) else ():
+        tell(f"warning: {words}")
     session = Session(plan, store, log, sides, resumed=True, folded=None)
     desk = desk_of(log, format_, state)
     if grown:

@@ -241,6 +241,20 @@ def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
     assert controls == {("Wren 1", "depth=1"), ("Wren 2", "depth=1"), ("Wren 3", "depth=1"), ("Wren 4", "depth=2")}
 
 
+def test_a_rating_changed_between_two_runs_is_told_not_to_hold(tmp_path: Path) -> None:
+    """Who meets whom follows from those of the beginning; the new one was passed over without a word."""
+    path = robin(tmp_path)
+    text = path.read_text().replace('engine = "wren2"', 'engine = "wren2"\nrating = 1500')
+    path.write_text(text)
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    path.write_text(text.replace("1500", "1600").replace('engine = "wren3"', 'engine = "wren3"\nrating = 1400'))
+    said = tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stdout
+    assert "warning: Wren 2 keeps the rating it began with, 1500; trial.toml says 1600" in said
+    assert "warning: Wren 3 began without a rating; trial.toml says 1400" in said
+    path.write_text(text)
+    assert "rating" not in tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stdout.partition("Started")[0]
+
+
 def test_an_entrant_is_not_renamed_between_two_runs(tmp_path: Path) -> None:
     """It went on by its old name, and the same program joined beside it by the new one, with as many games again."""
     path = robin(tmp_path)
