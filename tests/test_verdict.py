@@ -66,6 +66,18 @@ def test_a_claim_before_the_first_search_is_noise(claim: str) -> None:
         )
 
 
+def test_who_refuses_the_opening_late_has_not_lost() -> None:
+    """Without ping 0.2 s of quiet are its fence: what came a moment later, before its first search, was a loss."""
+    seat = black()
+    said = Said(What.REFUSED_MOVE, "Illegal move: e7e5")
+    told = verdict.of_talk(seat, said, thinking=False, aborts=0)
+    assert told is not None
+    assert (told.outcome, told.category) == (Outcome.VOID, "unsupported")
+    thinking = verdict.of_talk(seat, said, thinking=True, aborts=0)
+    assert thinking is not None
+    assert (thinking.outcome, thinking.termination) == (Outcome.WHITE, Termination.FALSE_CLAIM)
+
+
 @pytest.mark.parametrize(
     ("fen", "outcome"),
     [

@@ -162,6 +162,8 @@ def of_talk(seat: Seat, said: Said, *, thinking: bool, aborts: int) -> Verdict |
             return loss(seat, Termination.ABORTED, words, category="engine-abort")
         return void(seat, "engine-abort", words)
     if said.what is What.REFUSED_MOVE:
+        if not (thinking or seat.searched):  # as in the fence after the opening's moves, only later
+            return void(seat, "unsupported", f"{seat.color} refuses the opening: {printable(said.text)}")
         return loss(seat, Termination.FALSE_CLAIM, f"{seat.color} calls a legal move illegal: {printable(said.text)}")
     if said.what is What.RESULT and (thinking or seat.searched):
         return _claim(seat, said.text)
