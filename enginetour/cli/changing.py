@@ -32,14 +32,16 @@ def _send(db: Address | None, name: str | None, request: dict[str, Any], *, as_j
                 log.under(lock)
                 answer = desk_of(log, *fold(log)).carry_out(request)
                 if answer["ok"]:
-                    _bring_along(results_of(home(), database), log)
+                    there = [] if database == database_of(Path.cwd(), None) else ["--db", str(database)]
+                    _bring_along(results_of(home(), database), log, there)
     return tell_answer(answer, as_json=as_json)
 
 
-def _bring_along(results: Path, log: TournamentLog) -> None:
+def _bring_along(results: Path, log: TournamentLog, there: list[str]) -> None:
     """Bring the PGN that a run left up to the log; name what else is out of date. The change itself is made already.
 
-    Where nobody has played there is nothing that could disagree. What cannot be written is told on stderr.
+    Where nobody has played there is nothing that could disagree. What cannot be written is told on stderr. `there` is
+    what a command is told of the database from here.
     """
     from enginetour.cli.reporting import has_report
     from enginetour.exports import PgnFile
@@ -53,7 +55,7 @@ def _bring_along(results: Path, log: TournamentLog) -> None:
         say(f"warning: {path} not written ({why}); the store has the change, the next run brings it", err=True)
     with suppress(OSError):  # of a folder that may not be looked into
         if has_report(results, log):
-            again = shlex.join(["enginetour", "report", "-t", log.name])
+            again = shlex.join(["enginetour", "report", *there, "-t", log.name])
             say(f"the report of {log.title} does not know of this yet; {again} writes it anew", err=True)
 
 

@@ -110,12 +110,15 @@ def test_a_pgn_that_cannot_be_written_fails_no_change(stopped: Path) -> None:
     assert done.stderr.count("trial.pgn not written") == 1
 
 
-def test_a_report_of_before_a_change_is_named(stopped: Path) -> None:
+def test_a_report_of_before_a_change_is_named(stopped: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """It takes a while to make, so whoever changes the tournament is told the command; without a report, nothing."""
     assert "report" not in tour(stopped, "withdraw", "Wren 2").stderr
     tour(stopped, "report")
     told = tour(stopped, "void", "1").stderr
     assert told.count("does not know of this yet; enginetour report -t trial writes it anew") == 1
+    database = stopped / "results" / "enginetour.db"
+    told = tour(tmp_path_factory.mktemp("elsewhere"), "withdraw", "Wren 3", "--db", str(database)).stderr
+    assert f"enginetour report --db {database} -t trial writes it anew" in told  # it was not found from there
 
 
 def test_who_left_may_be_gone_from_the_disk(tmp_path: Path) -> None:
