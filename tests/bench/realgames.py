@@ -55,7 +55,8 @@ def _deaf(runner: Runner, settings: Settings, program: tuple[str, ...], name: st
     folder = settings.folder / f"deaf-{name}"
     words = free.command(program, folder / "stamps", deaf=True)
     one, other = free.NAMES
-    played = runner(Bout(((one, words), (other, words)), "60+1", 2), folder / "ran")
+    # So many games that ours is loaded whole before the last: two end while it is.
+    played = runner(Bout(((one, words), (other, words)), "60+1", settings.match), folder / "ran")
     return (played.ended - free.edges(folder / "stamps")[1]) / 1e9
 
 
