@@ -16,13 +16,9 @@ from enginetour.sides import refuse_limits
 from enginetour.store.log import TournamentLog
 from enginetour.store.records import entrant_of, spec_of
 from enginetour.task import EngineSpec
-from enginetour.timecontrol import TimeControl
+from enginetour.timecontrol import TimeControl, told_by_colour
 
 _COLOURS = ("white_tc", "black_tc")  # of [play]; without one the tc counts
-
-
-def _control(white: str, black: str) -> str:
-    return white if white == black else f"{white} with White and {black} with Black"
 
 
 def desk_of(log: TournamentLog, format_: Format[Any], state: Any) -> Desk:
@@ -131,7 +127,7 @@ class Desk:
         own = has if had is None else [had["tc"], had.get("black", had)["tc"]]
         if own == has:
             return ""
-        told = f"{name} plays by {_control(*has)}, {old} had {_control(*own)} of its own"
+        told = f"{name} plays by {told_by_colour(*has)}, {old} had {told_by_colour(*own)} of its own"
         return f"{told}; an entrant added to the configuration may have its own too."
 
     def _newcomer(self, request: dict[str, Any]) -> tuple[Entrant, EngineSpec]:

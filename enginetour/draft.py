@@ -79,6 +79,14 @@ def _path(text: str, base: Path) -> str:
     return os.path.abspath(base / Path(text).expanduser())  # noqa: PTH100 - links stay
 
 
+def found_here(value: Any, base: Path) -> Any:
+    """A net or folder that an option names from `base` by its whole path: engines start in folders of their own."""
+    if not isinstance(value, str) or not ("/" in value or "." in value):
+        return value
+    path = _path(value, base)
+    return path if os.path.exists(path) else value  # noqa: PTH110 - also of a text that is too long for a name
+
+
 def _there(word: str, base: Path) -> str:
     """A script or net among arguments."""
     flag, name = flag_and_word(word)

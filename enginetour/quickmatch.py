@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from enginetour.callnames import Callname, callname, full_names
-from enginetour.draft import Draft, read_option, read_value, told_apart
+from enginetour.draft import Draft, found_here, read_option, read_value, told_apart
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.nearmiss import near
 from enginetour.ratings.matchtest import OPEN_GAMES
@@ -71,7 +70,7 @@ def drafted(asked: Asked, registry: Registry, base: Path, detect: Detect) -> Dra
     seats = [replace(seat, called=_called(seat, name, names)) for seat, name in zip(seats, names, strict=True)]
     for text in asked.options:
         for number, key, value in _meant(text, seats, "--option"):
-            entrants[number].setdefault("options", {})[key] = _found_here(read_option(value), base)
+            entrants[number].setdefault("options", {})[key] = found_here(read_option(value), base)
     for text in asked.settings:
         for number, key, value in _meant(text, seats, "--entrant"):
             entrants[number][key] = setting(EntrantSection, key, value)
@@ -195,14 +194,6 @@ def _command(word: str, registry: Registry, base: Path) -> tuple[str, ...]:
         step = "enginetour engines list names those with a file"
         raise InputRefused(f"{word!r} is no engine file and no program here{hint}", place="match", step=step)
     return command
-
-
-def _found_here(value: Any, base: Path) -> Any:
-    """A net or folder typed from here by its whole path: engines start in folders of their own."""
-    if not isinstance(value, str) or not ("/" in value or "." in value):
-        return value
-    path = os.path.abspath(base / value)  # noqa: PTH100 - links stay
-    return path if os.path.exists(path) else value  # noqa: PTH110 - also of a text that is too long for a name
 
 
 def _called(seat: _Seat, name: str, names: Sequence[str]) -> frozenset[str]:

@@ -140,3 +140,8 @@ def _count(name: str, value: str, text: str) -> int:
     if not re.fullmatch(r"\d{1,15}", value) or int(value) < 1:
         raise ValueError(f"{name} is a whole number above 0, found {value!r} in {text!r}")
     return int(value)
+
+
+def told_by_colour(white: str, black: str) -> str:
+    """What somebody plays by, for people: ``10+0.1``, or one control with each colour."""
+    return white if white == black else f"{white} with White, {black} with Black"

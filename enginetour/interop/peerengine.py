@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from enginetour.draft import read_option
+from enginetour.draft import found_here, read_option
 from enginetour.errors import InputRefused
 from enginetour.interop.peerline import PLACE, Program
 from enginetour.interop.peertime import control_of
@@ -113,7 +112,10 @@ class PeerEngine:
         if "dir" in given:
             entrant["dir"] = given["dir"]
         if self.options:
-            entrant["options"] = {name: self._found_here(value) for name, value in self.options.items()}
+            # fastchess starts engines here, or where `dir` says.
+            starts_here = self.program == "fastchess" and "dir" not in given
+            found = {name: found_here(value, Path.cwd()) for name, value in self.options.items()}
+            entrant["options"] = found if starts_here else self.options
         quirks: dict[str, Any] = {"init": self.lines} if self.lines else {}
         if given.get("whitepov") == "true":
             quirks["whitepov"] = True
@@ -139,13 +141,6 @@ class PeerEngine:
         """Their full moves as half moves."""
         depth = self.given.get("bookdepth", "")
         return {"plies": 2 * int(depth)} if depth.isdecimal() and len(depth) < 6 else {}
-
-    def _found_here(self, value: Any) -> Any:
-        """A net or folder named from here by its whole path: fastchess starts engines here, we in their own folders."""
-        if self.program != "fastchess" or "dir" in self.given or not isinstance(value, str):
-            return value
-        names_file = ("/" in value or "." in value) and os.path.exists(value)  # noqa: PTH110 - a text of any length
-        return str(Path(value).absolute()) if names_file else value
 
     def _words(self) -> list[str]:
         """A command is a program; older versions of cutechess-cli knew arguments behind it."""

@@ -11,6 +11,7 @@ from enginetour.store.lineup import machines
 from enginetour.store.queries import GameLine
 from enginetour.store.reader import TournamentReader
 from enginetour.store.tournaments import Store
+from enginetour.timecontrol import told_by_colour
 
 # Settings of a game that every reader of a list asks for, in the order they are told.
 _CONTROLS = ("tc", "white_tc", "black_tc")
@@ -92,7 +93,7 @@ def _controls(sides: Mapping[str, Mapping[str, Any]]) -> str:
     names: dict[str, list[str]] = {}
     for name, side in sides.items():
         white, black = side["tc"], side.get("black", side)["tc"]
-        names.setdefault(white if white == black else f"{white} with White, {black} with Black", []).append(name)
+        names.setdefault(told_by_colour(white, black), []).append(name)
     if len(names) == 1:
         return next(iter(names))
     return "; ".join(f"{control}: {_few(by)}" for control, by in names.items())

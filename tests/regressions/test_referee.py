@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from types import SimpleNamespace
-from typing import cast
+from typing import Literal, cast
 
 import pytest
 
@@ -156,18 +156,12 @@ def test_who_has_not_answered_has_not(protocol: Protocol, fault: str, monkeypatc
 
 
 @BOTH
-def test_what_comes_before_the_pong_of_an_inline_fence_is_stale(protocol: Protocol) -> None:
-    """Also a legal move; in CECP the setting did nothing."""
-    played = game(scripted(protocol, "answers-at-a-fence", fence="inline"), sound(protocol))
-    assert played.outcome is Outcome.DRAW, played.cause
-    assert [warning.partition(":")[0] for warning in played.white.warnings] == ["out-of-turn"]
-    assert "a2a3" not in {move.uci for move in played.moves}
-
-
-@BOTH
-def test_what_comes_with_the_pong_of_a_fence_is_no_answer(protocol: Protocol) -> None:
-    """A thread that is late says its move right after the pong: it was played as the answer to the next search."""
-    played = game(scripted(protocol, "answers-after-a-fence", fence="wait"), sound(protocol))
+@pytest.mark.parametrize(("fault", "fence"), [("answers-at-a-fence", "inline"), ("answers-after-a-fence", "wait")])
+def test_what_comes_with_the_pong_of_a_fence_is_stale(
+    protocol: Protocol, fault: str, fence: Literal["inline", "wait"]
+) -> None:
+    """A legal move before the pong, in CECP too, or right behind it: it was played as the answer to the next search."""
+    played = game(scripted(protocol, fault, fence=fence), sound(protocol))
     assert played.outcome is Outcome.DRAW, played.cause
     assert [warning.partition(":")[0] for warning in played.white.warnings] == ["out-of-turn"]
     assert "a2a3" not in {move.uci for move in played.moves}
