@@ -76,18 +76,16 @@ def init(
         return
     from enginetour import config
     from enginetour.cli.drafts import name_typed
-    from enginetour.cli.starter import starter
+    from enginetour.cli.starter import chosen_engines, starter
     from enginetour.formats.base import SYSTEMS
     from enginetour.nearmiss import near
-    from enginetour.registry import of_workspace
     from enginetour.timecontrol import TimeControl
     from enginetour.variants import variant_named
-    from enginetour.workspace import workspace_of
 
     if system not in SYSTEMS:
         raise UsageRefused(f"unknown format {system!r}{near(system, SYSTEMS)}", place="--format")
     try:
-        TimeControl.parse(tc)
+        control = TimeControl.parse(tc)
     except ValueError as error:
         raise UsageRefused(str(error), place="--tc") from None
     try:
@@ -96,11 +94,7 @@ def init(
         raise UsageRefused(str(error), place="--variant") from None
     if file.exists():
         raise UsageRefused("there is a file already", place=str(file), step="choose another name")
-    known = of_workspace(workspace_of(file.resolve().parent)).ids if engines else ()
-    for unknown in (engine for engine in engines if engine not in known):
-        step = "enginetour engines list names those with a file"
-        raise UsageRefused(f"there is no engine {unknown!r}{near(unknown, known)}", place="--engine", step=step)
-    chosen = engines or ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")[: 2 if system == "match" else None]
+    chosen = chosen_engines(engines, system, control, file.resolve().parent)
     if openings is not None and file.parent.resolve() != Path.cwd().resolve():  # what is typed begins here
         openings = str(Path(openings).expanduser().absolute())
     play = {"variant": variant, "openings": openings}

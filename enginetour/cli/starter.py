@@ -4,8 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 
+from enginetour.errors import EngineRefused, UsageRefused
 from enginetour.formats.base import options_model
+from enginetour.nearmiss import near
+from enginetour.registry import of_workspace, to_spec
+from enginetour.sides import refuse_limits
+from enginetour.timecontrol import TimeControl
+from enginetour.workspace import workspace_of
+
+_WRENS = ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")
+
+
+def chosen_engines(named: tuple[str, ...], system: str, tc: TimeControl, folder: Path) -> tuple[str, ...]:
+    """The engine files of a new configuration, those of our own where none are named.
+
+    UsageRefused for a name without a file; InputRefused for one that does not obey the control. Whether its program is
+    installed is for ``check`` to say.
+    """
+    registry = of_workspace(workspace_of(folder))
+    for unknown in (engine for engine in named if engine not in registry.ids):
+        step = "enginetour engines list names those with a file"
+        raise UsageRefused(f"there is no engine {unknown!r}{near(unknown, registry.ids)}", place="--engine", step=step)
+    chosen = named or _WRENS[: 2 if system == "match" else None]
+    for engine in chosen:
+        with suppress(EngineRefused):
+            refuse_limits(to_spec(registry.get(engine)), tc, "--tc")
+    return chosen
 
 
 def starter(

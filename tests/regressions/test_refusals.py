@@ -159,11 +159,13 @@ def test_a_program_that_is_there_is_not_called_missing(tmp_path: Path, mode: int
         (("--tc", "5:00+3"), "--tc: play.tc: "),
         (("--games-per-pairing", "3"), "--games-per-pairing: format.games_per_pairing: "),
         (("--name", "a\nb"), "--name: tournament.name: "),
+        (("--tc", "nodes=1000", "--engine", "wren1", "--engine", "toga2"), "--tc: Toga II 3.0 does not obey nodes"),
     ],
 )
 def test_init_names_what_was_typed(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
-    """It named a line of a file that was gone by then."""
+    """It named a line of a file that was gone by then, or wrote what its own check refused."""
     assert refused(tmp_path, "init", "night.toml", "--format", "gauntlet", *words).startswith(f"enginetour: {told}")
+    assert not (tmp_path / "night.toml").exists()
 
 
 def test_init_for_another_folder_keeps_the_suite(tmp_path: Path) -> None:
