@@ -12,11 +12,12 @@ from typing import Any
 from enginetour.errors import TourError, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.model import Added, Entrant, Event, Extended, GameVoided, Pairing, Replaced, Withdrawn
-from enginetour.sides import refuse_limits
+from enginetour.sides import CLOCK_MARGIN_MS, refuse_limits
 from enginetour.store.log import TournamentLog
 from enginetour.store.records import entrant_of, spec_of
-from enginetour.task import EngineSpec
+from enginetour.task import EngineSpec, Side, Terms
 from enginetour.timecontrol import TimeControl, told_by_colour
+from enginetour.variants import STANDARD
 
 _COLOURS = ("white_tc", "black_tc")  # of [play]; without one the tc counts
 
@@ -25,6 +26,17 @@ def desk_of(log: TournamentLog, format_: Format[Any], state: Any) -> Desk:
     """A desk for a tournament that nobody is running; the caller holds its lock."""
     now = [state]
     return Desk(log, format_, lambda: now[0], lambda _event, after: now.__setitem__(0, after))
+
+
+def side_in(log: TournamentLog, spec: EngineSpec) -> Side:
+    """How an engine without settings of its own plays in this tournament; InputRefused when it does not obey that."""
+    play = log.config["play"]
+    tcs = [TimeControl.parse(play.get(key) or play["tc"]) for key in _COLOURS]
+    for tc in tcs:
+        refuse_limits(spec, tc, log.title)
+    white, black = tcs
+    other = Terms(black, CLOCK_MARGIN_MS) if black != white else None
+    return Side(spec, white, variant=play.get("variant", STANDARD), black=other)
 
 
 @dataclass
@@ -133,9 +145,7 @@ class Desk:
     def _newcomer(self, request: dict[str, Any]) -> tuple[Entrant, EngineSpec]:
         """Refused before its event is written, for after that it would have to play."""
         spec = spec_of(str(request["spec"]))
-        play = self.log.config["play"]
-        for key in _COLOURS:
-            refuse_limits(spec, TimeControl.parse(play.get(key) or play["tc"]), self.log.title)
+        side_in(self.log, spec)
         return entrant_of(request["entrant"]), spec
 
     def _refuse_namesake(self, name: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +20,15 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
 
-def _send(db: Address | None, name: str | None, request: dict[str, Any], *, as_json: bool) -> int:
-    """Ask the running tournament, else do it ourselves under its lock."""
+def _send(
+    db: Address | None,
+    name: str | None,
+    request: dict[str, Any],
+    newcomer: Callable[[TournamentLog], dict[str, Any]] = lambda _log: {},
+    *,
+    as_json: bool,
+) -> int:
+    """Ask the running tournament, else do it ourselves under its lock; `newcomer` adds who joins to the request."""
     from enginetour.changes import desk_of
     from enginetour.folded import fold
     from enginetour.workspace import database_of, results_of
@@ -27,6 +36,7 @@ def _send(db: Address | None, name: str | None, request: dict[str, Any], *, as_j
     database = database_of(Path.cwd(), db)
     with open_store(db, change=True) as store:
         log = chosen(store, name, None)
+        request |= newcomer(log)
         with answered(database, log, request) as (answer, lock):
             if answer is None:
                 log.under(lock)
@@ -98,7 +108,7 @@ def add(
     Example: enginetour add stockfish -t autumn-bubble
     """
     _refuse_edition(edition)
-    return _send(db, name, {"do": "add", "why": why, **_newcomer(engine, new_name, db)}, as_json=as_json)
+    return _send(db, name, {"do": "add", "why": why}, partial(_newcomer, engine, new_name, db), as_json=as_json)
 
 
 @click.command()
@@ -121,8 +131,8 @@ def replace(
     Example: enginetour replace "My engine 1.0" my-engine --name "My engine 1.1"
     """
     _refuse_edition(edition)
-    newcomer = _newcomer(engine, new_name, db)
-    return _send(db, name, {"do": "replace", "engine": old, "why": why, **newcomer}, as_json=as_json)
+    request = {"do": "replace", "engine": old, "why": why}
+    return _send(db, name, request, partial(_newcomer, engine, new_name, db), as_json=as_json)
 
 
 @click.command()
@@ -142,17 +152,16 @@ def _refuse_edition(edition: int | None) -> None:
         raise click.UsageError("only the newest edition of a tournament can change")
 
 
-def _newcomer(engine: str, new_name: str | None, db: Address | None) -> dict[str, Any]:
-    """An engine of the registry as a request carries it, after it has shown that it starts."""
+def _newcomer(engine: str, new_name: str | None, db: Address | None, log: TournamentLog) -> dict[str, Any]:
+    """An engine of the registry as a request carries it, after it has shown that it can play this tournament."""
     from pydantic import ValidationError
 
+    from enginetour.changes import side_in
     from enginetour.plan import resolve
     from enginetour.probing import probe_all, refuse_unfit
     from enginetour.registry import of_workspace
     from enginetour.sections.entrants import EntrantSection
     from enginetour.store.records import entrant_payload, spec_text
-    from enginetour.task import Side
-    from enginetour.timecontrol import TimeControl
     from enginetour.tomlplace import refusal
     from enginetour.workspace import workspace_of
 
@@ -163,6 +172,6 @@ def _newcomer(engine: str, new_name: str | None, db: Address | None) -> dict[str
         raise UsageRefused(refusal(error, Path(), "", EntrantSection).what) from None
     found = list(resolve(section, of_workspace(workspace_of(start)), Path.cwd(), f"engine {engine}"))
     entrant, spec = found[0]
-    sides = {entrant.name: Side(spec, TimeControl.parse("1+0"))}
+    sides = {entrant.name: side_in(log, spec)}
     refuse_unfit(probe_all(sides), sides)
     return {"entrant": entrant_payload(entrant), "spec": spec_text(spec)}

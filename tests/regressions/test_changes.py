@@ -11,7 +11,7 @@ import pytest
 
 from tests.forked import scripted
 from tests.playing import SCRIPT
-from tests.touring import FOUR, THREE, audit, config, entrant, started, tour
+from tests.touring import FOUR, THREE, audit, config, entrant, read, started, tour
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +67,17 @@ def test_an_engine_of_the_same_name_needs_another(stopped: Path) -> None:
     """The option that gives one is told."""
     refused = tour(stopped, "add", "wren1", expect=2)
     assert refused.stderr.splitlines()[-1].endswith("; give the newcomer another name with --name")
+
+
+def test_nobody_joins_who_does_not_play_the_variant(tmp_path: Path) -> None:
+    """It joined, its games went void at its first start, and the run ended blocked."""
+    able = scripted("Ada", "uci", "--variants", "chess960") + scripted("Bo", "uci", "--variants", "chess960")
+    path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2", able, tc="600")
+    path.write_text(path.read_text().replace("[play]", '[play]\nvariant = "chess960"'))
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    for words in (("add", "wren4"), ("replace", "Bo", "wren4")):
+        assert "Wren 4 does not declare chess960" in tour(tmp_path, *words, expect=3).stderr
+    assert {row["name"] for row in read(tmp_path, "standings")["table"]} == {"Ada", "Bo"}
 
 
 @pytest.mark.parametrize(("number", "told"), [("9" * 30, "is not in the range"), ("999", "games lists them")])
