@@ -43,7 +43,7 @@ def divided(tc: TimeControl, by: float) -> TimeControl:
     stages = tuple(Stage(stage.moves, _part(stage.base_ms, by), _part(stage.increment_ms, by)) for stage in tc.stages)
     movetime = None if tc.movetime_ms is None else _part(tc.movetime_ms, by)
     nodes = None if tc.nodes is None else _part(tc.nodes, by)
-    return TimeControl(stages, movetime, nodes, tc.depth)
+    return replace(tc, stages=stages, movetime_ms=movetime, nodes=nodes)
 
 
 def at_odds(white: Side, black: Side, handicap: int, table: Sequence[float] | None = None) -> tuple[Side, Side]:

@@ -53,7 +53,7 @@ def _longest_s(tc: TimeControl) -> float | None:
     """Seconds one side can use in `LONG_GAME` moves; None where no clock bounds it."""
     if tc.movetime_ms is not None:
         return LONG_GAME * tc.movetime_ms / 1000
-    if not tc.stages:
+    if not tc.stages or tc.hourglass:
         return None
     moves, number, used = LONG_GAME, 0, 0
     while True:

@@ -24,7 +24,7 @@ from enginetour.registry import Registry, of_workspace, to_spec
 from enginetour.rulebook import rules_of
 from enginetour.sections.entrants import EntrantSection
 from enginetour.serveraddress import Address
-from enginetour.sides import side_of
+from enginetour.sides import refuse_one_glass, side_of
 from enginetour.task import EngineSpec, GameTask, Rules, Side
 from enginetour.variants import STANDARD
 from enginetour.workspace import database_of, results_of, workspace_of
@@ -123,6 +123,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
             _refuse_copies(entrant.name, spec, sides, config.at("entrants", number))
             entrants.append(entrant)
             sides[entrant.name] = plan.side(spec, section)
+    refuse_one_glass(sides, config)
     names = [*sides, *sorted(absent)]
     _refuse_seeds(config, names)
     for name in config.ratings.anchor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +45,20 @@ def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
     if uses_st and tc.movetime_ms is not None and tc.movetime_ms % 1000 and not spec.quirks.st_fraction:
         what = f"{spec.name} takes a fixed time a move in whole seconds only, found {tc}"
         raise InputRefused(what, place=place, step='choose movetime=1, a clock such as "1+0.05", or another engine')
+
+
+def refuse_one_glass(sides: Mapping[str, Side], config: Config) -> None:
+    """InputRefused where some play by an hourglass and others do not: what one uses runs to the other."""
+    playing = {name: [side.playing(white=white).tc for white in (True, False)] for name, side in sides.items()}
+    with_glass = {name: tc for name, tcs in playing.items() for tc in tcs if tc.hourglass}
+    without = {name: tc for name, tcs in playing.items() for tc in tcs if not tc.hourglass}
+    if with_glass and without:
+        (one, glass), (other, clock) = next(iter(with_glass.items())), next(iter(without.items()))
+        who = (
+            f"{one} plays by {glass} and {other} by {clock}" if one != other else f"{one} plays by {glass} and {clock}"
+        )
+        what = f"{who}; what one uses of an hourglass runs to the other"
+        raise InputRefused(what, place=config.at("play", "tc"), step="give all of them an hourglass, or none")
 
 
 def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = None) -> Side:

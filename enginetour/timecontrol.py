@@ -1,14 +1,15 @@
 """How long an engine may think: the grammar of time controls.
 
 Stages ``moves/seconds+increment`` joined by ``:``; without ``moves/`` a stage lasts for ever and the last
-stage repeats. ``movetime=S``, ``nodes=N``, ``depth=N`` stand alone or beside each other after a comma, the last two
-beside a clock too. ``M:SS`` is not read as minutes, as cutechess and fastchess do: ``:`` joins stages, as in PGN.
+stage repeats. ``hourglass=S`` is a clock too: what one side uses runs to the other (PGN: ``*S``). ``movetime=S``,
+``nodes=N``, ``depth=N`` stand alone or beside each other after a comma, the last two beside a clock too. ``M:SS`` is
+not read as minutes, as cutechess and fastchess do: ``:`` joins stages, as in PGN.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 # A day a stage: longer is a slip of the keyboard, not a plan.
@@ -28,12 +29,16 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """A clock (stages) or a fixed time a move, nodes, depth; what comes first ends a search."""
+    """A clock (stages) or a fixed time a move, nodes, depth; what comes first ends a search.
+
+    An hourglass is a clock of one stage without increment, whose time goes to an opponent with another one.
+    """
 
     stages: tuple[Stage, ...] = ()
     movetime_ms: int | None = None
     nodes: int | None = None
     depth: int | None = None
+    hourglass: bool = False
 
     @property
     def limits(self) -> frozenset[str]:
@@ -54,22 +59,28 @@ class TimeControl:
     def parse(cls, text: str) -> TimeControl:
         """Read the grammar above; ValueError says what is wrong in words for the user."""
         stages: tuple[Stage, ...] = ()
+        hourglass = False
         limits: dict[str, int] = {}
         for part in (piece.strip() for piece in text.split(",")):
             name, equals, value = (bit.strip() for bit in part.partition("="))
-            if not equals:
+            if not equals and part.startswith("*"):  # as PGN has it (9.6.1 of its standard)
+                name, value = "hourglass", part[1:]
+            if not equals or name == "hourglass":
                 if stages:
                     raise ValueError(f"two clocks in {text!r}")
-                stages = tuple(_stage(piece.strip(), text) for piece in part.split(":"))
+                hourglass = name == "hourglass"
+                stages = (
+                    _sand(value, text) if hourglass else tuple(_stage(one.strip(), text) for one in part.split(":"))
+                )
                 continue
             if name not in ("movetime", "nodes", "depth"):
-                raise ValueError(f"unknown limit {name!r} in {text!r}; known: movetime, nodes, depth")
+                raise ValueError(f"unknown limit {name!r} in {text!r}; known: hourglass, movetime, nodes, depth")
             if name in limits:
                 raise ValueError(f"{name} twice in {text!r}")
             limits[name] = _movetime(value, text) if name == "movetime" else _count(name, value, text)
         if "movetime" in limits and stages:
             raise ValueError(f"a clock or a fixed time a move, found both in {text!r}")
-        return cls(stages, limits.get("movetime"), limits.get("nodes"), limits.get("depth"))
+        return cls(stages, limits.get("movetime"), limits.get("nodes"), limits.get("depth"), hourglass)
 
     def scaled(self, by: float, *, nodes: bool = True) -> TimeControl:
         """Times in whole milliseconds and, if wanted, nodes, times `by`; rounded down but never to nothing.
@@ -81,12 +92,15 @@ class TimeControl:
         longest = max((movetime or 0, *(max(each.base_ms, each.increment_ms) for each in stages)))
         if longest > LONGEST_STAGE_MS:
             raise ValueError(f"{self} times {by:g} is more than a day")
-        return TimeControl(stages, movetime, _part(self.nodes, by) if nodes and self.nodes else self.nodes, self.depth)
+        count = _part(self.nodes, by) if nodes and self.nodes else self.nodes
+        return replace(self, stages=stages, movetime_ms=movetime, nodes=count)
 
     def __str__(self) -> str:
         """The text that `parse` reads back to the same control."""
         parts = []
-        if self.stages:
+        if self.hourglass:
+            parts.append(f"hourglass={seconds_text(self.stages[0].base_ms)}")
+        elif self.stages:
             parts.append(":".join(_stage_text(stage) for stage in self.stages))
         if self.movetime_ms is not None:
             parts.append(f"movetime={seconds_text(self.movetime_ms)}")
@@ -124,6 +138,12 @@ def _stage(piece: str, text: str) -> Stage:
     return stage
 
 
+def _sand(value: str, text: str) -> tuple[Stage, ...]:
+    if not re.fullmatch(_SECONDS, value):
+        raise ValueError(f"hourglass is seconds above 0, without increment, found {value!r} in {text!r}")
+    return (_stage(value, text),)
+
+
 def _stage_text(stage: Stage) -> str:
     moves = f"{stage.moves}/" if stage.moves else ""
     increment = f"+{seconds_text(stage.increment_ms)}" if stage.increment_ms else ""
@@ -140,6 +160,11 @@ def _count(name: str, value: str, text: str) -> int:
     if not re.fullmatch(r"\d{1,15}", value) or int(value) < 1:
         raise ValueError(f"{name} is a whole number above 0, found {value!r} in {text!r}")
     return int(value)
+
+
+def pgn_control(text: str) -> str:
+    """A control as PGN names it: an hourglass by its asterisk, everything else in our words."""
+    return text.replace("hourglass=", "*")
 
 
 def told_by_colour(white: str, black: str) -> str:

@@ -10,6 +10,7 @@ import chess
 import pytest
 
 from enginetour.adapters.position import Position
+from enginetour.model import MoveMade
 from enginetour.referee.bookkeeping import HELD_PLIES, PATIENCE_NS, Books, RawPly
 from enginetour.referee.live import EVERY_NS, LiveMoves
 from enginetour.referee.seats import Seat
@@ -92,6 +93,14 @@ def test_a_row_of_plies_is_written_one_by_one(table: Table) -> None:
     assert [move.uci for move in table.books.moves] == list(SHUFFLE) * (HELD_PLIES // len(SHUFFLE))
     table.play(1)
     assert table.ask(5 * SECOND_NS) == 5 * SECOND_NS + PATIENCE_NS
+
+
+def test_who_looks_on_sees_both_ends_of_an_hourglass(table: Table) -> None:
+    """What the mover has used stands on the other clock."""
+    live = LiveMoves(table.link, table.position, (1000, 1000), hourglass=True)
+    live.next_ns = 0
+    live.look([MoveMade("g1f3", "Nf3", clock_ms=700, elapsed_ms=300)])
+    assert table.link.told[-1][1][0]["clocks"] == [700, 1300]
 
 
 def test_moves_are_told_ten_times_a_second_at_most(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from enginetour.referee import clock as module
 from enginetour.referee.clock import MS, Clock, Halts
@@ -19,6 +21,26 @@ def clock(text: str, margin: int = 50, hang_limit: float = 60.0) -> Clock:
 def test_the_first_clock_is_base_and_increment() -> None:
     """The first move has its increment already, as in fastchess and cutechess-cli."""
     assert clock("10+0.1").rest_ms == 10_100
+
+
+@given(st.lists(st.integers(0, 400), max_size=40))
+def test_what_one_hourglass_uses_runs_to_the_other(spent: list[int]) -> None:
+    """Nothing of it is lost or made, also by a move within the margin."""
+    glasses = clock("hourglass=1"), clock("hourglass=1")
+    for ply, ms in enumerate(spent):
+        own, other = glasses[ply % 2], glasses[(ply + 1) % 2]
+        before, taken = (own.rest_ms or 0, other.rest_ms or 0), own.charge(ms * MS, other)
+        used = 0 if taken is None else min(taken, before[0])
+        assert (own.rest_ms, other.rest_ms) == (before[0] - used, before[1] + used)
+    assert sum(glass.rest_ms or 0 for glass in glasses) == 2000
+
+
+def test_an_hourglass_gives_a_clock_nothing() -> None:
+    """Nor the other way round: a clock has no other end."""
+    glass, plain = clock("hourglass=1"), clock("1")
+    glass.charge(100 * MS, plain)
+    plain.charge(200 * MS, glass)
+    assert (glass.rest_ms, plain.rest_ms) == (900, 800)
 
 
 def test_elapsed_time_is_cut_to_whole_milliseconds() -> None:

@@ -44,6 +44,7 @@ def colours(folder: Path, play: str, own: str, spec: EngineSpec = SPEC) -> tuple
         ('black_tc = "40/60:20/30+0.5"', "tc_factor = 3", "30+0.3", "40/180:20/90+1.5"),
         ("", 'tc = "nodes=1001"\ntc_factor = 0.5', "nodes=500", "nodes=500"),
         ("", 'tc = "10,depth=9"\ntc_factor = 0.001', "0.01,depth=9", "0.01,depth=9"),
+        ("", 'tc = "hourglass=60"\ntc_factor = 0.5', "hourglass=30", "hourglass=30"),
         ("", 'tc = "movetime=0.1"\ntc_factor = 1.5', "movetime=0.15", "movetime=0.15"),
     ],
 )
@@ -201,6 +202,17 @@ def test_controls_are_told_played_and_frozen(tmp_path: Path) -> None:
     assert '[WhiteTimeControl "60,depth=1"]\n[BlackTimeControl "100,depth=1"]' in "\n".join(
         tour(tmp_path, "games", str(number)).stdout for number in (1, 2)
     )
+
+
+def test_an_hourglass_has_two_ends(tmp_path: Path) -> None:
+    """All of a field play by one, or none does; how long its games last no clock says."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2", tc="hourglass=5")
+    assert "games: 2\n" in tour(tmp_path, "check", path.name).stdout
+    path.write_text(path.read_text() + 'tc = "5+1"\n')
+    told = tour(tmp_path, "check", path.name, expect=3).stderr
+    assert "Wren 1 plays by hourglass=5 and Wren 2 by 5+1; what one uses of an hourglass runs to the other" in told
+    path.write_text(path.read_text().replace('tc = "5+1"', 'white_tc = "5"'))
+    assert "Wren 1 plays by hourglass=5 and Wren 2 by 5;" in tour(tmp_path, "check", path.name, expect=3).stderr
 
 
 def test_check_is_silent_of_one_control(tmp_path: Path) -> None:

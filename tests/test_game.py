@@ -159,6 +159,19 @@ def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol) -> None
     shelf.close_all()
 
 
+def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
+    """White's first move takes a fifth of a second; the record has what each has left after its own move."""
+    slow = scripted("uci", "late", at=1, seconds=0.2)
+    played = game(slow, sound(), white_tc="hourglass=60", black_tc="hourglass=60")
+    whole = 120_000
+    first, *rest = played.moves
+    assert first.elapsed_ms >= 200
+    assert first.clock_ms == 60_000 - first.elapsed_ms
+    for before, move in itertools.pairwise([first, *rest]):
+        assert before.clock_ms is not None
+        assert move.clock_ms == whole - before.clock_ms - move.elapsed_ms
+
+
 def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
     """It is the hang limit that it was over, by the true overrun."""
     played = game(scripted("uci", "late", at=1, seconds=0.4), sound(), white_tc="nodes=1", hang_limit=0.1)

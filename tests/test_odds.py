@@ -42,6 +42,7 @@ def test_table() -> None:
         ("nodes=1000", 3, "nodes=333"),
         ("60,depth=8", 2, "30,depth=8"),
         ("60,nodes=10", 32, "1.875,nodes=1"),
+        ("hourglass=10", 4, "hourglass=2.5"),
     ],
 )
 def test_divided(control: str, by: float, expected: str) -> None:

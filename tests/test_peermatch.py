@@ -41,7 +41,7 @@ def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path, monkeypat
         ("", "no command of cutechess-cli or fastchess"),
         ("fastchess -engine cmd=a -each tc=1", "1 engine, a match needs two"),
         ("fastchess -engine cmd=a -engine cmd=b", "no limit: give tc, st, nodes or depth"),
-        ("fastchess -engine cmd=a -engine cmd=b -each tc=hg60", "an hourglass is not played here"),
+        ("cutechess-cli -engine cmd=a -engine cmd=b -each proto=uci tc=hg60+1", "cannot read tc=hg60+1"),
         ("fastchess -engine cmd=a -engine cmd=b -each tc=soon", "cannot read tc=soon"),
         ("cutechess-cli -engine cmd=a -engine cmd=b -each tc=1", "add proto=uci or proto=xboard"),
         ("cutechess-cli -engine conf=gone -engine cmd=b proto=uci -each tc=1", "enginetour engines import"),
@@ -79,6 +79,7 @@ def test_an_unknown_option_is_said_by_name() -> None:
         ("0.5:0", "30"),
         ("Inf/10+1", "10+1"),
         ("10s+0.1s", "10+0.1"),
+        ("hg1:30", "hourglass=90"),
     ],
 )
 def test_their_clocks(theirs: str, ours: str) -> None:

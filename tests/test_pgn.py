@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -146,6 +147,8 @@ def test_every_tag_in_its_place() -> None:
         '[Hardware "Ryzen 9"]',
     ]
     assert '[TimeControl "1+0.05"]' in pgn.text(game(), 7, "trial")
+    glass = replace(game(), white_tc="hourglass=60", black_tc="hourglass=60")
+    assert '[TimeControl "*60"]' in pgn.text(glass, 7, "trial")
 
 
 def test_a_game_from_a_position_with_black_to_move_reads_back() -> None:

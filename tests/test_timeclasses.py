@@ -28,6 +28,7 @@ from enginetour.timeclasses import TIME_CLASSES, bounds_told, class_of, time_cla
         ("movetime=1", "movetime"),
         ("?", "unknown"),
         ("-", "unknown"),
+        ("*200", "blitz"),
         ("", "unknown"),
     ],
 )

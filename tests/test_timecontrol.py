@@ -22,6 +22,9 @@ from enginetour.timecontrol import Stage, TimeControl
         ("depth=8", TimeControl(depth=8)),
         ("movetime=1,nodes=5", TimeControl(movetime_ms=1000, nodes=5)),
         ("5+0.05, depth=9", TimeControl((Stage(0, 5000, 50),), depth=9)),
+        ("hourglass=60", TimeControl((Stage(0, 60_000),), hourglass=True)),
+        ("*180", TimeControl((Stage(0, 180_000),), hourglass=True)),
+        ("nodes=9,hourglass=.5", TimeControl((Stage(0, 500),), nodes=9, hourglass=True)),
     ],
 )
 def test_what_testers_write_is_read(text: str, control: TimeControl) -> None:
@@ -32,7 +35,8 @@ def test_what_testers_write_is_read(text: str, control: TimeControl) -> None:
 
 @pytest.mark.parametrize(
     "text", ["", "0", "0+0", "40/", "x", "-1", "1+-1", "0/10", "movetime=0", "movetime=1,5+1", "1,2", "depth=1.5",
-             "nodes=0", "mate=3", "1e3", "depth=1,depth=2", "nodes=" + "9" * 16, "999999", ".", "1+.", "movetime=."],
+             "nodes=0", "mate=3", "1e3", "depth=1,depth=2", "nodes=" + "9" * 16, "999999", ".", "1+.", "movetime=.",
+             "hourglass=1+1", "hourglass=40/60", "hourglass=0", "hourglass=1,5", "hourglass=1,movetime=1", "*"],
 )  # fmt: skip
 def test_what_is_no_control_is_refused(text: str) -> None:
     """There is no control without a limit, and no number is guessed."""

@@ -30,16 +30,15 @@ def control_of(*, tc: str = "", st: str = "", nodes: str = "", depth: str = "") 
 
 
 def _clock(tc: str) -> str:
-    if "hg" in tc:
-        raise ValueError(f"an hourglass is not played here, found tc={tc}; give a clock, as tc=10+0.1")
-    found = _CLOCK.fullmatch(tc)
-    if found is None:
+    sand = tc.startswith("hg")  # cutechess-cli alone has it, and refuses moves or an increment beside it
+    found = _CLOCK.fullmatch(tc.removeprefix("hg"))
+    if found is None or (sand and (found["moves"] or found["increment"])):
         raise ValueError(f"cannot read tc={tc}; their form is moves/minutes:seconds+increment")
     count = found["moves"] or "0"
     moves = f"{int(count)}/" if count.isdecimal() and int(count) else ""  # inf and 0 are all of them
     seconds = float(found["minutes"] or 0) * 60 + float(found["seconds"])
     increment = f"+{_seconds(found['increment'])}" if found["increment"] and float(found["increment"]) else ""
-    return f"{moves}{_seconds(seconds)}{increment}"
+    return f"{'hourglass=' * sand}{moves}{_seconds(seconds)}{increment}"
 
 
 def _seconds(value: str | float) -> str:

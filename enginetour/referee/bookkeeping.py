@@ -84,7 +84,8 @@ class Books:
     def begin(self, *seats: Seat) -> None:
         """Whose warnings to watch, and whose processor time and memory; no clock runs yet."""
         self._seats = seats
-        self._live = LiveMoves(self._link, self._position, [seat.clock.rest_ms for seat in seats])
+        clocks, hourglass = [seat.clock.rest_ms for seat in seats], all(seat.clock.tc.hourglass for seat in seats)
+        self._live = LiveMoves(self._link, self._position, clocks, hourglass=hourglass)
         for seat in seats:
             seat.look()
             if seat.present is not None:

@@ -76,8 +76,11 @@ class Clock:
         """What engines are told: whole milliseconds, never below 1 (two surveyed engines hang on less)."""
         return None if self.rest_ms is None else max(1, self.rest_ms)
 
-    def charge(self, elapsed_ns: int) -> int | None:
-        """Book one move that was in time; its milliseconds. None: it was late, nothing is booked."""
+    def charge(self, elapsed_ns: int, other: Clock | None = None) -> int | None:
+        """Book one move that was in time; its milliseconds. None: it was late, nothing is booked.
+
+        Between two hourglasses what it takes off this clock runs to the `other`.
+        """
         if elapsed_ns >= self.flag_ns():
             return None
         spent = elapsed_ns // MS
@@ -87,12 +90,14 @@ class Clock:
         if spent > self.limit_ms:
             self.margin_uses += 1
         if self.rest_ms is not None:
-            self._run_down(spent)
+            self._run_down(spent, other)
         return spent
 
-    def _run_down(self, spent: int) -> None:
+    def _run_down(self, spent: int, other: Clock | None) -> None:
         assert self.rest_ms is not None
         left = max(0, self.rest_ms - spent)
+        if self.tc.hourglass and other is not None and other.tc.hourglass and other.rest_ms is not None:
+            other.rest_ms += self.rest_ms - left
         self.least_ms = left if self.least_ms is None else min(self.least_ms, left)
         if self.moves_to_go == 1:
             self._stage += 1

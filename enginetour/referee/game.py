@@ -111,7 +111,7 @@ class Contest:
             self._books.relayed(self._gap_ns)
         self._books.search_begun(seat, other, self._go_ns)
         seat.searched = True
-        return said if isinstance(said := self._await(seat, other), Verdict) else self._answered(seat, said)
+        return said if isinstance(said := self._await(seat, other), Verdict) else self._answered(seat, other, said)
 
     def _approach(self, seat: Seat, other: Seat, ask: Ask) -> Verdict | None:
         """Everything that stands before `go`, on nobody's clock."""
@@ -205,20 +205,20 @@ class Contest:
         in_time = (elapsed := said.stamp_ns - self._go_ns) < seat.clock.flag_ns()
         return None if in_time else self._flag(seat, elapsed, f"with {printable(said.text)!r}")
 
-    def _answered(self, seat: Seat, said: Said) -> Verdict | None:
+    def _answered(self, seat: Seat, other: Seat, said: Said) -> Verdict | None:
         clock, engine = seat.clock, seat.engine
         if (late := self._late(seat, said)) is not None:
             return late
         elapsed, move = said.stamp_ns - self._go_ns, self._read(seat, said)
         if move is None:
             if said.cut:
-                return self._crash(seat, self._black if seat.white else self._white)
+                return self._crash(seat, other)
             if (second := self._question(seat)) is not None:
                 said, elapsed = second, second.stamp_ns - self._go_ns
                 move = self._read(seat, said)
         if move is None:
             return self._illegal(seat, said)
-        spent = clock.charge(elapsed)
+        spent = clock.charge(elapsed, other.clock)
         if spent is None:
             return self._flag(seat, elapsed, "after a stale answer")
         end = self._ends.answered(move, seat.score)

@@ -103,8 +103,8 @@ class _Reenactment:
             self._push(uci, elapsed_ms)
 
     def _push(self, uci: str, elapsed_ms: int) -> None:
-        seat = self._own if self._is_own_turn() else self._other
-        seat.clock.charge(elapsed_ms * MS)
+        seat, other = (self._own, self._other) if self._is_own_turn() else (self._other, self._own)
+        seat.clock.charge(elapsed_ms * MS, other.clock)
         self._position.push(chess.Move.from_uci(uci))
 
     def _is_own_turn(self) -> bool:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from enginetour.model import Game, MoveMade, Opening, Outcome, Termination
+from enginetour.timecontrol import pgn_control
 from enginetour.variants import STANDARD, VARIANTS
 
 MATE_SCORE = 32000  # mate in n is +-(32000 - n)
@@ -136,10 +137,11 @@ def _tags(game: Game, number: int, event: str, site: str, ratings: Mapping[str, 
             tags[f"{colour}Elo"] = str(round(ratings[name]))
     if opening.eco:
         tags |= {"ECO": opening.eco, "Opening": opening.name if opening.name != opening.eco else ""}
-    if game.white_tc == game.black_tc:
-        tags["TimeControl"] = game.white_tc or "?"
+    white_tc, black_tc = pgn_control(game.white_tc), pgn_control(game.black_tc)
+    if white_tc == black_tc:
+        tags["TimeControl"] = white_tc or "?"
     else:
-        tags |= {"WhiteTimeControl": game.white_tc, "BlackTimeControl": game.black_tc}
+        tags |= {"WhiteTimeControl": white_tc, "BlackTimeControl": black_tc}
     if pairing.handicap:
         tags["Handicap"] = f"{'White' if pairing.handicap > 0 else 'Black'} gives {abs(pairing.handicap)}"
     tags |= {
