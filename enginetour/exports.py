@@ -11,6 +11,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from enginetour.model import Game, Outcome
+from enginetour.openingnames import OpeningNames
 from enginetour.reports import epd, pgn
 from enginetour.store.log import TournamentLog
 from enginetour.store.queries import Stored
@@ -25,11 +26,13 @@ BLOCK = 1 << 20  # bytes read at once
 LONGEST = 16 << 20  # bytes of one game that is still believed: 600 moves with full lines take 200 KiB
 
 
-def games_text(log: TournamentLog, first: int = 1, comments: tuple[str, ...] = ()) -> Iterable[str]:
-    """Every game that counts as PGN, in log order, from number `first` on; `comments` as `pgn.text` takes them."""
+def games_text(
+    log: TournamentLog, first: int = 1, comments: tuple[str, ...] = (), names: OpeningNames | None = None
+) -> Iterable[str]:
+    """Every game that counts as PGN, in log order, from number `first` on; the rest as `pgn.text` takes it."""
     ratings = log.known_ratings
     for stored in _counting(log, first):
-        yield pgn.text(stored.game, stored.number, log.title, comments=comments, ratings=ratings)
+        yield pgn.text(stored.game, stored.number, log.title, comments=comments, ratings=ratings, names=names)
 
 
 def final_positions(log: TournamentLog) -> Iterable[str]:
@@ -67,10 +70,12 @@ class PgnFile:
         hurry: Callable[[], bool] = lambda: False,
         comments: tuple[str, ...] = (),
         tell: Callable[[str], None] = lambda _: None,
+        names: OpeningNames | None = None,
     ) -> None:
         self.path = path
         self.log = log
         self._comments = comments
+        self._names = names
         self._tell = tell
         self._hurry = hurry
         self._size: int | None = None  # of the file as we left it; None: to be looked at
@@ -134,10 +139,11 @@ class PgnFile:
             self.mend()
             return
         ratings = self.log.known_ratings
-        one = [pgn.text(game, number, self.log.title, comments=self._comments, ratings=ratings)]
+        title, comments, names = self.log.title, self._comments, self._names
+        one = [pgn.text(game, number, title, comments=comments, ratings=ratings, names=names)]
         try:
             with self.path.open("a", encoding="utf-8") as sink:
-                sink.writelines(one if missing == number else games_text(self.log, missing, self._comments))
+                sink.writelines(one if missing == number else self._games(missing))
         except OSError:
             with suppress(OSError):
                 os.truncate(self.path, size)
@@ -159,9 +165,12 @@ class PgnFile:
     def _is_as_left(self) -> bool:
         return self._size is not None and self._size == self._size_there()
 
+    def _games(self, first: int) -> Iterable[str]:
+        return games_text(self.log, first, self._comments, self._names)
+
     def _texts(self, first: int) -> Iterator[str]:
         """The games that count from that number on."""
-        for game in games_text(self.log, first, self._comments):
+        for game in self._games(first):
             if self._hurry():
                 raise InterruptedError(errno.EINTR, "the run is being stopped")
             yield game

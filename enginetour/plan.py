@@ -19,6 +19,7 @@ from enginetour.formats.base import Format
 from enginetour.machinespeed import SpeedWish
 from enginetour.model import Entrant, Pairing
 from enginetour.nearmiss import near
+from enginetour.openingnames import OpeningNames, read_names
 from enginetour.polyglot import BookLines
 from enginetour.registry import Registry, of_workspace, to_spec
 from enginetour.rulebook import rules_of
@@ -47,6 +48,7 @@ class Plan:
     rules: Rules
     speed: float | None = None  # of this machine, where clocks go by it
     away: bool = False  # games are played on other machines, and clocks go by theirs
+    names: OpeningNames | None = None  # of openings, for the PGN
 
     @property
     def results(self) -> Path:
@@ -105,6 +107,9 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     _refuse_long(config, suite)
     rules = rules_of(config)
     plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, suite, rules)
+    if config.play.eco:
+        at = config.at("play", "eco")
+        plan = replace(plan, names=read_names(folder / Path(config.play.eco).expanduser(), at))
     entrants: list[Entrant] = []
     sides: dict[str, Side] = {}
     absent: set[str] = set()

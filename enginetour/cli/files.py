@@ -30,8 +30,15 @@ if TYPE_CHECKING:
     help="File to replace, for tde a folder; default: standard output.",
 )
 @click.option("--comments", metavar="NAMES", help="Of pgn: what a move tells more, as nodes,nps,pv; or all.")
+@click.option("--eco", type=click.Path(path_type=Path), help="Of pgn: names openings by this file, as eco.pgn.")
 def export(
-    kind: str, db: Address | None, name: str | None, edition: int | None, output: Path | None, comments: str | None
+    kind: str,
+    db: Address | None,
+    name: str | None,
+    edition: int | None,
+    output: Path | None,
+    comments: str | None,
+    eco: Path | None,
 ) -> None:
     """Games and results of a tournament as PGN, CSV or JSON.
 
@@ -39,17 +46,20 @@ def export(
     TDE files (AGA). The SHA-256 of a PGN or EPD file is told.
     --comments: timeleft, latency, nodes, seldepth, nps, hashfull, tbhits, pv,
     lines (those that keep_lines of the configuration kept).
+    --eco: the eco.pgn of pgn-extract, or a table of lichess's chess-openings.
 
     Example: enginetour export pgn -t autumn-bubble -o games.pgn
     """
     from enginetour.cli.games import game_rows, games_sheet
     from enginetour.errors import UsageRefused
     from enginetour.exports import final_positions, games_text
+    from enginetour.openingnames import read_names
     from enginetour.reports.sheet import dumps
     from enginetour.wholefile import replace_file
 
-    if comments is not None and kind != "pgn":
-        raise click.UsageError("--comments goes with pgn")
+    if kind != "pgn" and (comments is not None or eco is not None):
+        raise click.UsageError(f"{'--eco' if comments is None else '--comments'} goes with pgn")
+    names = read_names(eco, "--eco") if eco is not None else None
     paged = output is None and kind in ("pgn", "epd")  # games are read as they are told
     with open_store(db, lasting=paged) as store:
         log = chosen(store, name, edition)
@@ -61,7 +71,7 @@ def export(
 
             chunks: Iterable[str] = [report(_played(log)).text()]
         elif kind == "pgn":
-            chunks = games_text(log, comments=_extras(comments))
+            chunks = games_text(log, comments=_extras(comments), names=names)
         elif kind == "epd":
             chunks = final_positions(log)
         elif kind == "csv":

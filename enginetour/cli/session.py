@@ -177,7 +177,7 @@ class Run:
         with suppress(OSError):  # then the PGN tells
             session.plan.results.mkdir(parents=True, exist_ok=True)
         path, settings = session.plan.results / f"{log.slug}.pgn", self.plan.config.play
-        pgn = PgnFile(path, log, self.signals.is_hard, settings.pgn, self.voice.trouble)
+        pgn = PgnFile(path, log, self.signals.is_hard, settings.pgn, self.voice.trouble, self.plan.names)
         screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
         self.voice.screen = screen
         exports = Exports(pgn, self.voice)

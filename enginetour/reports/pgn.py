@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from enginetour.model import Game, MoveMade, Opening, Outcome, Termination
+from enginetour.openingnames import OpeningNames
 from enginetour.timecontrol import pgn_control
 from enginetour.variants import STANDARD, VARIANTS
 
@@ -56,9 +57,14 @@ def text(
     *,
     comments: tuple[str, ...] = (),
     ratings: Mapping[str, float] = NO_RATINGS,
+    names: OpeningNames | None = None,
 ) -> str:
-    """One game with tags, comments and the blank line after it; `comments` are of `EXTRAS`, `ratings` by entrant."""
-    return "\n".join((*_tags(game, number, event, site, ratings), "", *_movetext(game, comments), "", ""))
+    """One game with tags, comments and the blank line after it; `comments` are of `EXTRAS`, `ratings` by entrant.
+
+    `names` call its opening where the suite, or nothing, did.
+    """
+    eco = (names.of(game) if names is not None else None) or (game.opening.eco, game.opening.name)
+    return "\n".join((*_tags(game, number, event, site, ratings, eco), "", *_movetext(game, comments), "", ""))
 
 
 def comment(move: MoveMade, extras: tuple[str, ...] = ()) -> str:
@@ -115,7 +121,9 @@ def _quoted(words: str) -> str:
     return _printable(words).replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _tags(game: Game, number: int, event: str, site: str, ratings: Mapping[str, float]) -> Iterator[str]:
+def _tags(
+    game: Game, number: int, event: str, site: str, ratings: Mapping[str, float], eco: tuple[str, str]
+) -> Iterator[str]:
     start = datetime.fromtimestamp(game.started, UTC)
     pairing = game.pairing
     tags = {
@@ -135,8 +143,9 @@ def _tags(game: Game, number: int, event: str, site: str, ratings: Mapping[str, 
     for colour, name in (("White", pairing.white), ("Black", pairing.black)):
         if name in ratings:
             tags[f"{colour}Elo"] = str(round(ratings[name]))
-    if opening.eco:
-        tags |= {"ECO": opening.eco, "Opening": opening.name if opening.name != opening.eco else ""}
+    code, name = eco
+    if code:
+        tags |= {"ECO": code, "Opening": name if name != code else ""}
     white_tc, black_tc = pgn_control(game.white_tc), pgn_control(game.black_tc)
     if white_tc == black_tc:
         tags["TimeControl"] = white_tc or "?"

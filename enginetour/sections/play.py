@@ -26,6 +26,7 @@ class PlaySection(BaseModel):
     `speed` is this machine's against a reference (`supervise.pace`): 2 is twice as fast, and clocks are half as long.
     How `tc`, `white_tc` and `black_tc` go together with those of entrants is told by `controls`.
     With `draw_offers` two engines may agree on a draw: offers are passed on, where their protocols know them.
+    `eco` is a file by which games in the PGN get a code of ECO and the name of their opening (`openingnames`).
     `pgn` is what comments of moves tell beside score, depth and time; `keep_lines` a pattern: the lines of an engine
     in which it is found are kept with its moves, and `pgn` has them as "lines".
     With `log_traffic` what the engines of each game were told and said is written into a file of its own, beside the
@@ -60,6 +61,7 @@ class PlaySection(BaseModel):
     ponder: bool = False
     speed: Literal["measure"] | Annotated[float, Field(ge=0.05, le=20)] | None = None
     pgn: tuple[Extra, ...] = ()
+    eco: str = ""
     keep_lines: str = ""
     log_traffic: bool = False
     variant: str = STANDARD
