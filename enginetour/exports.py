@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from enginetour.model import Game, Outcome
-from enginetour.openingnames import OpeningNames
 from enginetour.reports import epd, pgn
 from enginetour.store.log import TournamentLog
 from enginetour.store.queries import Stored
 from enginetour.wholefile import is_special, replace_bytes, replace_file
+
+if TYPE_CHECKING:
+    from enginetour.openingnames import OpeningNames
 
 # A game whose end is seen; after its tags a line of moves, which may hold anything. PGN standard 8.1.
 _VALUE = rb'"(?:[^"\\\n]|\\.)*"\]\n'

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from enginetour.model import Game, MoveMade, Opening, Outcome, Termination
-from enginetour.openingnames import OpeningNames
 from enginetour.timecontrol import pgn_control
 from enginetour.variants import STANDARD, VARIANTS
+
+if TYPE_CHECKING:
+    from enginetour.openingnames import OpeningNames
 
 MATE_SCORE = 32000  # mate in n is +-(32000 - n)
 MATE_RANGE = 1000
