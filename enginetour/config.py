@@ -33,6 +33,7 @@ CHANGEABLE = {
     "sandbox",
     "speed",
     "pgn",
+    "eco",
     "keep_lines",
     "log_traffic",
 }

@@ -85,7 +85,7 @@ def test_positions_that_games_begin_with(names: OpeningNames) -> None:
 
 
 def test_a_tournament_has_names_in_its_pgn(tmp_path: Path) -> None:
-    """As played, and as exported; a suite's own code gives way to a deeper one."""
+    """As played, and as exported; a suite's own code gives way to a deeper one. The setting may come and go."""
     (tmp_path / "eco.pgn").write_text(CODES)
     (tmp_path / "suite.pgn").write_text('[ECO "B00"]\n[Opening "Mine"]\n\n1. e4 e5 *\n\n[ECO "D00"]\n\n1. d4 d5 *\n')
     path = config(tmp_path, ("wren1", "wren4"), "roundrobin", "cycles = 2")
@@ -96,6 +96,8 @@ def test_a_tournament_has_names_in_its_pgn(tmp_path: Path) -> None:
     text = next((tmp_path / "results").glob("*.pgn")).read_text()
     assert set(re.findall(r'\[(?:ECO|Opening) "(.*)"', text)) == {"C20", "King's pawn game", "D00"}
     assert tour(tmp_path, "export", "pgn", "--eco", str(tmp_path / "eco.pgn")).stdout == text
+    path.write_text(path.read_text().replace(setting, setting.replace("eco", "# eco")))
+    tour(tmp_path, "run", str(path))
     assert '[Opening "Mine"]' in tour(tmp_path, "export", "pgn").stdout
 
 
