@@ -60,6 +60,16 @@ def test_one_file(tmp_path: Path, opened: Opened) -> None:
     expect(page.locator("#games-1")).to_be_visible()
 
 
+def test_a_position_among_incidents_is_broken_on_a_phone(tmp_path: Path, opened: Opened) -> None:
+    """A FEN is one word of up to 70 signs: an illegal move's made the engine's page 454 wide on a phone of 360."""
+    start = Path(report(tmp_path, "report").removeprefix("file://"))
+    accused = next(one for one in (start.parent / "engines").iterdir() if "loses on time" in one.read_text())
+    page = opened(f"file://{accused}", viewport=PHONE)
+    fen = "rnbqk1nr/p1p1p1p1/1p1p1p1p/P1P1P1P1/1P1P1P1P/n1b1q1r1/R1B1Q1N1/1N1K1B1R w - - 0 13"
+    page.locator("ul.plain > li").first.evaluate("(line, words) => line.append(words)", fen)
+    assert not is_wider_than_its_window(page)
+
+
 def test_without_scripts_everything_can_be_read(tmp_path: Path, opened: Opened) -> None:
     """With scripts off there is no filter that does nothing, and every page stands as it is."""
     page = opened(report(tmp_path, "report").replace("index.html", "games.html"), java_script_enabled=False)
