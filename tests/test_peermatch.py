@@ -177,8 +177,24 @@ def test_what_is_other_here_is_said(command: str, said: str, monkeypatch: pytest
     draft, lines = translated(command.format(plain), "it", str.lower)
     assert [line for line in lines if line.startswith(said)]
     assert not {"draw", "sprt"} & set(draft.play)
-    quiet = translated(f"fastchess {plain} -recover -sprt elo0=0 elo1=5", "it", str.lower)[1]
+    rules = "-srand 7 -draw movenumber=9 -resign score=400 -openings file=b.epd"  # its order is that of the file
+    quiet = translated(f"fastchess {plain} {rules} -recover -sprt elo0=0 elo1=5", "it", str.lower)[1]
     assert [line.partition(":")[0] for line in quiet] == ["-recover", "-sprt"]
+
+
+@pytest.mark.parametrize(
+    ("program", "words", "told"),
+    [
+        ("cutechess-cli", "-draw movenumber=9", "-draw movenumber: cutechess-cli counts from the position of an EPD"),
+        ("cutechess-cli", "-openings file=b format=epd -draw movenumber=9", "-draw movenumber: cutechess-cli counts"),
+        ("cutechess-cli", "-resign movecount=3 score=400", "-draw, -resign: cutechess-cli takes bounds for scores"),
+        ("fastchess", "-openings order=random -srand 7", "-srand 7: the order that it draws is another here"),
+    ],
+)
+def test_moves_scores_and_draws_of_lots_that_count_otherwise_are_said(program: str, words: str, told: str) -> None:
+    """A draw came 8 plies earlier from an EPD with move numbers, a resignation later where Stockfish told a bound."""
+    assert told in match_of(words, program)[1]
+    assert told not in match_of(words.replace("random", "sequential"))[1]
 
 
 def test_a_command_of_windows() -> None:

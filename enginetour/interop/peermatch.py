@@ -42,6 +42,8 @@ class _Reading:
     said: list[str] = field(default_factory=list)
     recovers: bool = False
     by_games: bool = False  # its test counts games, not pairs
+    has_epd: bool = False  # its suite is said to be one
+    srand: str = ""
 
 
 def translated(text: str, name: str, find_id: Callable[[str], str | None]) -> tuple[Draft, tuple[str, ...]]:
@@ -92,6 +94,7 @@ def _take(reading: _Reading, given: Given) -> None:
         reading.numbers[option] = given.first or "true"
     elif option == "openings":
         play["openings"] = openings(given, reading.said)
+        reading.has_epd = given.values().get("format") == "epd"
     elif option in ("draw", "resign"):
         rule = _rule(option, given, reading)
         if rule is not None:
@@ -112,6 +115,7 @@ def _take(reading: _Reading, given: Given) -> None:
                 f"{words}: cores are chosen here; taskset -c {given.first} enginetour run FILE limits them"
             )
     elif option == "srand":
+        reading.srand = given.first
         reading.tournament["seed"] = int(given.first) % 2**63 if given.first.isdecimal() else 1
     elif option == "event":
         _named(" ".join(given.words), reading)
@@ -239,9 +243,16 @@ def _unsaid(reading: _Reading) -> None:
         said.append("without -recover they end with the first crash; here it is a loss, and the tournament goes on")
     if reading.program == "cutechess-cli" and any(engine.is_nameless for engine in reading.engines):
         said.append("without name= an engine has the name that it tells there, here that of its program")
-    book = play.get("openings", {}).get("file", "")
+    suite = play.get("openings", {})
+    book = suite.get("file", "")
     if "max_moves" in play and reading.program == "fastchess" and book and not book.endswith(".epd"):
         said.append("-maxmoves: fastchess counts from the end of the opening, here its moves count")
+    if reading.program == "cutechess-cli" and "draw" in play and (reading.has_epd or book.endswith(".epd")):
+        said.append("-draw movenumber: cutechess-cli counts from the position of an EPD, here by its move numbers")
+    if reading.program == "cutechess-cli" and ("draw" in play or "resign" in play):
+        said.append("-draw, -resign: cutechess-cli takes bounds for scores, here exact scores alone count")
+    if reading.srand and suite.get("order") == "random":
+        said.append(f"-srand {reading.srand}: the order that it draws is another here")
 
 
 def _entrants(reading: _Reading, find_id: Callable[[str], str | None]) -> tuple[Mapping[str, Any], ...]:
