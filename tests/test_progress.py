@@ -77,6 +77,17 @@ def test_a_score_is_the_view_of_white() -> None:
     assert now_line(made) == "now: A - B, move 35, +M10"
 
 
+def test_a_score_is_the_view_of_white_where_black_begins() -> None:
+    """From a FEN with Black to move the odd plies are Black's; the number is that of the PGN, 8... Nf6 here."""
+    made = picture()
+    fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 8"
+    made.event(0, "start", {"white": "A", "black": "B", "fen": fen})
+    made.event(0, "move", {"ply": 1, "score": 83})
+    assert now_line(made) == "now: A - B, move 8, -0.8"
+    made.event(0, "move", {"ply": 2, "score": 90})
+    assert now_line(made) == "now: A - B, move 9, +0.9"
+
+
 def test_an_uncertain_end_has_its_spread() -> None:
     """From the fewest to the most games; when both are the same, in how long."""
     made = picture()

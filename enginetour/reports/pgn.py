@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from enginetour.model import Game, MoveMade, Opening, Outcome, Termination
+from enginetour.model import Game, MoveMade, Outcome, Termination
 from enginetour.timecontrol import pgn_control
 from enginetour.variants import STANDARD, VARIANTS
 
@@ -189,7 +189,7 @@ def _duration(game: Game) -> str:
 
 
 def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
-    number, white = _first_move(game.opening)
+    number, white = _first_move(game.opening.fen)
     words: list[str] = []
     for index, move in enumerate(game.moves):
         if white or index == 0:
@@ -222,9 +222,16 @@ def wrapped(words: Iterable[str]) -> list[str]:
     return [*lines, " ".join(line)] if line else lines
 
 
-def _first_move(opening: Opening) -> tuple[int, bool]:
-    if opening.fen is None:
+def move_of(fen: str | None, ply: int) -> tuple[int, bool]:
+    """Of the `ply`-th half-move of a game, from 1 on: the number of its move, and whether it is White's."""
+    number, white = _first_move(fen)
+    before = ply - 1 + (not white)
+    return number + before // 2, before % 2 == 0
+
+
+def _first_move(fen: str | None) -> tuple[int, bool]:
+    if fen is None:
         return 1, True
-    fields = opening.fen.split()
+    fields = fen.split()
     number = int(fields[-1]) if len(fields) > 5 and fields[-1].isdigit() else 1
     return max(1, number), fields[1:2] != ["b"]

@@ -15,7 +15,7 @@ from enginetour.ratings.matchtest import OPEN_GAMES, MatchTest
 from enginetour.reports import sprt
 from enginetour.reports.endings import endings_words
 from enginetour.reports.matchlines import MatchScore
-from enginetour.reports.pgn import is_mate, score_words
+from enginetour.reports.pgn import is_mate, move_of, score_words
 from enginetour.reports.sheet import Column, Sheet, points, safe
 from enginetour.reports.text import duration
 
@@ -276,7 +276,7 @@ def _now(games: Iterable[Mapping[str, Any]]) -> str:
         if game.get("opening"):
             words += f", opening {game['opening']}"
         if game.get("ply"):
-            words += f", move {(int(game['ply']) + 1) // 2}"
+            words += f", move {move_of(game.get('fen'), int(game['ply']))[0]}"
         if game.get("score") is not None:
             words += f", {_for_white(game)}"
         parts.append(safe(words))
@@ -285,7 +285,8 @@ def _now(games: Iterable[Mapping[str, Any]]) -> str:
 
 def _for_white(game: Mapping[str, Any]) -> str:
     """The mover's score as White sees it: ``+0.8``, ``-M5``."""
-    score = int(game["score"]) * (1 if int(game.get("ply", 1)) % 2 else -1)
+    _, white = move_of(game.get("fen"), int(game.get("ply", 1)))
+    score = int(game["score"]) * (1 if white else -1)
     return score_words(score) if is_mate(score) else f"{score / 100:+.1f}"
 
 
