@@ -186,7 +186,6 @@ class GameTask:
     opening: Opening = field(default_factory=Opening)
     rules: Rules = field(default_factory=Rules)
     replay: int = 0
-    number: int = 0  # for messages only; the log gives the final number
     keep_lines: str = ""  # a pattern: lines of engines in which it is found are kept with their moves
     log_traffic: bool = False  # what both engines were told and said comes with the game, however it ends
     aborts: int = 0  # earlier games of this key that an engine gave up by ``*``; other replays do not count against it

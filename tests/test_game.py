@@ -645,6 +645,7 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
     played = game(sound(), sound("cecp"), link=link, opening=opening, white_tc="60", black_tc="50")
     (start, told), *tellings, (end, how) = link.told
     assert (start, told["moves"], told["clocks"]) == ("start", list(begun), [60_000, 50_000])
+    assert "number" not in told  # the log gives it when the game has ended; status told 0 of every game
     assert (end, how["outcome"]) == ("end", "1/2-1/2")
     assert {name for name, _ in tellings} == {"moves"}
     clocks = told["clocks"]

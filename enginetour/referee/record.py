@@ -24,7 +24,6 @@ def beginning(task: GameTask, position: Position, seats: Sequence[Seat]) -> dict
     return {
         "white": task.pairing.white,
         "black": task.pairing.black,
-        "number": task.number,
         "opening": task.opening.name,
         "variant": task.opening.variant,
         "fen": task.opening.fen,
