@@ -44,6 +44,14 @@ def test_each_kind_is_seen(thought: Thought, kind: str) -> None:
     assert broken(("e2e4", thought)) == {kind: 1}
 
 
+def test_a_claim_tells_its_move_by_the_number_of_the_pgn() -> None:
+    """Behind an opening of four moves an engine's first is the fifth, which was called move 1."""
+    claims = Claims(reads_pv=True, usual=True)
+    board = chess.Board("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 5")
+    claims.heard(Thought(), chess.Move.from_uci("f1b5"), board, 100)
+    assert claims.broken() == (("no-score", 1, "move 5: played f1b5 without any scored line"),)
+
+
 def test_a_forced_move_needs_no_score() -> None:
     """An engine with one legal move may answer at once."""
     assert broken(("h1g1", Thought()), fen="8/8/8/8/8/6k1/4r3/7K w - - 0 1") == {}

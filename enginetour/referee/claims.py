@@ -36,6 +36,7 @@ class Claims:
         self._usual = usual
         self._due: int | None = None  # number of the own move by which a promised mate is on the board
         self._moves = 0
+        self._number = 0  # of the move, as the PGN has it: openings and positions begin anywhere
         self._mates = False  # its last score was a mate of its own
         self._found: dict[str, tuple[int, str]] = {}
 
@@ -45,6 +46,7 @@ class Claims:
         Of a PV as many plies are looked at as the search took milliseconds: 10 us a ply are 1 % of the time then.
         """
         self._moves += 1
+        self._number = board.fullmove_number
         if thought.score is None:
             if board.legal_moves.count() > 1:
                 self._tell("no-score", f"played {move.uci()} without any scored line")
@@ -102,7 +104,7 @@ class Claims:
                 yield
 
     def _tell(self, kind: str, words: str) -> None:
-        number, first = self._found.get(kind, (0, f"move {self._moves}: {words}"))
+        number, first = self._found.get(kind, (0, f"move {self._number}: {words}"))
         self._found[kind] = number + 1, first
 
     def broken(self) -> tuple[tuple[str, int, str], ...]:
