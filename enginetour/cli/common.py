@@ -203,6 +203,16 @@ def width() -> int:
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else PLAIN_WIDTH
 
 
+def folded(words: str) -> str:
+    """Sentences, a line each, broken at blanks where the terminal would break words; a file has no edge."""
+    import textwrap
+
+    if not sys.stdout.isatty():
+        return words
+    folds = textwrap.TextWrapper(width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(map(folds.fill, words.splitlines()))
+
+
 def show(sheet: Sheet, *, as_json: bool, as_csv: bool, value: object | None = None) -> None:
     """Print a sheet as asked; `value` is the JSON where it is more than the rows."""
     if as_json:

@@ -9,6 +9,7 @@ import click
 
 from enginetour.cli.common import (
     chosen,
+    folded,
     markup,
     open_store,
     output_options,
@@ -47,7 +48,7 @@ def status(db: Address | None, name: str | None, edition: int | None, as_json: b
         if as_json:
             say_json(found)
         else:
-            click.echo(status_words(found))
+            click.echo(folded(status_words(found)))
         if not watch or found["state"] not in ("running", "stopping", "paused"):
             return
         time.sleep(2.0)

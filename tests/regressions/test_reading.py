@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from enginetour.cli import common
 from enginetour.shipped import shipped
 from tests.servers import Server
 from tests.storing import game, open_log
@@ -193,3 +194,16 @@ def test_a_run_that_ends_while_it_is_asked_has_ended(tmp_path: Path, monkeypatch
     monkeypatch.setattr("enginetour.control.ask", lambda *_: log.record_game(game()) and None)
     with store:
         assert read(tmp_path, "status")["games_done"] == 1
+
+
+def test_status_breaks_its_sentences_at_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a terminal "54 adjudication-resign" was broken in mid-word; a pipe has a sentence a line as before."""
+    words = "bubble · autumn · finished\nended by: 54 adjudication-resign, 9 adjudication-tablebase, 3 time"
+    assert common.folded(words) == words
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
+    assert common.folded(words).splitlines() == [
+        "bubble · autumn · finished",
+        "ended by: 54 adjudication-resign, 9",
+        "  adjudication-tablebase, 3 time",
+    ]
