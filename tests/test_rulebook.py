@@ -110,12 +110,18 @@ def test_engines_get_the_tables_where_it_is_said(folder: Path) -> None:
 
 
 def prepared(
-    folder: Path, lines: str, white: EngineSpec, *, fen: str = chess.STARTING_FEN, moves: str = ""
+    folder: Path,
+    lines: str,
+    white: EngineSpec,
+    *,
+    fen: str = chess.STARTING_FEN,
+    moves: str = "",
+    tc: str = "nodes=1",
 ) -> GameTask:
     """The first game of a tournament with these lines under [play], against a sound engine with these moves."""
     (folder / "start.epd").write_text(f"{fen}\n", encoding="utf-8")
     entrants = "".join(touring.entrant(spec.name, spec.command) for spec in (white, sound(moves=moves)))
-    path = touring.config(folder, (), "match", "games = 2", entrants, tc="nodes=1")
+    path = touring.config(folder, (), "match", "games = 2", entrants, tc=tc)
     text = path.read_text().replace("[play]\n", f'[play]\nopenings = {{ file = "start.epd" }}\n{lines}\n')
     path.write_text(text, encoding="utf-8")
     plan = prepare(path, None)
@@ -190,6 +196,6 @@ def test_a_doubtful_flag_is_what_its_configuration_says(
     """Late by less than the referee itself may have cost: void, or a loss all the same."""
     monkeypatch.setattr(Books, "waited_now", lambda _: 10_000 * base.MS)
     late = scripted("uci", "late", at=1, seconds=0.25)
-    flag = played(prepared(folder, f"hang_limit = 0.1\n{lines}", late))
+    flag = played(prepared(folder, lines, late, tc="0.1"))
     assert (flag.outcome, flag.termination) == (outcome, Termination.TIME), flag.cause
     assert "doubtful" in flag.cause

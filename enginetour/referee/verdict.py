@@ -89,14 +89,15 @@ def flag(seat: Seat, board: chess.Board, rules: Rules, over_ns: int | None, own_
     """A flag: the opponent wins, or draws if it cannot mate by any means (FIDE 6.9).
 
     `own_ns` is what the referee itself may have cost; a smaller overrun is doubtful (runner spec 3). Without an answer
-    (`over_ns` None) nothing is: it was told to stop and listened to for another second, whatever kept us before.
+    (`over_ns` None) nothing is: it was told to stop and listened to for another second, whatever kept us before. Nor is
+    the hang limit: it is no clock, and in its minute a busy machine costs us more than an answer to `stop` takes.
     """
     cause = f"{seat.color} loses on time, {words}"
     margin = "" if seat.clock.hang_words else f"margin {seat.clock.margin_ms} ms; "
     queued = None if seat.queue is None else seat.queue.of_move_ms()
     waited = "" if queued is None else f"; its process waited up to {queued:.1f} ms for a processor"
     cause += f" ({margin}referee's own share up to {own_ns / MS:.1f} ms{waited})"
-    if over_ns is not None and over_ns < own_ns:
+    if over_ns is not None and over_ns < own_ns and not seat.clock.hang_words:
         cause += "; doubtful"
         if rules.doubtful_flag == "void":
             return replace(void(None, "host", cause, Termination.TIME), own_ns=own_ns)

@@ -156,6 +156,16 @@ def test_who_has_not_answered_has_not(protocol: Protocol, fault: str, monkeypatc
 
 
 @BOTH
+def test_who_answers_only_when_told_to_stop_has_hung(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that ignores `nodes` and heeds `stop` was void for ever: we had waited 0.15 s of its minute."""
+    monkeypatch.setattr(Books, "waited_now", lambda _: 10_000_000_000)
+    late = scripted(protocol, "late", at=1, seconds=0.6)
+    played = game(late, sound(protocol), white_tc="depth=1", hang_limit=0.2, doubtful_flag="void")
+    assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
+    assert re.search(r"^White loses on time, \d+ ms over the hang limit of 0\.2 s, after stop \(", played.cause)
+
+
+@BOTH
 @pytest.mark.parametrize(("fault", "fence"), [("answers-at-a-fence", "inline"), ("answers-after-a-fence", "wait")])
 def test_what_comes_with_the_pong_of_a_fence_is_stale(
     protocol: Protocol, fault: str, fence: Literal["inline", "wait"]
