@@ -20,6 +20,15 @@ LONGEST_LINE = 65_536  # bytes; the longest books in use have lines of 70
 MOST_SKIPPED = 1000  # bad positions in a row that are passed over before a file is taken for no suite
 
 
+def text_of(raw: bytes) -> str:
+    """A line without its end: UTF-8, or what older programs of Windows write."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        text = raw.decode("cp1252", "replace")
+    return text.strip("\r\n")
+
+
 def written_at(line: int, text: str, variant: str = STANDARD) -> Written | Bad | None:
     """One line of EPD (``id``, ``hmvc``, ``fmvn`` and ``eco`` are kept) or FEN; None for blanks and ``#`` comments."""
     fields = text.split(None, 4)
@@ -119,7 +128,7 @@ class IndexedPositions(Sequence[Opening]):
         raw = self._stream.readline(LONGEST_LINE)
         if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
             return Bad(0, f"a line longer than {LONGEST_LINE:,} bytes")
-        text = raw.decode("utf-8", "replace").strip("\r\n").removeprefix("\ufeff")
+        text = text_of(raw).removeprefix("\ufeff")
         return position(0, text, self._variant) or Bad(0, "nothing in it")
 
     def _line(self, number: int) -> int:

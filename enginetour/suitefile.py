@@ -6,6 +6,7 @@ and leave both sides a move; what fails is told with file and line.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import re
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from enginetour.epdfile import LONGEST_LINE, position
+from enginetour.epdfile import LONGEST_LINE, position, text_of
 from enginetour.errors import InputRefused
 from enginetour.model import Opening
 from enginetour.openingcheck import Bad, Written, checked, shown
@@ -32,6 +33,9 @@ PACKED_LARGE = LARGE // 20  # as gzip packs positions at best
 MOST_PLIES = 20_000  # of a game, as tags our choice: what is held of one has an end
 MOST_TAGS = 1000
 _TAG = re.compile(r'\s*\[\s*(\w+)\s+"((?:\\.|[^"\\])*)"\s*\]\s*')
+_LINE_TAG = re.compile(r'\s*\[\s*(\w+)\s+"(.*)"\s*\]\s*')  # alone on its line: quotes in it need no backslash
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_MARKS = "!?"  # suffix annotations (PGN standard 8.2.3.8)
 _WORD = re.compile(r"\{|\}|\(|\)|;.*|\$\d+|[^\s{}();$]+")
 _NUMBER = re.compile(r"^(?:\d+\.*|\.+)")
 _RESULTS = frozenset({"1-0", "0-1", "1/2-1/2", "*"})
@@ -125,7 +129,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
                         yield number, Bad(number, f"a line longer than {LONGEST_LINE:,} bytes")
                     whole = ended
                     continue
-                text = piece.decode("utf-8", "replace").strip("\r\n")
+                if number == 1 and piece.startswith(_UTF_16):
+                    what = "text in UTF-16, which programs of Windows call Unicode"
+                    raise InputRefused(what, place=str(path), step="save it as UTF-8: iconv -f UTF-16 -t UTF-8")
+                text = text_of(piece)
                 yield number, text.removeprefix("\ufeff") if number == 1 else text
     except FileNotFoundError:
         raise InputRefused("no such file of openings", place=str(path)) from None
@@ -167,18 +174,17 @@ def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None, variant: s
             continue
         if text.startswith("%"):
             continue
-        tag = None if comment or depth else _TAG.fullmatch(text)
-        if tag:
+        at = 0
+        while not (comment or depth) and (tag := _TAG.match(text, at) or _LINE_TAG.fullmatch(text, at)):
+            at = tag.end()
             if game.moves or game.broken or tag[1] in game.tags:
                 yield _judged(game, plies, variant)
                 game = _Game()
             game.line = game.line or number
             if len(game.tags) == MOST_TAGS:
                 game.broken = Bad(number, f"more than {MOST_TAGS} tags")
-                continue
+                break
             game.tags[tag[1]] = tag[2].replace('\\"', '"').replace("\\\\", "\\")
-            continue
-        at = 0
         while at < len(text):
             if comment:
                 comment, at = "}" not in text[at:], text.find("}", at) + 1 or len(text)
@@ -197,7 +203,7 @@ def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None, variant: s
                 if game.line:
                     yield _judged(game, plies, variant)
                 game = _Game()
-            elif san := word if word.startswith("0-0") else _NUMBER.sub("", word):
+            elif san := (word if word.startswith("0-0") else _NUMBER.sub("", word)).rstrip(_MARKS):
                 game.line = game.line or number
                 if len(game.moves) < MOST_PLIES:
                     game.moves.append((number, san))

@@ -48,7 +48,7 @@ def test_pgn(tmp_path: Path) -> None:
     """Games with comments, variations, glyphs, either zero castling, or tags alone are read as written."""
     found = _read(tmp_path, PGN, "s.pgn")
     assert found == [
-        Bad(7, "illegal or unreadable move 'O-O-O?!' after 4 plies"),
+        Bad(7, "illegal or unreadable move 'O-O-O' after 4 plies"),
         Opening("A00", 1, "4k3/8/8/8/8/8/P7/4K2R w K - 3 40", ("e1g1",), "A00"),
         Bad(14, "illegal or unreadable move 'Ke7' after 2 plies"),
         Opening("Kings", 2, "4k3/8/8/8/8/8/P7/4K2R b K - 0 40", ()),
@@ -151,3 +151,35 @@ def test_names_are_clean(tmp_path: Path) -> None:
     """Escapes and control signs of foreign files do not reach a name."""
     found = _read(tmp_path, '[Opening "a\x1b[31m\u202eb  c"]\n\n1. e4 *', "s.pgn")
     assert [one.name for one in found if isinstance(one, Opening)] == ["a[31mb c"]
+
+
+ANNOTATED = """\
+[Event "Both"] [Opening "Dragon"]
+
+1. e4! e5?! 2. Nf3 !? Nc6?? *
+[Event "One a line"][Result "*"] 1. d4! d5 *
+[Opening "The "Dragon""]
+[White "A \\"B\\""]
+
+1. c4 !! *
+"""
+
+
+def test_annotated_games(tmp_path: Path) -> None:
+    """Marks behind moves, several tags on a line and quotes in a tag, as PGN of books has them."""
+    found = _read(tmp_path, ANNOTATED, "s.pgn")
+    assert found == [
+        Opening("Dragon", 1, None, ("e2e4", "e7e5", "g1f3", "b8c6")),
+        Opening("One a line", 2, None, ("d2d4", "d7d5")),
+        Opening('The "Dragon"', 3, None, ("c2c4",)),
+    ]
+
+
+def test_files_of_windows(tmp_path: Path) -> None:
+    """Names in its own encoding are kept; UTF-16 is called so."""
+    text = '[Opening "Grünfeld"]\r\n\r\n1. d4 {für} Nf6 *\r\n'
+    (tmp_path / "s.pgn").write_bytes(text.encode("cp1252"))
+    assert list(read_suite(tmp_path / "s.pgn")) == [Opening("Grünfeld", 1, None, ("d2d4", "g8f6"))]
+    (tmp_path / "s.pgn").write_bytes(text.encode("utf-16"))
+    with pytest.raises(InputRefused, match="UTF-16"):
+        list(read_suite(tmp_path / "s.pgn"))
