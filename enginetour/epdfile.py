@@ -81,7 +81,7 @@ class IndexedPositions(Sequence[Opening]):
         at, whole = 0, True
         stream.seek(0)
         while piece := stream.readline(LONGEST_LINE):
-            if whole and piece.strip() and not piece.startswith(b"#"):
+            if whole and (text := piece.strip()) and not text.startswith(b"#"):
                 self._offsets.append(at)
             at += len(piece)
             whole = piece.endswith(b"\n")

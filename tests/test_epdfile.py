@@ -18,7 +18,7 @@ KINGS = "4k3/8/8/8/8/8/P7/4K3 w - -"
 
 def _text(number: int) -> str:
     """So many different good positions with blanks and comments between them."""
-    lines = ["# a comment"]
+    lines = ["# a comment", "  # and one that is indented", "   "]
     for n in range(number):
         lines += [f'4k3/8/8/8/8/8/P7/4K3 w - - hmvc {n % 90}; fmvn {n + 50}; id "p{n}";', ""]
     return "\r\n".join(lines) + "\r\n"
