@@ -23,7 +23,8 @@ def foretold(plan: Plan) -> dict[str, Any]:
     state = plan.format.start(plan.entrants)
     fewest, most = plan.format.remaining(state)
     sides = plan.sides.values()
-    longest = [_longest_s(side.playing(white=white).tc) for side in sides for white in (True, False)]
+    moves = long_game(plan)
+    longest = [_longest_s(side.playing(white=white).tc, moves) for side in sides for white in (True, False)]
     hours = None
     if all(seconds is not None for seconds in longest):
         hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600 / plan.config.play.slots
@@ -43,19 +44,24 @@ def foretold(plan: Plan) -> dict[str, Any]:
     }
 
 
+def long_game(plan: Plan) -> int:
+    """Moves of a game by which hours are reckoned."""
+    return min(LONG_GAME, plan.config.play.max_moves)
+
+
 def _meetings(plan: Plan) -> int:
     """Games of two that meet as often as the format lets them meet on purpose."""
     options = plan.config.format_options
     return int(options.games_per_pairing) * int(getattr(options, "cycles", 1))
 
 
-def _longest_s(tc: TimeControl) -> float | None:
-    """Seconds one side can use in `LONG_GAME` moves; None where no clock bounds it."""
+def _longest_s(tc: TimeControl, moves: int) -> float | None:
+    """Seconds one side can use in so many moves; None where no clock bounds it."""
     if tc.movetime_ms is not None:
-        return LONG_GAME * tc.movetime_ms / 1000
+        return moves * tc.movetime_ms / 1000
     if not tc.stages or tc.hourglass:
         return None
-    moves, number, used = LONG_GAME, 0, 0
+    number, used = 0, 0
     while True:
         stage = tc.stage(number)
         length = min(stage.moves or moves, moves)

@@ -207,7 +207,8 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         hours, slots = told["longest_hours"], plan.config.play.slots
         if hours is not None:
             at_once = f"{slots} at once" if slots > 1 else "one after another"
-            click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {outlook.LONG_GAME} moves")
+            moves = outlook.long_game(plan)
+            click.echo(f"time: at most {text.duration(hours * 3600)}, {at_once}, games of {moves} moves")
         say(f"openings: {told['suite']}")
         if len({*told["controls"].values()}) > 1 or " with " in next(iter(told["controls"].values())):
             click.echo("time controls:")
