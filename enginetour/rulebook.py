@@ -41,7 +41,7 @@ def _table_rule(config: Config) -> TableRule | None:
     found = look(config)
     if not found.wdl:
         where = ", ".join(folders_of(config))
-        step = "name the folders that hold files such as KQvK.rtbw"
+        step = f"name the folders that hold files such as {tablebases.example(variant)}"
         raise InputRefused(f"no Syzygy tables for {variant} in {where}", place=place, step=step)
     if not settings.adjudicate:
         return None

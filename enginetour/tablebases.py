@@ -75,6 +75,11 @@ def is_known(variant: str) -> bool:
     return type(board_of(variant)).tbw_suffix is not None
 
 
+def example(variant: str) -> str:
+    """A file of tables by its name."""
+    return f"KQvK{type(board_of(variant)).tbw_suffix}"
+
+
 def found_in(folders: Iterable[str], variant: str = STANDARD) -> Found:
     """Look for the tables of a variant; OSError for a folder that cannot be read."""
     from chess.syzygy import is_tablename

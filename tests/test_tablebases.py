@@ -136,6 +136,7 @@ def test_variants_have_their_own_tables(tmp_path: Path) -> None:
     assert found_in((where,), "chess960").wdl == {"KRvK"}
     assert tablebases.is_known("antichess")
     assert not tablebases.is_known("crazyhouse")
+    assert [tablebases.example(variant) for variant in ("chess960", "giveaway")] == ["KQvK.rtbw", "KQvK.gtbw"]
 
 
 def test_a_table_that_cannot_be_read_is_the_machines_failure(tmp_path: Path) -> None:
