@@ -126,6 +126,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
                 step = "give each its own name"
                 raise InputRefused(f"two entrants are called {entrant.name!r}", place=at, step=step)
             _refuse_copies(entrant.name, spec, sides, config.at("entrants", number))
+            _refuse_short_lived(config, suite, spec)
             entrants.append(entrant)
             sides[entrant.name] = plan.side(spec, section)
     refuse_one_glass(sides, config)
@@ -192,17 +193,32 @@ def _suite(config: Config, folder: Path) -> openings.OpeningSuite:
         raise
 
 
-def _refuse_long(config: Config, suite: openings.OpeningSuite) -> None:
-    """InputRefused for openings, where they are held or as long as was asked for, that leave the engines no move."""
+def _longest(config: Config, suite: openings.OpeningSuite) -> tuple[int, str]:
+    """Plies of the longest opening, where they are held or as long as was asked for, and what to call it."""
+    if isinstance(suite.openings, BookLines):
+        return config.play.openings.longest or 0, "lines"
     held = suite.openings if isinstance(suite.openings, tuple) else ()
     longest = max(held, key=lambda opening: len(opening.moves), default=None)
-    plies, where = (0, "") if longest is None else (len(longest.moves), f"the opening {longest.name!r}")
-    if isinstance(suite.openings, BookLines):
-        plies, where = config.play.openings.longest or 0, "lines"
+    return (0, "") if longest is None else (len(longest.moves), f"the opening {longest.name!r}")
+
+
+def _refuse_long(config: Config, suite: openings.OpeningSuite) -> None:
+    """InputRefused for openings that leave the engines no move."""
+    plies, where = _longest(config, suite)
     if plies >= 2 * config.play.max_moves:
         what = f"max_moves {config.play.max_moves} is reached within {where} of {plies} plies"
         step = "raise it, or cut lines with plies under openings"
         raise InputRefused(what, place=config.at("play", "max_moves"), step=step)
+
+
+def _refuse_short_lived(config: Config, suite: openings.OpeningSuite, spec: EngineSpec) -> None:
+    """InputRefused for openings that are over only when an engine's longest game is."""
+    most = spec.quirks.max_plies
+    plies, where = _longest(config, suite) if most else (0, "")
+    if most and plies >= most:
+        what = f"max_plies {most} of {spec.name} is reached within {where} of {plies} plies"
+        step = "leave it out of [quirks], or cut lines with plies under openings"
+        raise InputRefused(what, place=config.at("play", "openings"), step=step)
 
 
 def resolve(

@@ -99,6 +99,17 @@ def test_openings_that_leave_no_move(tmp_path: Path) -> None:
     assert "Finished game 2" in tour(tmp_path, "run", str(path)).stdout
 
 
+def test_openings_longer_than_an_engine_plays(tmp_path: Path) -> None:
+    """The same where it is the engine whose games have an end: the run waited for the machine for ever."""
+    more = '\n[[entrants]]\nengine = "wren3"\nquirks = { max_plies = 5 }\n'
+    path = config(tmp_path, TWO[:1], "match", "games = 2", more)
+    said = tour(tmp_path, "check", str(path), expect=3).stderr
+    assert "max_plies 5 of Wren 3" in said
+    assert "is reached within the opening 'balanced" in said
+    path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 4 }"))
+    assert "Finished game 2" in tour(tmp_path, "run", str(path)).stdout
+
+
 def test_a_book_whose_lines_leave_no_move(tmp_path: Path) -> None:
     """The same with a Polyglot book, of which nobody knows how long its lines are."""
     book(tmp_path / "book.bin", {"e2e4 e7e5 g1f3 b8c6 f1c4 g8f6": 1})
