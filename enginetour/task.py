@@ -210,12 +210,13 @@ class SeatTask:
 class ReenactTask:
     """Tell one engine of `game` again what it was told, up to the search after `moves`: (UCI, milliseconds) each.
 
-    `last_only`: only that search, from its position. `speed`: by how much the pauses before it are shorter than then.
+    Without milliseconds a move was no engine's but ours, from the book of its side. `last_only`: only that search, from
+    its position. `speed`: by how much the pauses before it are shorter than then.
     """
 
     game: GameTask
     white: bool  # the side whose engine is started
-    moves: tuple[tuple[str, int], ...]  # after the opening
+    moves: tuple[tuple[str, int | None], ...]  # after the opening
     last_only: bool = False
     speed: float = 1.0
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.playing import SCRIPT
+from tests.test_polyglot import book
 from tests.touring import CONFIG, left_running, read, tour
 
 BROKEN = """\
@@ -43,6 +44,18 @@ def test_a_crash_is_seen_again_and_nothing_is_written(tmp_path: Path) -> None:
     assert (alone["again"], alone["runs"][0]["status"]) == (0, "")  # it counts its searches
     assert database.read_bytes() == before
     assert not left_running(tmp_path)
+
+
+def test_moves_of_a_longer_book_are_no_opening(tmp_path: Path) -> None:
+    """The searches between them are made again: the engine that crashes at its second one was asked for its first."""
+    path = broken(tmp_path)
+    book(tmp_path / "book.bin", {"g1f3 d7d5": 1, "e2e4 g8f6 e4e5": 1})
+    (tmp_path / "start.pgn").write_text('[Event "the usual start"]\n\n*\n')
+    text = path.read_text().replace("[report]", 'openings = { file = "start.pgn" }\n[report]')
+    path.write_text(text + 'own_book = { file = "book.bin" }\n')
+    tour(tmp_path, "run", str(path))
+    said = tour(tmp_path, "games", "1", "--replay", "--speed", "10").stdout
+    assert "again: crashes: exit 3\n" in said, said
 
 
 def test_refusals(tmp_path: Path) -> None:

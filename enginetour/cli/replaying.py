@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -119,12 +120,12 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish:
     sides[engine] = replace(sides[engine], spec=_fit(sides[engine].spec, accept_change=wish.accept_change))
     rules = Rules(hang_limit=log.config["play"].get("hang_limit", Rules().hang_limit))
     white, black = sides[game.pairing.white], sides[game.pairing.black]
-    told = max((ply for ply, move in enumerate(game.moves, 1) if move.book), default=0)  # own books go on longer
+    told = sum(1 for _ in takewhile(lambda move: move.book, game.moves))  # both sides' own books may go on longer
     opening = replace(game.opening, moves=tuple(move.uci for move in game.moves[:told])) if told else game.opening
     return ReenactTask(
         GameTask(game.pairing, white, black, opening, rules),
         white=engine == game.pairing.white,
-        moves=tuple((move.uci, move.elapsed_ms) for move in game.moves[told:]),
+        moves=tuple((move.uci, None if move.book else move.elapsed_ms) for move in game.moves[told:]),
         last_only=wish.last_search,
         speed=wish.speed,
     )
@@ -149,6 +150,6 @@ def _announce(incident: Incident, task: ReenactTask, wish: Wish) -> None:
     if wish.last_search:
         how = "the last search alone, from its position, with the clocks as they stood"
     else:
-        seconds = sum(elapsed for _, elapsed in task.moves) / 1000 / wish.speed
+        seconds = sum(elapsed or 0 for _, elapsed in task.moves) / 1000 / wish.speed
         how = f"handshake, options, new game, then {len(task.moves)} plies, about {seconds:.0f} s each time"
     click.echo(f"built again from the moves of the game: {how}")

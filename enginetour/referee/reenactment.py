@@ -86,6 +86,9 @@ class _Reenactment:
     def _played(self, engine: Engine) -> Reenacted:
         """Each recorded move in its turn, then the search in which it happened."""
         for uci, elapsed_ms in self._moves:
+            if elapsed_ms is None:
+                self._push(uci, None)
+                continue
             until = time.monotonic_ns() + int(elapsed_ms * MS / self._task.speed)
             if self._is_own_turn():
                 found = self._earlier(engine, until, uci)
@@ -102,9 +105,10 @@ class _Reenactment:
         for uci, elapsed_ms in moves[: len(moves) - len(self._moves)]:
             self._push(uci, elapsed_ms)
 
-    def _push(self, uci: str, elapsed_ms: int) -> None:
+    def _push(self, uci: str, elapsed_ms: int | None) -> None:
         seat, other = (self._own, self._other) if self._is_own_turn() else (self._other, self._own)
-        seat.clock.charge(elapsed_ms * MS, other.clock)
+        if elapsed_ms is not None:
+            seat.clock.charge(elapsed_ms * MS, other.clock)
         self._position.push(chess.Move.from_uci(uci))
 
     def _is_own_turn(self) -> bool:
