@@ -7,17 +7,18 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from enginetour.errors import InputRefused
+from enginetour.errors import InputRefused, UsageRefused
 
 UNPACKED_AT_LEAST = 10_000_000  # bytes; what unpacks to less harms nobody
 # Measured: a night of games packs 5 times, their tags alone 27, one game again and again 238 (zstd -19); zeros 1029
 # times by gzip, and 32 000 by zstd.
 MOST_TIMES = 500
+SQLITE_MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
 
 
 def read_whole(path: Path, largest: int) -> bytes:
@@ -52,6 +53,19 @@ def is_special(path: Path) -> bool:
     except OSError:
         return False
     return not stat.S_ISREG(kind) and not stat.S_ISDIR(kind)
+
+
+def refuse_kept(path: Path, place: str) -> None:
+    """UsageRefused where a table would take the place of what nobody can make anew: games, a configuration, an engine.
+
+    What cannot be looked at is refused when it is written.
+    """
+    what = "a configuration or an engine file" if path.suffix.lower() == ".toml" and path.is_file() else ""
+    if not what and path.is_file():
+        with suppress(OSError), path.open("rb") as source:
+            what = "a database" if source.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC else ""
+    if what:
+        raise UsageRefused(f"{path} is {what}", place=place, step="choose another name")
 
 
 def replace_file(path: Path, chunks: Iterable[str]) -> None:

@@ -36,6 +36,22 @@ def test_what_is_exported(played: Path) -> None:
         chess.Board().set_epd(line)
 
 
+def test_what_no_output_replaces(played: Path) -> None:
+    """A slip of -o took the whole database with all games, or the configuration that was played."""
+    (played / "engines").mkdir()
+    (played / "engines" / "mine.toml").write_text('name = "Mine"\n')
+    kept = {
+        path: path.read_bytes() for path in (*played.glob("*.toml"), *played.glob("*/*.toml"), *played.glob("*/*.db"))
+    }
+    assert len(kept) == 3
+    for path in kept:
+        for words in (("export", "pgn"), ("export", "json"), ("ratings", "--all"), ("rate", "results/trial.pgn")):
+            told = tour(played, *words, "-o", str(path), expect=2).stderr
+            assert told.splitlines()[-1].startswith(f"enginetour: --output: {path} is a ")
+    assert {path: path.read_bytes() for path in kept} == kept
+    tour(played, "export", "csv", "-o", "new.toml")  # nobody's file
+
+
 def test_what_is_not_exported(played: Path) -> None:
     """An unknown comment is refused with its near name; comments go with PGN alone."""
     refused = tour(played, "export", "pgn", "--comments", "node", expect=2).stderr

@@ -55,7 +55,7 @@ def export(
     from enginetour.exports import final_positions, games_text
     from enginetour.openingnames import read_names
     from enginetour.reports.sheet import dumps
-    from enginetour.wholefile import replace_file
+    from enginetour.wholefile import refuse_kept, replace_file
 
     if kind != "pgn" and (comments is not None or eco is not None):
         raise click.UsageError(f"{'--eco' if comments is None else '--comments'} goes with pgn")
@@ -83,6 +83,7 @@ def export(
         if output is not None:
             if output.is_dir() or not output.absolute().parent.is_dir():
                 raise UsageRefused("not a file in a folder that is there", place=str(output), step="choose another -o")
+            refuse_kept(output, "--output")
             digest = sha256()
             replace_file(output, _digested(chunks, digest))
             told = f", SHA-256 {digest.hexdigest()}" if kind in ("pgn", "epd") else ""

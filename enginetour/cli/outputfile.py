@@ -12,7 +12,7 @@ import click
 from enginetour.cli.common import MARKED_UP, ask_for, formatted, markup, say, width
 from enginetour.errors import UsageRefused
 from enginetour.reports.sheet import PLAIN_WIDTH, Sheet, dumps
-from enginetour.wholefile import is_special, replace_bytes
+from enginetour.wholefile import is_special, refuse_kept, replace_bytes
 
 if TYPE_CHECKING:
     from enginetour.ratings.listing import RatingList
@@ -83,13 +83,14 @@ def write_whole(path: Path, content: bytes, told: str) -> None:
 
 
 def target(output: Path | None, *, as_json: bool, as_csv: bool, sources: Sequence[Path] = ()) -> Target:
-    """The file's ending tells the form; UsageRefused for a folder, and for a file the games are read from."""
+    """The file's ending tells the form; UsageRefused for a folder, and for a file that is to be kept."""
     if output is None:
         return Target(None, as_json, as_csv)
     if output.is_dir():
         raise UsageRefused(f"{output} is a folder", place="--output", step="name a file in it")
     if any(_same(output, path) for path in sources):
         raise UsageRefused(f"{output} is one of the games' files", place="--output", step="choose another name")
+    refuse_kept(output, "--output")
     told = _BY_ENDING.get(output.suffix)
     if markup() and told not in (None, markup()):
         raise click.UsageError(f"--format {markup()} and {output.name} do not go together")

@@ -122,9 +122,10 @@ def _read(
 
 def _written(texts: dict[Path, str], *, overwrite: bool) -> list[Path]:
     """Each file whole; UsageRefused before the first if one is there already."""
-    from enginetour.wholefile import replace_file
+    from enginetour.wholefile import refuse_kept, replace_file
 
     for path in texts:
+        refuse_kept(path, "--output")
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise UsageRefused("not a file in a folder that is there", place=str(path), step="choose another -o")
         if path.exists() and not overwrite:

@@ -21,8 +21,8 @@ from enginetour.store.heldfiles import HeldFiles
 from enginetour.store.lock import TournamentLock
 from enginetour.store.sqlite_errors import told, translated
 from enginetour.store.tables import APPLICATION_ID, SCHEMA_VERSION
+from enginetour.wholefile import SQLITE_MAGIC
 
-MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
 OPEN_TIMEOUT_S = 5.0  # two runs may create one database at the same moment; the patience of a busy file
 
 
@@ -255,7 +255,7 @@ def _holds_bytes(path: Path) -> bool:
 def _is_unborn(path: Path) -> bool:
     """Nothing was ever committed to it: empty, or killed while it was created."""
     with path.open("rb") as file:
-        head = file.read(len(MAGIC))
+        head = file.read(len(SQLITE_MAGIC))
     return head == b"" or (not head.strip(b"\x00") and _holds_bytes(_beside(path, "-journal")))
 
 
@@ -263,7 +263,7 @@ def _check_header(path: Path) -> None:
     """Refuse by the first 100 bytes what is not ours: they name format, version and application."""
     with path.open("rb") as file:
         head = file.read(100)
-    if not head.startswith(MAGIC):
+    if not head.startswith(SQLITE_MAGIC):
         raise StoreRefused("is no SQLite database", place=str(path), step="name another file with --db")
     if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
         raise StoreRefused("is a database of another program", place=str(path), step="name another file with --db")
