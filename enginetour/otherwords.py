@@ -28,6 +28,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     },
     "entrants": {
         "args": "command = [PROGRAM, ARGUMENT, ...]",
+        **dict.fromkeys(("depth", "inc", "movetime", "nodes", "st", "time", "time_control", "timecontrol"), _LIMIT),
         "cmd": "'command'",
         "proto": "'protocol'",
         "hash": _OPTION.format("Hash"),
@@ -52,4 +53,6 @@ def meant(path: tuple[str | int, ...], known: Collection[str], sections: Mapping
     if section == "entrants" and key[:1].isupper():  # as engines' own options begin, by custom
         return f", did you mean {_OPTION.format(key)}?"
     theirs = [name for name, keys in sections.items() if key in keys and name != section]
-    return f", did you mean it under [{theirs[0]}]?" if section and theirs else ""
+    if theirs == ["entrants"] and not section:
+        return f", did you mean {key} = ... of an entrant, behind its [[entrants]]?"
+    return f", did you mean it under [{theirs[0]}]?" if theirs else ""

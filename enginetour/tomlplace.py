@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from enginetour.errors import InputRefused
+from enginetour.findings import alternatives, shown, telling, tells, words_of
 from enginetour.nearmiss import near
 from enginetour.wholefile import read_whole
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 # Written by hand; a megabyte of TOML is another kind of file.
 LARGEST_FILE = 1_000_000
@@ -111,12 +109,13 @@ def refusal(
 
     `meant` is asked for the end of the line first where a key is unknown, with the keys that are known.
     """
-    first = _telling(error.errors())
-    keys: Keys = (*under, *first["loc"])
+    errors = error.errors()
+    first = telling(errors)
+    keys, found = alternatives(errors, first, under, _lines(text))
     line = toml_place(text, keys)
     place = f"{path}:{line}" if line else str(path)
     name = ".".join(str(key) for key in keys if not str(key).startswith("function-"))
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    more = f" (and {len(errors) - len(found)} more)" if len(errors) > len(found) else ""
     if first["type"] == "extra_forbidden":
         known = known_keys(model, first["loc"][:-1])
         return InputRefused(
@@ -127,29 +126,10 @@ def refusal(
     if first["type"] == "model_type":
         known = known_keys(model, first["loc"])
         of = f" of {', '.join(known)}" if 0 < len(known) <= FEW_KEYS else ""
-        return InputRefused(f"{name}: expected a table{of}, found {_shown(first['input'])}{more}", place=place)
-    words = first["msg"].removeprefix("Value error, ")
-    words = words[:1].lower() + words[1:]
-    found = _shown(first["input"])
-    shown = "" if isinstance(first["input"], dict) or found in words else f", found {found}"
-    return InputRefused(f"{name}: {words}{shown}{more}" if name else f"{words}{more}", place=place)
-
-
-def _telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
-    """The first; of a table that lacks a key and has an unknown one, the unknown: it is the one in other words."""
-    first = errors[0]
-    table = first["loc"][:-1]
-    unknown = (one for one in errors if one["type"] == "extra_forbidden" and one["loc"][:-1] == table)
-    return next(unknown, first) if first["type"] == "missing" else first
-
-
-def _shown(value: object) -> str:
-    """As Python writes it, at most 60 characters."""
-    try:
-        found = repr(value)
-    except ValueError:  # Python writes no number of more than 4300 digits
-        return "a number of thousands of digits"
-    return found if len(found) <= 60 else f"{found[:57]}..."
+        return InputRefused(f"{name}: expected a table{of}, found {shown(first['input'])}{more}", place=place)
+    words, value = words_of(found), found[0]["input"]
+    there = "" if isinstance(value, dict) or tells(words, shown(value)) else f", found {shown(value)}"
+    return InputRefused(f"{name}: {words}{there}{more}" if name else f"{words}{there}{more}", place=place)
 
 
 def known_keys(model: type[BaseModel], keys: Keys) -> list[str]:

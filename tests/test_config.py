@@ -95,6 +95,37 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ('engine = "wren1"', 'command = ["x"]', 9, "name and protocol"),
         ('engine = "wren1"', 'glob = "wren*"', 10, "order"),
         ("[play]", '[play]\nopenings = { ordre = "random" }', 8, "did you mean 'order'"),
+        (
+            "[play]",
+            "[play]\nspeed = 0",
+            8,
+            "play.speed: input should be 'measure' or greater than or equal to 0.05, found 0",
+        ),
+        (
+            "[play]",
+            '[play]\nspeed = "fast"',
+            8,
+            "play.speed: input should be 'measure' or a valid number, found 'fast'",
+        ),
+        ("[play]", "[play]\nfifty = 0", 8, "play.fifty: input should be greater than or equal to 50, found 0"),
+        ("[play]", '[play]\npgn = "nodes"', 8, "play.pgn: write a list: [\"...\"], found 'nodes'"),
+        ("[play]", "[play]\nodds = 5", 8, "play.odds: input should be a list, found 5"),
+        ("[play]", '[play]\nponder = "yes"', 8, "play.ponder: input should be true or false, found 'yes'"),
+        ("[play]", "[openings]\n[play]", 7, "unknown key 'openings', did you mean it under [play]?"),
+        ("[play]", "[options]\n[play]", 7, "did you mean options = ... of an entrant, behind its [[entrants]]?"),
+        ('engine = "wren1"', 'engine = "wren1"\nnodes = 100', 11, 'did you mean tc = "10+0.1"'),
+        (
+            'engine = "wren1"',
+            'engine = "wren1"\noptions = ["Hash=1"]',
+            11,
+            "options: input should be a table: { name = ... }",
+        ),
+        (
+            'engine = "wren1"',
+            'engine = "wren1"\noptions = { Hash = [1] }',
+            11,
+            "entrants.0.options.Hash: input should be a valid string or",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
@@ -102,6 +133,21 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str,
     told = refused(tmp_path, GOOD.replace(old, new, 1))
     assert f"trial.toml:{line}:" in told
     assert words in told
+
+
+@pytest.mark.parametrize(
+    ("format_", "words"),
+    [
+        ('system = "gauntlet"\nseeds = "A"', "format.seeds: input should be a valid integer or a list, found 'A'"),
+        ('system = "gauntlet"\nseeds = [1]', "format.seeds.0: input should be a valid string, found 1"),
+        ('system = "swiss"\nplacement = ["PTS", "PTS"]', "format.placement: PTS stands there twice"),
+        ('system = "swiss"\nabsent = { A = 1 }', "format.absent.A: input should be a list, found 1"),
+    ],
+)
+def test_what_a_setting_may_be_is_told_whole(tmp_path: Path, format_: str, words: str) -> None:
+    """Was "format.seeds.int: input should be a valid integer", and "pTS stands there twice"."""
+    text = GOOD[: GOOD.index("[format]")] + f"[format]\n{format_}\n" + GOOD[GOOD.index("[play]") :]
+    assert words in refused(tmp_path, text)
 
 
 def test_a_file_that_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:
