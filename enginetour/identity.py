@@ -69,7 +69,7 @@ def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
     yield f"program {content(spec.command[0])}"
     for argument in spec.command[1:]:
         flag, word = flag_and_word(argument)
-        file = None if _IDLE.search(flag) or _LEARNT.search(flag) else _file(word, spec)
+        file = None if is_written(flag) else _file(word, spec)
         if file is None:
             yield f"argument {argument}"
         else:
@@ -84,6 +84,11 @@ def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
         yield from (_line(line, spec, content) for line in text.splitlines())
     yield from (f"env {name} {value}" for name, value in sorted(spec.env))
     yield from (f"init {line}" for line in spec.quirks.init)
+
+
+def is_written(name: str) -> bool:
+    """Whether a file that this option names is the engine's own to write: a log, or what it learns."""
+    return bool(_IDLE.search(name) or _LEARNT.search(name))
 
 
 def _line(line: str, spec: EngineSpec, content: _Content) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.pathoptions import is_path, path_options
+from enginetour.pathoptions import absent_paths, is_path, path_options
 from enginetour.task import EngineSpec, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import SCRIPT
@@ -41,6 +41,38 @@ def test_each_is_named_with_its_engine() -> None:
     first = EngineSpec("A", ("/a",), "uci", options=(("Hash", "1"), ("EvalFile", "net")), offered=(("TbPath", "/tb"),))
     sides = [Side(spec, TimeControl.parse("1+1")) for spec in (first, EngineSpec("B", ("/b",), "uci"))]
     assert path_options(sides) == ("A: EvalFile = net", "A: TbPath = /tb")
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("EvalFile=/no/net.nnue", "there is no /no/net.nnue"),
+        ("SyzygyPath=HERE:/no/tables", "there is no /no/tables"),
+        ("SyzygyPath=/no/a:/no/b", "there is no /no/a and no /no/b"),
+        ("BookFile=books/small.bin", "there is no books/small.bin"),
+        *(("EvalFile=HERE", ""), ("EvalFile=nets/a.nnue", ""), ("EvalFile=nn-1c0000000000.nnue", "")),
+        *(("Debug Log File=/no/log.txt", ""), ("Experience File=/no/exp.bin", ""), ("Url=http://a/b", "")),
+    ],
+)
+def test_what_is_not_there(tmp_path: Path, option: str, told: str) -> None:
+    """Stockfish ends at its first move without its net: check called it fit, and it lost every game without a word."""
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "a.nnue").touch()
+    name, value = option.replace("HERE", str(tmp_path)).split("=", 1)
+    spec = EngineSpec("A", (str(tmp_path / "a"),), "uci", options=((name, value),))
+    found = list(absent_paths([Side(spec, TimeControl.parse("1+1"))]))
+    assert found == ([f"A: {name} = {value}: {told}"] if told else [])
+
+
+def test_run_and_check_warn_of_it(tmp_path: Path) -> None:
+    """Both, before the first game."""
+    reader = tmp_path / "reader.py"
+    reader.write_text(Path(SCRIPT).read_text().replace("option name Log ", "option name BookFile "))
+    loud = LOUD.replace(SCRIPT, str(reader)).replace('Log = "out.log"', 'BookFile = "/no.bin"')
+    path = config(tmp_path, ("wren1",), "roundrobin", "", loud)
+    for command in ("check", "run"):
+        done = tour(tmp_path, command, str(path))
+        assert "warning: loud: BookFile = /no.bin: there is no /no.bin\n" in done.stdout + done.stderr
 
 
 def test_check_and_journal_tell_them(tmp_path: Path) -> None:

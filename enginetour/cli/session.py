@@ -34,7 +34,7 @@ from enginetour.folded import fold
 from enginetour.happenings import Happenings, Sink
 from enginetour.journal import Journal
 from enginetour.notify import Notifier
-from enginetour.pathoptions import path_options
+from enginetour.pathoptions import absent_paths, path_options
 from enginetour.plan import prepare
 from enginetour.reports.progress import clock_words, of_games
 from enginetour.scheduler import End, Scheduler, Watcher
@@ -137,7 +137,7 @@ class Run:
         ):
             self.settled()
             self.voice.say(f"database {self.plan.database}")  # after what may be refused in one line
-            crowd = () if self.place else crowded(session.sides.values(), slots)
+            crowd = () if self.place else (*crowded(sides := session.sides.values(), slots), *absent_paths(sides))
             for warning in filter(str, (inforce.root_warning(), inforce.unguarded(), self.plan.suite.left_out, *crowd)):
                 self.voice.say(f"warning: {warning}")
             code = self._play(session, slots, most_games)
