@@ -165,6 +165,8 @@ def test_an_advantage_is_told_with_its_error(games: Path) -> None:
         ("--average", "1", "--anchor", "Fruit 2.1=2"),
         ("--min-games", "-1"),
         ("--scale", "0"),
+        ("--anchor", "Fruit 2.1=2784", "--anchor", "Fruit 2.1=2800"),
+        ("--loose-anchor", "Fruit 2.1=2784+-5", "--loose-anchor", "Fruit 2.1=2784+-50"),
     ],
 )
 def test_what_cannot_be_meant_is_usage(games: Path, words: tuple[str, ...]) -> None:

@@ -63,6 +63,10 @@ def _table(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     for (name, _, text), value in zip(pairs, values, strict=False):
         if not name.strip() or not text.strip():
             raise click.BadParameter(f"write {param.metavar}, found {value!r}", ctx, param)
+    said: dict[str, str] = {}
+    for name, text in ((name.strip(), text.strip()) for name, _, text in pairs):
+        if said.setdefault(name, text) != text:
+            raise click.BadParameter(f"{name!r} is given as {said[name]} and as {text}; leave one out", ctx, param)
     return (
         ((_TAKEN_BACK, _TAKEN_BACK),)
         if values == (_TAKEN_BACK,)
