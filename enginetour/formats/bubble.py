@@ -19,7 +19,7 @@ from enginetour.formats.bubble_choice import Limits, choose, parted, without
 from enginetour.formats.bubble_lookahead import certain
 from enginetour.formats.bubble_state import BubbleState, Due, Entry
 from enginetour.formats.bubble_table import bounds, final_table, interim, on_record
-from enginetour.formats.docket import fair
+from enginetour.formats.docket import MOST_EACH, fair
 from enginetour.formats.owncolours import OwnColours
 from enginetour.model import (
     Added,
@@ -53,7 +53,7 @@ class BubbleOptions(OwnColours):
         description="a parked engine returns when it has met fewer of the remaining members than this "
         "(counts matches, never games); at most size - 1",
     )
-    games_per_pairing: int = Field(default=1, ge=1, description="games of one match: 1 or an even number")
+    games_per_pairing: int = Field(default=1, ge=1, le=MOST_EACH, description="games of one match: 1 or an even number")
 
     @field_validator("unpark_threshold")
     @classmethod

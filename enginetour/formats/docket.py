@@ -18,6 +18,8 @@ from enginetour.model import GameKey, Outcome, Pairing
 # one suspended engine's games never fill it.
 WINDOW = 2304
 LONGEST_WINDOW = 4096  # an encounter of two games for 2000 slots (our choice)
+MOST_GAMES = 2_000_000  # of one tournament, all listed: a round robin of 2000 engines; 0.5 kB each (measured)
+MOST_EACH = 10_000  # games_per_pairing where rounds follow each other: all of a match are listed at once
 BLOCK = 64  # of the window: the square root of the longest, so that a game costs little to take out (measured)
 
 

@@ -14,7 +14,7 @@ from pydantic import Field, field_validator
 
 from enginetour import field as fields
 from enginetour.field import BLACK, Board, Kind, Member, Paired, Turn
-from enginetour.formats.docket import fair
+from enginetour.formats.docket import MOST_EACH, fair
 from enginetour.formats.leave import Asked
 from enginetour.formats.owncolours import OwnColours
 from enginetour.formats.pairing_system import PairingSystem
@@ -30,7 +30,7 @@ class KnockoutOptions(OwnColours):
     absent: ClassVar[Asked] = {}
     half_bye: ClassVar[Asked] = {}
 
-    games_per_pairing: int = Field(default=2, ge=1, description="games of one match: 1 or an even number")
+    games_per_pairing: int = Field(default=2, ge=1, le=MOST_EACH, description="games of one match: 1 or an even number")
     seeding: Literal["fold", "lottery"] = Field(
         default="fold", description="fold: first against last, the entry order seeds; lottery: all by lot"
     )

@@ -12,7 +12,7 @@ from pydantic import Field as Setting
 
 from enginetour import placement
 from enginetour.field import Board, Field, Member, Paired
-from enginetour.formats.docket import fair
+from enginetour.formats.docket import MOST_EACH, fair
 from enginetour.formats.handicap import BY_RATING, RatingHandicap, without_odds_colours
 from enginetour.formats.leave import Asked
 from enginetour.formats.owncolours import OwnColours
@@ -50,7 +50,9 @@ class RoundsOptions(OwnColours):
     colours_by = "the pairing system"
 
     rounds: int = Setting(default=5, ge=1, le=1000, description="rounds in all")
-    games_per_pairing: int = Setting(default=1, ge=1, description="games of one match: 1 or an even number")
+    games_per_pairing: int = Setting(
+        default=1, ge=1, le=MOST_EACH, description="games of one match: 1 or an even number"
+    )
     scoring: Literal["games", "match"] = Setting(
         default="games", description="points: those of all games, or 1, 1/2, 0 for a match"
     )

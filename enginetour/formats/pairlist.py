@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from immutables import Map
 
-from enginetour.formats.docket import Docket, legs, match_games, window
+from enginetour.formats.docket import MOST_GAMES, Docket, legs, match_games, window
 from enginetour.formats.listoptions import ListOptions
 from enginetour.model import (
     Added,
@@ -186,7 +186,11 @@ class PairList(ABC):
         return (white, black, cycle, number, given) if given >= 0 else (black, white, cycle, number, -given)
 
     def _widened(self, state: ListState, cycles: int) -> ListState:
-        """So many cycles, and a window that fits them."""
+        """So many cycles, and a window that fits them; ValueError for more games than can be listed."""
+        pairs, each = sum(1 for _ in self._boards(state, range(1))), self.options.games_per_pairing
+        if pairs * cycles * each > MOST_GAMES:
+            words = f"{pairs * cycles * each:,} games (pairs {pairs}, cycles {cycles}, games_per_pairing {each})"
+            raise ValueError(f"{words} are too many: at most {MOST_GAMES:,}")
         per_name = len(state.names) * cycles * self.options.games_per_pairing
         return replace(state, cycles=cycles, docket=replace(state.docket, width=window(per_name)))
 
