@@ -19,6 +19,7 @@ from enginetour.referee import game as game_module
 from enginetour.referee.link import Link
 from enginetour.store.tournaments import Store
 from enginetour.supervise.waiting import Wake
+from tests import playing
 from tests.forked import Forked, scripted
 from tests.lives import slots_of
 from tests.playing import game, sound
@@ -83,6 +84,15 @@ def test_a_freeze_shorter_than_the_clock_is_charged_to_nobody(
     played = game(sound(), sound(), white_tc="60", black_tc="60")
     assert (played.outcome is Outcome.VOID, played.category) == (void, "host" if void else "")
     assert ("woke up" in played.cause) == void
+
+
+def test_a_freeze_over_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What froze us froze the engine, which answers a moment after us: that moment made it lose on time."""
+    Frozen(monkeypatch, game_module, 0.9, at=2)
+    late = playing.scripted("uci", "late", at=1, seconds=0.05)
+    played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
+    assert "after stop" in played.cause and "doubtful" in played.cause
 
 
 @pytest.mark.parametrize(("where", "words"), [("at its start", "no uciok"), ("before a move", "no answer to a ping")])

@@ -146,8 +146,8 @@ class Contest:
             self._halts.overslept(now - until)
             if now >= seat.look_ns:
                 books.watch(seat)
-            if not working and now > due + LATE_WAKE_NS:
-                self._late_ns += now - due + GRACE_NS
+            if not working and now > due + LATE_WAKE_NS:  # past the flag by GRACE more, and it had no grace meanwhile
+                self._late_ns += now - due + 2 * GRACE_NS
             spoke = process in wake.readable
             if spoke or now >= due:
                 if spoke:
