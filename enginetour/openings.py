@@ -23,7 +23,7 @@ from enginetour.openingcheck import NONE, LeftOut
 from enginetour.polyglot import MOST_PLIES, BookLines, Choice
 from enginetour.shipped import shipped_suite
 from enginetour.suitefile import MOST_OPENINGS, large_positions, read_suite
-from enginetour.variants import STANDARD, VARIANTS
+from enginetour.variants import STANDARD, VARIANTS, usual_beginning
 from enginetour.wholefile import file_digest
 
 Per = Literal["pairing", "round", "encounter"]
@@ -241,9 +241,9 @@ def _found(
     if settings.file is None and VARIANTS[variant].any_rank:
         if too_high := [number for number in settings.positions or () if number >= most(variant)]:
             raise InputRefused(f"no start number {too_high[0]}: {variant} has 0 to {most(variant) - 1}")
-        return BackRanks(variant, settings.positions), "back ranks by number", NONE
+        return BackRanks(variant, settings.positions), usual_beginning(variant), NONE
     if settings.file is None and variant != STANDARD:
-        return (Opening(index=1, variant=variant),), f"the usual start of {variant}", NONE
+        return (Opening(index=1, variant=variant),), usual_beginning(variant), NONE
     path = (folder / Path(settings.file).expanduser()) if settings.file else shipped_suite()
     if path.suffix.lower() == ".bin":
         if variant != STANDARD:

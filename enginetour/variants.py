@@ -85,6 +85,13 @@ def board_of(name: str, fen: str | None = None) -> chess.Board:
     return board() if fen is None else board(fen)
 
 
+def usual_beginning(name: str) -> str:
+    """Where games begin that have no file of openings; "" in standard chess, for which there is a suite of ours."""
+    if VARIANTS[name].any_rank:
+        return "back ranks by number"
+    return "" if name == STANDARD else f"the usual start of {name}"
+
+
 @cache
 def start_fen(name: str) -> str:
     """The position from which a game begins that has no opening."""

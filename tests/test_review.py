@@ -223,6 +223,28 @@ def test_no_margin_is_a_setting(tmp_path: Path) -> None:
     assert "ponder" not in settings
 
 
+@pytest.mark.parametrize(
+    ("variant", "opened", "told"),
+    [
+        ("standard", {"file": None, "order": "random"}, "the suite that comes with enginetour, random"),
+        ("horde", {"file": None, "order": "random"}, "the usual start of horde"),
+        ("chess960", {"file": None, "order": "random"}, "back ranks by number, random"),
+        ("chess960", {"file": "frc.epd", "order": "sequential"}, "frc.epd, sequential"),
+    ],
+)
+def test_where_games_begin_is_told(tmp_path: Path, variant: str, opened: dict[str, str | None], told: str) -> None:
+    """Our suite is one of standard chess: reports of horde and Chess960 said that theirs came from it."""
+    store, log = played(tmp_path / "db", FOUR, most=3)
+    with store:
+        log.config["play"] |= {"variant": variant, "openings": opened}
+        review = review_of(log)
+        assert dict(review.facts.settings)["openings"] == told
+        whole = replace(review.fairness.openings[0], white=review.fairness.white)
+        alone = replace(review, fairness=replace(review.fairness, openings=(whole,)))
+        page = dict(pages(alone, site_of(alone)))["fairness.html"]()
+    assert ("All games began from one opening" in page, "takes fresh ones" in page) == (True, variant != "horde")
+
+
 def test_the_control_told_is_that_of_somebody(tmp_path: Path) -> None:
     """Where entrants have controls of their own, [play] said 10+0.1, by which nobody played."""
     store, log = played(tmp_path / "db", FOUR, most=1)

@@ -12,6 +12,7 @@ from enginetour.store.queries import GameLine
 from enginetour.store.reader import TournamentReader
 from enginetour.store.tournaments import Store
 from enginetour.timecontrol import told_by_colour
+from enginetour.variants import STANDARD, VARIANTS, usual_beginning
 
 # Settings of a game that every reader of a list asks for, in the order they are told.
 _CONTROLS = ("tc", "white_tc", "black_tc")
@@ -82,10 +83,18 @@ def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if play.get(key) not in (None, "standard") and play[key] is not False:  # a margin of 0 is one
             yield key, _told(play[key])
     if opened:
-        yield "openings", f"{opened.get('file') or 'the suite that comes with enginetour'}, {opened.get('order', '')}"
+        yield "openings", _suite(opened, play.get("variant") or STANDARD)
     for key, value in config.get("format", {}).items():
         if key != "system" and value not in (None, False, [], {}):
             yield key, _told(value)
+
+
+def _suite(opened: Mapping[str, Any], variant: str) -> str:
+    """``book.epd, random``; one start has no order."""
+    usual = usual_beginning(variant)
+    if usual and not opened.get("file") and not VARIANTS[variant].any_rank:
+        return usual
+    return f"{opened.get('file') or usual or 'the suite that comes with enginetour'}, {opened.get('order', '')}"
 
 
 def _controls(sides: Mapping[str, Mapping[str, Any]]) -> str:

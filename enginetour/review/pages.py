@@ -152,6 +152,7 @@ def fairness_page(review: Review, site: Site) -> str:
         here=here,
         fairness=found,
         games=review.facts.games,
+        more_openings=not dict(review.facts.settings).get("openings", "").startswith("the usual start"),
         measures=sheets.measures(found),
         openings=sheets.openings(found),
         margins=sheets.margins(found),
