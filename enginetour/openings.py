@@ -135,6 +135,8 @@ class OpeningSuite:
         passes = max(map(self.uses, pairings), default=0)
         if not passes:
             return ""
+        if len(self.openings) == 1:
+            return f"openings: there is one, and all games began from it, {self.source}"
         again = "once" if passes == 1 else f"{passes} times"
         return f"openings: the {len(self.openings)} of the suite were used up {again} and came again"
 
