@@ -29,6 +29,12 @@ def test_averages_are_over_the_moves_that_told_the_figure() -> None:
     assert row["ms"] == 140 / 3
 
 
+def test_nodes_of_pondering_count_by_the_time_of_pondering() -> None:
+    """Stockfish at 1+0.02 made 225 k a second, and 410 k in searches that began in its opponent's time."""
+    hit = SideRecord("x", 2, 100, 80, effort=effort((MoveMade("a", "a", 20, nodes=9_000), MoveMade("b", "b", 80)), 80))
+    assert averages("t", [], [("A", hit)]).rows[0]["nps"] == 90_000
+
+
 def test_the_speed_of_moves_too_quick_to_measure_is_what_the_engine_says() -> None:
     """With nodes=1 our clock shows 0 ms."""
     quick = record(MoveMade("a", "a", 0, nodes=1, nps=900), MoveMade("b", "b", 0, nodes=1, nps=1_100))

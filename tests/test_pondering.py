@@ -72,6 +72,8 @@ def test_a_hit_is_played_without_another_go(tmp_path: Path) -> None:
     assert played.black.ponders is None
     assert uneventful(played)
     assert played.moves[2].score == 31  # what was said before `ponderhit` is of this search
+    told = {name: total for name, _, total in played.white.effort}
+    assert told["nodes_ms"] > played.white.think_ms  # its nodes too: they were shared out to its own clock's time alone
 
 
 def test_a_miss_is_stopped_and_its_answer_is_no_move() -> None:

@@ -141,6 +141,7 @@ class Engine(Wire):
 
     ponders: int | None = None  # searches in this game; None: it was not told to, or begins so by itself
     ponder_hits: int | None = None  # of them, those whose guess came true
+    pondered_ns = 0  # how long the search it was asked for last had run before
 
     @property
     def pondering(self) -> bool:

@@ -109,6 +109,7 @@ class PonderingEngine(Engine):
 
     def go(self, ask: Ask) -> int:
         """`ponderhit` after a hit, and the answer at once if it is there already; else a search like any other."""
+        self.pondered_ns = 0
         if self._guess is None:  # the common case, on the path of every ply
             self._hint = ""
             return super().go(ask)
@@ -124,6 +125,7 @@ class PonderingEngine(Engine):
             self._last_write_ns = time.monotonic_ns()
             self._unheard.append(early._replace(stamp_ns=self._last_write_ns))
             self.note("early-answer", f"answered {printable(early.text)!r} while pondering; it counts at the hit")
+        self.pondered_ns = (self._last_write_ns if early is None else early.stamp_ns) - self._begun_ns
         return self._last_write_ns
 
     def forget_guess(self) -> None:

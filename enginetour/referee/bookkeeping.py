@@ -10,7 +10,7 @@ written in each search, and 0.45 ms with all of the last tenth of a second writt
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from enginetour.adapters.quick import play_san
 from enginetour.adapters.said import printable
 from enginetour.model import Incident, MoveMade, SideRecord
 from enginetour.referee.claims import Claims
-from enginetour.referee.clock import RunQueue
+from enginetour.referee.clock import MS, RunQueue
 from enginetour.referee.effort import effort
 from enginetour.referee.link import Link
 from enginetour.referee.live import LiveMoves
@@ -48,6 +48,7 @@ class RawPly(NamedTuple):
     search: bytes = b""
     book: bool = False  # played by us from the book of its side
     mark: str | None = None  # of check or mate at the end of its notation, where that is known
+    pondered_ns: int = 0  # of the same search, before the clock ran
 
 
 class Books:
@@ -65,6 +66,7 @@ class Books:
         self._looks: deque[Iterator[None]] = deque()  # PVs that are still to be looked at
         self._claims: dict[Seat, Claims] = {}
         self._thought_moves: dict[Seat, list[MoveMade]] = {}  # of each side, not of a book
+        self._pondered_ns: Counter[Seat] = Counter()  # in searches that told nodes, before a clock ran
         self._gap: int | None = None  # in ns, before the search under way
         self._seats: tuple[Seat, ...] = ()
         self._used: dict[Seat, int | None] = {}  # processor time in ms at the beginning of the game
@@ -101,6 +103,8 @@ class Books:
 
     def enter(self, ply: RawPly) -> None:
         """Take a ply, do nothing yet."""
+        if ply.seat is not None and not ply.book and (pondered := ply.seat.engine.pondered_ns):
+            ply = ply._replace(pondered_ns=pondered)
         self._raw.append((ply, self._gap))
         self._gap = None
 
@@ -218,6 +222,8 @@ class Books:
         )  # fmt: skip
         self.moves.append(move)
         self._thought_moves[seat].append(move)
+        if raw.pondered_ns and move.nodes is not None:
+            self._pondered_ns[seat] += raw.pondered_ns
 
     def _warnings(self) -> None:
         for seat in self._seats:
@@ -244,7 +250,7 @@ class Books:
             warnings=tuple(seat.warnings),
             cpu_ms=self._spent.get(seat),
             speed=seat.side.speed,
-            effort=effort(self._thought_moves.get(seat, ())),
+            effort=effort(self._thought_moves.get(seat, ()), self._pondered_ns[seat] // MS),
             claims=self._claims[seat].broken() if seat in self._claims else (),
             ponders=seat.present.ponders if seat.present is not None else None,
             ponder_hits=seat.present.ponder_hits if seat.present is not None else None,
