@@ -134,7 +134,8 @@ def _stage(piece: str, text: str) -> Stage:
     if match[1] is not None and moves == 0:
         raise ValueError(f"a stage of 0 moves in {text!r}")
     if stage.base_ms + stage.increment_ms <= 0 or max(stage.base_ms, stage.increment_ms) > LONGEST_STAGE_MS:
-        raise ValueError(f"a stage must last more than 0 s and at most a day, found {piece!r}")
+        hint = "" if piece == text else "; minutes are written in seconds, 1:30 as 90"
+        raise ValueError(f"a stage must last more than 0 s and at most a day, found {piece!r}{hint}")
     return stage
 
 

@@ -44,6 +44,13 @@ def test_what_is_no_control_is_refused(text: str) -> None:
         TimeControl.parse(text)
 
 
+@pytest.mark.parametrize("text", ["5:00", "40/5:00", "0:10"])
+def test_five_minutes_are_told_how_to_be_written(text: str) -> None:
+    """A stage of no time behind a colon is minutes as other programs write them."""
+    with pytest.raises(ValueError, match="minutes are written in seconds"):
+        TimeControl.parse(text)
+
+
 @given(
     st.lists(st.builds(Stage, st.integers(0, 999), st.integers(1, 86_400_000), st.integers(0, 86_400_000)), max_size=4),
     st.none() | st.integers(1, 10**15 - 1),
