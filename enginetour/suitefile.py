@@ -35,6 +35,14 @@ MOST_TAGS = 1000
 _TAG = re.compile(r'\s*\[\s*(\w+)\s+"((?:\\.|[^"\\])*)"\s*\]\s*')
 _LINE_TAG = re.compile(r'\s*\[\s*(\w+)\s+"(.*)"\s*\]\s*')  # alone on its line: quotes in it need no backslash
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PACKERS = {
+    b"PK\3\4": "zip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"7z\xbc\xaf": "7z",
+    b"Rar!": "rar",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
 _MARKS = "!?"  # suffix annotations (PGN standard 8.2.3.8)
 _WORD = re.compile(r"\{|\}|\(|\)|;.*|\$\d+|[^\s{}();$]+")
 _NUMBER = re.compile(r"^(?:\d+\.*|\.+)")
@@ -129,9 +137,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
                         yield number, Bad(number, f"a line longer than {LONGEST_LINE:,} bytes")
                     whole = ended
                     continue
-                if number == 1 and piece.startswith(_UTF_16):
-                    what = "text in UTF-16, which programs of Windows call Unicode"
-                    raise InputRefused(what, place=str(path), step="save it as UTF-8: iconv -f UTF-16 -t UTF-8")
+                if number == 1:
+                    _refuse_no_text(path, piece)
                 text = text_of(piece)
                 yield number, text.removeprefix("\ufeff") if number == 1 else text
     except FileNotFoundError:
@@ -140,6 +147,16 @@ def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
         raise InputRefused("broken gzip file", place=str(path), step="fetch or pack it again") from None
     except OSError as error:
         raise InputRefused(f"cannot read openings: {error.strerror or error}", place=str(path)) from None
+
+
+def _refuse_no_text(path: Path, start: bytes) -> None:
+    """InputRefused for what is known by its first bytes to be none."""
+    packer = next((name for magic, name in _PACKERS.items() if start.startswith(magic)), None)
+    if packer is not None:
+        raise InputRefused(f"a file packed by {packer}", place=str(path), step="unpack it; of packed ones .gz is read")
+    if start.startswith(_UTF_16):
+        what = "text in UTF-16, which programs of Windows call Unicode"
+        raise InputRefused(what, place=str(path), step="save it as UTF-8: iconv -f UTF-16 -t UTF-8")
 
 
 def _is_pgn(path: Path, lines: Iterator[tuple[int, str | Bad]]) -> tuple[bool, Iterator[tuple[int, str | Bad]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,11 @@ def test_files_of_windows(tmp_path: Path) -> None:
     (tmp_path / "s.pgn").write_bytes(text.encode("utf-16"))
     with pytest.raises(InputRefused, match="UTF-16"):
         list(read_suite(tmp_path / "s.pgn"))
+
+
+def test_packed_otherwise(tmp_path: Path) -> None:
+    """Books come as zip files: it is not their first line that is to be mended."""
+    with zipfile.ZipFile(tmp_path / "s.pgn.zip", "w") as packed:
+        packed.writestr("s.pgn", "1. e4 *")
+    with pytest.raises(InputRefused, match="packed by zip"):
+        list(read_suite(tmp_path / "s.pgn.zip"))
