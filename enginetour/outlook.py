@@ -23,8 +23,9 @@ def foretold(plan: Plan) -> dict[str, Any]:
     state = plan.format.start(plan.entrants)
     fewest, most = plan.format.remaining(state)
     sides = plan.sides.values()
-    moves = long_game(plan)
-    longest = [_longest_s(side.playing(white=white).tc, moves) for side in sides for white in (True, False)]
+    moves, speed = long_game(plan), _speed(plan)
+    played = [side.playing(white=white).at_speed(speed) for side in sides for white in (True, False)]
+    longest = [_longest_s(side.tc, moves) for side in played]
     hours = None
     if all(seconds is not None for seconds in longest):
         hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600 / plan.config.play.slots
@@ -47,6 +48,12 @@ def foretold(plan: Plan) -> dict[str, Any]:
 def long_game(plan: Plan) -> int:
     """Moves of a game by which hours are reckoned."""
     return min(LONG_GAME, plan.config.play.max_moves)
+
+
+def _speed(plan: Plan) -> float | None:
+    """By which clocks go, as far as it is known."""
+    wish = plan.wanted_speed
+    return plan.speed if plan.speed is not None or isinstance(wish, str) else wish
 
 
 def _meetings(plan: Plan) -> int:

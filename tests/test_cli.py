@@ -229,6 +229,9 @@ def test_the_plan_is_told_in_words(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("[play]\n", "[play]\nmax_moves = 40\n"))
     told = tour(tmp_path, "check", path.name).stdout
     assert "time: at most 10 s, one after another, games of 40 moves\n" in told
+    path.write_text(path.read_text().replace("[play]\n", "[play]\nspeed = 0.25\n"))  # a slow machine
+    told = tour(tmp_path, "check", path.name).stdout
+    assert "time: at most 40 s, one after another, games of 40 moves\n" in told
 
 
 @pytest.mark.engine("stockfish")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -191,7 +191,8 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     sheet = text.probes(found)
     if plan.config.play.affinity:
         own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
-    told, paths = _foretold(plan), path_options(plan.sides.values())
+    speed = here(plan.config.play.speed)
+    told, paths = _foretold(replace(plan, speed=speed.speed)), path_options(plan.sides.values())
     rows, left_out = [dict(row) for row in sheet.rows], plan.suite.left_out
     value = {"engines": rows, "paths": list(paths), "openings_left_out": asdict(left_out), **told}
     show(sheet, as_json=as_json, as_csv=False, value=value)
@@ -217,7 +218,6 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         for line in told["tables"]:
             say(line)
         unwilling = (silent_ponderers(plan.sides[name], probe.options) for name, probe in found.items())
-        speed = here(plan.config.play.speed)
         if speed.speed is not None:
             say(speed.words)
         unsaid = untellable(plan.suite, plan.sides, found)
