@@ -93,11 +93,12 @@ def replace_bytes(path: Path, chunks: Iterable[bytes]) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """What fails in a file that is open already names none: a full disk would be told of without saying which."""
+    """What fails names the file asked for: one that is open already names none, ours beside it nobody knows."""
     try:
         yield
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if not error.filename or Path(os.fsdecode(error.filename)).name.startswith(f".{path.name}."):
+            error.filename = str(path)
         raise
 
 

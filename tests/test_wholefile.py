@@ -106,3 +106,10 @@ def test_a_full_disk_is_told_of_with_the_file(tmp_path: Path) -> None:
             replace_bytes(path, chunks())
         assert told.value.filename == str(path)
     assert not any(tmp_path.iterdir())
+
+
+def test_what_cannot_be_made_is_told_by_its_name(tmp_path: Path) -> None:
+    """Was ".list.csv.new: Permission denied", a name that nobody had given."""
+    with pytest.raises(OSError) as caught:
+        replace_bytes(tmp_path / "no" / "list.csv", [b"x"])
+    assert caught.value.filename == str(tmp_path / "no" / "list.csv")
