@@ -73,6 +73,15 @@ class ResourcesSection(BaseModel):
     nice: Annotated[int, Field(ge=0, le=19)] = 0
 
 
+def told_apart(options: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The same; ValueError for two that are one: case does not tell options apart (UCI, "setoption")."""
+    known: dict[str, str] = {}
+    for name in options:
+        if (other := known.setdefault(name.strip().casefold(), name)) != name:
+            raise ValueError(f"{other!r} and {name!r} are one option: leave one out")
+    return options
+
+
 class EngineFile(BaseModel):
     """An engine file as written."""
 
@@ -98,6 +107,7 @@ class EngineFile(BaseModel):
     keep_scratch: bool = False
     resources: ResourcesSection = ResourcesSection()
     quirks: QuirksSection = QuirksSection()
+    _options = field_validator("options")(told_apart)
 
     @field_validator("command", mode="before")
     @classmethod

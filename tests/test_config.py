@@ -122,6 +122,12 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ),
         (
             'engine = "wren1"',
+            'engine = "wren1"\noptions = { hash = 1, Hash = 2 }',
+            11,
+            "'hash' and 'Hash' are one option",
+        ),
+        (
+            'engine = "wren1"',
             'engine = "wren1"\noptions = { Hash = [1] }',
             11,
             "entrants.0.options.Hash: input should be a valid string or",

@@ -57,6 +57,7 @@ def test_command_and_args(tmp_path: Path) -> None:
         ('[files]\n"../x.ini" = "y"', "x.toml:5: files"),
         ('dir = "a\\nb"', "x.toml:4: dir"),
         ("options = { Hash = [1] }", "x.toml:4: options.Hash"),
+        ("options = { hash = 1, HASH = 2 }", "x.toml:4: options: 'hash' and 'HASH' are one option"),
         ('package = "x; rm"', "x.toml:4: package"),
     ],
 )

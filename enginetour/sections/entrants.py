@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from enginetour.enginefile import VariableName
+from enginetour.enginefile import VariableName, told_apart
 from enginetour.sections.spelling import STRICT, Control, Name, Rating, printable
 from enginetour.task import Restart, Sandbox
 
@@ -51,6 +51,7 @@ class EntrantSection(BaseModel):
     family: str = ""
     origin: str = ""
     _name = field_validator("name", "family", "origin")(printable)
+    _options = field_validator("options")(told_apart)
 
     @field_validator("own_book", mode="before")
     @classmethod
