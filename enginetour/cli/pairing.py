@@ -12,7 +12,7 @@ from enginetour.cli.common import output_options, refuse_tables, say, say_json, 
 from enginetour.errors import InputRefused, TourError, UsageRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from enginetour.field import Field, Paired
     from enginetour.formats.pairing_system import PairingSystem
@@ -65,6 +65,10 @@ def pair(
     from enginetour.reports.pairing import round_json, round_sheet
 
     given = settings(words)
+    beside = {"FILE": file, "--round": number, "--absent": absent, "-o": output, "--why": why, "--json": as_json}
+    _refuse_idle("--xboard" if xboard else "", beside)
+    _refuse_idle("--why" if why else "", {"-o": output})
+    _refuse_idle("" if output else "a round that goes into no file", {"--overwrite": overwrite})
     if xboard:
         _serve(system or "dutch", given, rounds, seed)
         return
@@ -91,6 +95,13 @@ def pair(
     show(sheet, as_json=as_json, as_csv=as_csv, value=round_json(name, field, labels, paired, warnings))
 
 
+def _refuse_idle(beside: str, words: Mapping[str, object]) -> None:
+    """UsageRefused for the first of `words` that was given and would do nothing `beside` another, "" for no other."""
+    idle = next((word for word, given in words.items() if given), "")
+    if beside and idle:
+        raise UsageRefused(f"{idle} does nothing with {beside}", step="leave one of them out")
+
+
 def _read(
     file: Path, number: int | None, rounds: int | None, *, overwrite: bool, unfinished_ok: bool
 ) -> tuple[Foreign, Write, str]:
@@ -107,6 +118,7 @@ def _read(
             return _written({folder / name: text for name, text in texts.items()}, overwrite=overwrite)
 
         return tde.foreign(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok), write_tde, "gopair"
+    _refuse_idle("a TRF", {"--unfinished-ok": unfinished_ok})
     try:
         content = read_whole(file, trf.LARGEST_FILE)
     except OSError as error:
