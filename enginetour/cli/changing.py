@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def _send(
     db: Address | None,
     name: str | None,
+    edition: int | None,
     request: dict[str, Any],
     newcomer: Callable[[TournamentLog], dict[str, Any]] = lambda _log: {},
     *,
@@ -36,6 +37,9 @@ def _send(
     database = database_of(Path.cwd(), db)
     with open_store(db, change=True) as store:
         log = chosen(store, name, None)
+        if edition not in (None, log.edition):
+            what = f"only the newest edition of {log.name} can change, number {log.edition}"
+            raise UsageRefused(what, place="--edition", step="leave it out")
         request |= newcomer(log)
         with answered(database, log, request) as (answer, lock):
             if answer is None:
@@ -86,8 +90,7 @@ def withdraw(engine: str, db: Address | None, name: str | None, edition: int | N
 
     Example: enginetour withdraw "Fairy-Max" --why "crashes every second game"
     """
-    _refuse_edition(edition)
-    return _send(db, name, {"do": "withdraw", "engine": engine, "why": why}, as_json=as_json)
+    return _send(db, name, edition, {"do": "withdraw", "engine": engine, "why": why}, as_json=as_json)
 
 
 @click.command()
@@ -107,8 +110,8 @@ def add(
 
     Example: enginetour add stockfish -t autumn-bubble
     """
-    _refuse_edition(edition)
-    return _send(db, name, {"do": "add", "why": why}, partial(_newcomer, engine, new_name, db), as_json=as_json)
+    request = {"do": "add", "why": why}
+    return _send(db, name, edition, request, partial(_newcomer, engine, new_name, db), as_json=as_json)
 
 
 @click.command()
@@ -130,9 +133,8 @@ def replace(
 
     Example: enginetour replace "My engine 1.0" my-engine --name "My engine 1.1"
     """
-    _refuse_edition(edition)
     request = {"do": "replace", "engine": old, "why": why}
-    return _send(db, name, request, partial(_newcomer, engine, new_name, db), as_json=as_json)
+    return _send(db, name, edition, request, partial(_newcomer, engine, new_name, db), as_json=as_json)
 
 
 @click.command()
@@ -143,13 +145,7 @@ def void(game: int, db: Address | None, name: str | None, edition: int | None, w
 
     Example: enginetour void 57 --why "the machine was swapping"
     """
-    _refuse_edition(edition)
-    return _send(db, name, {"do": "void", "game": game, "why": why}, as_json=as_json)
-
-
-def _refuse_edition(edition: int | None) -> None:
-    if edition is not None:
-        raise click.UsageError("only the newest edition of a tournament can change")
+    return _send(db, name, edition, {"do": "void", "game": game, "why": why}, as_json=as_json)
 
 
 def _newcomer(engine: str, new_name: str | None, db: Address | None, log: TournamentLog) -> dict[str, Any]:

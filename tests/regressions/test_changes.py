@@ -182,3 +182,11 @@ def test_the_control_of_a_newcomer_is_told(tmp_path: Path) -> None:
     said = tour(tmp_path, "replace", "Wren 1", "wren7").stdout
     assert "Wren 7 plays by depth=1, Wren 1 had nodes=9 of its own; " in said
     assert "plays by" not in tour(tmp_path, "replace", "Wren 3", "wren4").stdout
+
+
+def test_the_edition_that_is_the_newest_may_be_named(stopped: Path) -> None:
+    """--edition was refused whatever it said, though help offers it."""
+    words = ("Wren 2", "--edition", "1")
+    assert tour(stopped, "withdraw", *words).stdout.startswith("Wren 2 withdraws; ")
+    told = tour(stopped, "void", "1", "--edition", "2", expect=2).stderr
+    assert "enginetour: --edition: only the newest edition of trial can change, number 1; leave it out" in told
