@@ -175,7 +175,7 @@ class HeadStart:
         """The next one begins, unless something was wrong: what that means is for the loop."""
         with self._lock:
             self._allotment.end(pairing, failed=False)
-            if future.exception() is not None or future.result().outcome is Outcome.VOID:
+            if future.cancelled() or future.exception() is not None or future.result().outcome is Outcome.VOID:
                 self._open.clear()
             self._go_on()
 

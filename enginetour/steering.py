@@ -57,6 +57,8 @@ class Helm:
         if self.scheduler.paused:
             return "paused already"
         self.scheduler.paused = True
+        for waiting in list(self.scheduler.flying):  # for a seat, where the place has fewer of them than slots
+            waiting.cancel()
         self.tell("paused as asked: no game begins until enginetour unpause")
         return f"paused: no game begins, {self._flying()}; enginetour unpause goes on"
 
@@ -98,7 +100,7 @@ class Helm:
             raise UsageRefused("the run is stopping", step="start it again when it has ended")
 
     def _flying(self) -> str:
-        count = len(self.scheduler.flying)
+        count = sum(not taken_back.cancelled() for taken_back in self.scheduler.flying)
         return f"{count} in the air may end" if count else "none is in the air"
 
 

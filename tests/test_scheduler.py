@@ -257,15 +257,18 @@ def test_a_result_that_comes_twice_is_counted_once() -> None:
 class Airborne(Inline):
     """A place whose games are in the air until they are told to end."""
 
-    def __init__(self) -> None:
+    def __init__(self, seats: int = 99) -> None:
         super().__init__(ended)
         self.futures: list[Future[Any]] = []
+        self.seats = seats
         self.wishes: list[int | None] = []
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
         self.tasks.append(task)
         self.futures.append(Future())
         self.wishes.append(prefer)
+        if len(self.futures) <= self.seats:
+            self.futures[-1].set_running_or_notify_cancel()
         return self.futures[-1]
 
     def end(self, number: int) -> None:
@@ -275,9 +278,9 @@ class Airborne(Inline):
         return [task.pairing.pair for task in self.tasks]
 
 
-def airborne(**options: Any) -> tuple[Scheduler, Airborne]:
-    """A round robin of four in two slots, seen step by step."""
-    place = Airborne()
+def airborne(seats: int = 99, **options: Any) -> tuple[Scheduler, Airborne]:
+    """A round robin of four in two slots, seen step by step; beyond so many games in all they wait for a seat."""
+    place = Airborne(seats)
     format_ = make_format("roundrobin", options_model("roundrobin").model_validate(options))
     loop = Scheduler(MemoryLog(), format_, ENTRANTS, place, task_for, slots=2, inbox=Unwaiting(), watcher=Heard())
     loop._submit()

@@ -15,14 +15,14 @@ from tests.test_scheduler import airborne, settle
 from tests.touring import audit, config, read, running, tour
 
 
-def helm() -> tuple[Helm, list[str]]:
+def helm(seats: int = 99) -> tuple[Helm, list[str]]:
     told: list[str] = []
 
     def refuse(slots: int, force: bool) -> None:
         if slots > 4 and not force:
             raise UsageRefused("too many")
 
-    return Helm(airborne()[0], refuse, told.append, lambda text: told.append(f"noted: {text}")), told
+    return Helm(airborne(seats)[0], refuse, told.append, lambda text: told.append(f"noted: {text}")), told
 
 
 def said(found: dict[str, Any] | None) -> str:
@@ -60,6 +60,19 @@ def test_two_people_at_once() -> None:
     for late in ("pause", "unpause", "slots"):
         assert "is stopping" in said(steer.carry_out({"do": late, "slots": 3}))
     assert steer.carry_out({"do": "withdraw"}) is None
+
+
+def test_a_pause_takes_back_what_waits_for_a_seat() -> None:
+    """A cluster with fewer seats than slots began three more games in a pause, which said that none would begin."""
+    steer, told = helm(seats=1)
+    loop, begun = steer.scheduler, steer.scheduler.playing()
+    assert "1 in the air may end" in said(steer.carry_out({"do": "pause"}))
+    settle(loop)
+    assert loop.playing() == begun[:1]
+    steer.carry_out({"do": "unpause"})
+    settle(loop)
+    assert loop.playing() == begun
+    assert told == ["paused as asked: no game begins until enginetour unpause", "the pause is over, as asked"]
 
 
 def test_finish_ends_a_pause() -> None:

@@ -10,7 +10,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from enum import Enum
 from queue import Empty, SimpleQueue
@@ -267,11 +267,11 @@ class Scheduler:
     def _settle(self, future: Future[Any], pairing: Pairing, since: float) -> None:
         try:
             game: Game = future.result()
-        except (MachineFailure, TourError) as failure:
+        except (CancelledError, MachineFailure, TourError) as failure:
             self._allotment.end(pairing, failed=True)
             if isinstance(failure, TourError):
                 self._refuse(failure)
-            elif not self.stopping:
+            elif not (self.stopping or future.cancelled()):  # what a pause has taken back is offered again
                 self._record()  # a game that ended before it stands between two failures
                 self.setbacks.host_failed(pairing, f"{pairing.white} - {pairing.black} is played again: {failure}")
             return
