@@ -72,7 +72,7 @@ def _anchored(key: str, value: Any, base: Path) -> Any:
     if key == "tablebases" and isinstance(value, Mapping) and isinstance(value.get("path"), str):
         folders = value["path"].split(os.pathsep)
         return {**value, "path": os.pathsep.join(_path(folder, base) for folder in folders if folder)}
-    return _path(value, base) if key == "dir" and value != "scratch" else value
+    return _path(value, base) if key == "eco" or (key == "dir" and value != "scratch") else value
 
 
 def _path(text: str, base: Path) -> str:

@@ -101,6 +101,14 @@ def test_a_tournament_has_names_in_its_pgn(tmp_path: Path) -> None:
     assert '[Opening "Mine"]' in tour(tmp_path, "export", "pgn").stdout
 
 
+def test_a_match_finds_the_file_from_here(tmp_path: Path) -> None:
+    """Its configuration lies in the results: the file was looked for beside that."""
+    (tmp_path / "eco.pgn").write_text(CODES)
+    tour(tmp_path, "match", "wren1", "wren2", "--tc", "depth=1", "--games", "2", "--eco", "eco.pgn", "--write-only")
+    written = next((tmp_path / "results").rglob("*.toml")).read_text()
+    assert f'eco = "{tmp_path / "eco.pgn"}"' in written
+
+
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
