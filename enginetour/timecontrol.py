@@ -128,7 +128,7 @@ def _stage(piece: str, text: str) -> Stage:
     match = _STAGE.fullmatch(piece)
     if match is None:
         where = "" if piece == text else f" in {text!r}"
-        raise ValueError(f"cannot read {piece!r}{where}; write for example 10+0.1, 40/60+0.6, nodes=1000")
+        raise ValueError(f"cannot read {piece!r}{where}; write for example 10+0.1, 40/60+0.6, hourglass=60, nodes=1000")
     moves = int(match[1]) if match[1] is not None else 0
     stage = Stage(moves, _milliseconds(match[2]), _milliseconds(match[3] or "0"))
     if match[1] is not None and moves == 0:
