@@ -276,7 +276,7 @@ def test_what_is_told_while_it_runs() -> None:
     assert found is not None
     line, strength = live(("New", "Base"), found)
     assert line == "SPRT: llr 2.47 (83.8%), lbound -2.94, ubound 2.94"
-    assert strength.startswith("New - Base · W 12 D 6 L 2 · pairs 0-0-3-4-3 · Elo +190.7 (")
+    assert strength.startswith("New - Base · W 12 D 6 L 2 · pairs 0-0-3-4-3 · Elo +190.8 (")
     assert "LOS" in strength
     final = under_test(format_, decided(format_)[0])
     assert final is not None

@@ -7,7 +7,16 @@ from math import exp, isfinite, log, log10
 
 import pytest
 
-from enginetour.ratings.pentanomial import NELO_UNIT, NORMAL_95, at_score, class_counts, paired, statistics_of, tilted
+from enginetour.ratings.pentanomial import (
+    NELO_UNIT,
+    NORMAL_95,
+    at_score,
+    class_counts,
+    elo_of,
+    paired,
+    statistics_of,
+    tilted,
+)
 
 
 @pytest.mark.parametrize(
@@ -121,3 +130,10 @@ def test_pairs_are_completed_in_any_order() -> None:
     games = [("a", 2), ("b", 0), ("b", 1), ("c", 2), ("a", 2), ("a", 1), ("a", 0)]
     assert paired(games) == [1, 4, 1]
     assert class_counts([1, 4, 1], 5) == (0, 2, 0, 0, 1)
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 1, 1, 5), (4, 1, 4, 0, 3), (0, 6, 12)])
+def test_elo_is_that_of_the_score(counts: tuple[int, ...]) -> None:
+    """What an empty class counts as is for logarithms: 89.29 % of seven pairs were told as 367.9 instead of 368.3."""
+    found = statistics_of(counts)
+    assert found.elo == elo_of(found.score)

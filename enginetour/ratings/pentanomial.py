@@ -72,10 +72,11 @@ def statistics_of(counts: Counts) -> MatchStatistics:
     else:
         error = (elo_of(high) - elo_of(low)) / 2
     spreads = (score - 0.5) / sqrt(variance)
+    made = sum(count * place for place, count in enumerate(counts)) / (len(counts) - 1) / observations
     return MatchStatistics(
         observations=observations,
-        score=sum(count * place for place, count in enumerate(counts)) / (len(counts) - 1) / observations,
-        elo=None if whole else elo_of(score),
+        score=made,
+        elo=None if whole else elo_of(made),  # of what was scored: empty classes count where a logarithm needs them
         error=error,
         low=None if met[-1] == 0 else elo_of(low),
         high=None if met[0] == len(counts) - 1 else elo_of(high),
