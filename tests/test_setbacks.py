@@ -67,10 +67,12 @@ def test_a_cramped_disk_is_looked_at_again_after_five_seconds() -> None:
 
 def test_after_a_finished_game_a_suspended_engine_has_one_more_last_try() -> None:
     """Where nothing else is left it is tried once; whoever mends it while others play on is not too late."""
-    setbacks = Setbacks(Clock(), lambda _: None)
+    clock = Clock()
+    setbacks = Setbacks(clock, lambda _: None)
 
     def fail(times: int) -> None:
         for _ in range(times):
+            clock.now += 10.0
             setbacks.heed(void("Bea", "start-failure"))
 
     fail(3)
@@ -81,3 +83,16 @@ def test_after_a_finished_game_a_suspended_engine_has_one_more_last_try() -> Non
     assert not setbacks.is_blocked([PAIRING])
     fail(1)
     assert setbacks.is_blocked([PAIRING])
+
+
+def test_starts_that_fail_side_by_side_are_one_try() -> None:
+    """Two seconds in which an engine did not start suspended it where four slots began its games, told twice."""
+    clock, told = Clock(), list[str]()
+    setbacks = Setbacks(clock, told.append)
+    for again in (1.0, 5.0, None):
+        for _ in range(4):
+            setbacks.heed(void("Bea", "start-failure"))
+        assert not setbacks.is_playable(PAIRING)
+        clock.now += again or 0.0
+        assert setbacks.is_playable(PAIRING) == (again is not None)
+    assert told == ["Bea is suspended after 3 failed starts in a row: why"]

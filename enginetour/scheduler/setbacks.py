@@ -5,6 +5,7 @@ Nothing here is kept beyond the run: who mends an engine or a machine and starts
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
@@ -148,6 +149,8 @@ class Setbacks:
                 self._tell(f"{names} stays open, {who} cannot play it: {game.cause}")
 
     def _not_started(self, who: str, cause: str) -> None:
+        if self._clock() < self._retry_at.get(who, -math.inf):
+            return  # in another slot, beside the one that was counted: a moment is one try
         self._start_failures[who] += 1
         failures = self._start_failures[who]
         if failures < START_FAILURES:
