@@ -64,6 +64,8 @@ def test_refusals(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path))
     assert "needs the NUMBER" in tour(tmp_path, "games", "--replay", expect=2).stderr
     assert "go with --replay" in tour(tmp_path, "games", "1", "--times", "3", expect=2).stderr
+    for words in (("--endings",), ("--engine", "wren1"), ("--termination", "time"), ("--replay", "--incidents")):
+        assert "are for the list of games" in tour(tmp_path, "games", "1", *words, expect=2).stderr
     said = tour(tmp_path, "games", "1", "--replay", "--engine", "wren1", expect=2).stderr
     assert "no incident of wren1" in said
     broken(tmp_path, at=9)

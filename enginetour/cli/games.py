@@ -66,6 +66,9 @@ def games(
 
     Example: enginetour games 57 --replay --times 10 --speed 5
     """
+    if number is not None and (termination or incidents or endings or (engine and not replay)):
+        what = "--engine, --termination, --incidents and --endings are for the list of games"
+        raise click.UsageError(f"{what}: leave them out, or the number")
     if replay:
         from enginetour.cli.replaying import Wish, replay_incident
 
