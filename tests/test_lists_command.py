@@ -128,6 +128,17 @@ def test_into_a_file_and_errors_for_some(folder: Path) -> None:
     assert "is a folder" in tour(folder, "ratings", "--all", "-o", ".", expect=2).stderr
 
 
+def test_one_list_at_a_time_called_by_its_system(folder: Path) -> None:
+    """-t beside --all was passed over, and lists of incremental systems with a filter did not tell which one it is."""
+    for other in (("-t", "autumn"), ("--edition", "1")):
+        assert "--all is of all tournaments" in tour(folder, "ratings", "--all", *other, expect=2).stderr
+    for system, called in (("elo", "Elo, incremental"), ("gor", "GoR, Czech 1998")):
+        for words in ("", "--since 2000-01-01", "--min-games 1"):
+            said = tour(folder, "ratings", "--all", "--system", system, *words.split()).stdout
+            assert said.startswith(f"{called} · all tournaments\n")
+    assert tour(folder, "ratings", "--all", "--since", "2000-01-01").stdout.startswith("ratings · all tournaments\n")
+
+
 def test_as_of_an_edition_is_that_edition(folder: Path) -> None:
     """Its numbers to the last digit, on its own terms, whatever was played, struck out or defined since."""
     tour(folder, "lists", "define", "all", "--time-class", "blitz")

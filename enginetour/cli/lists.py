@@ -119,6 +119,8 @@ class Which:
     def __post_init__(self) -> None:
         if self.list_name is not None and (self.name or self.edition or self.everything):
             raise click.UsageError("a list names its tournaments itself: leave out -t and --all, or use --tournaments")
+        if self.everything and (self.name or self.edition):
+            raise click.UsageError("--all is of all tournaments: leave it out, or -t and --edition")
 
     def log(self, store: Store, fields: Mapping[str, object]) -> TournamentLog | None:
         """The tournament; None for the whole store, which a filter in `fields` asks for unless one is named."""
@@ -135,7 +137,7 @@ def asked_list(
     then = f", as of {which.as_of}" if which.as_of else ""
     if which.list_name is not None:
         title, found = _defined(store, which.list_name, asked, which.as_of, errors_for)
-        return f"ratings · {title}{then}", found
+        return f"{_called(found)} · {title}{then}", found
     fields = given(asked)
     log = which.log(store, fields)
     if log is not None and which.as_of is None:
@@ -143,7 +145,15 @@ def asked_list(
     if log is not None:
         _refuse_strangers({**(fields.get("anchors") or {}), **(fields.get("loose") or {})}, log)
     title = "all tournaments" if log is None else log.title
-    return f"ratings · {title}{then}", _asked(store, log, asked, which.as_of, errors_for)
+    found = _asked(store, log, asked, which.as_of, errors_for)
+    return f"{_called(found)} · {title}{then}", found
+
+
+def _called(found: RatingList) -> str:
+    """What its heading begins with: an incremental system by its name, for two have lists that look alike."""
+    from enginetour.reports.ratings import SYSTEM_NAMES
+
+    return SYSTEM_NAMES.get(found.model, "ratings")
 
 
 def _defined(
