@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -178,6 +179,12 @@ def say(words: object, *, err: bool = False) -> None:
     from enginetour.reports.sheet import safe
 
     click.echo(safe(words), err=err)
+
+
+def command(*words: object, db: Address | None = None) -> str:
+    """A command of ours to be typed: with blanks in a name it has its quotes, and it means the same database."""
+    there = [] if db is None else ["--db", db]
+    return shlex.join(map(str, ["enginetour", *words, *there]))
 
 
 def say_json(value: object) -> None:

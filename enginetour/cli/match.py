@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import database_option, say, show
+from enginetour.cli.common import command, database_option, say, show
 from enginetour.errors import TourError, UsageRefused
 from enginetour.serveraddress import Address
 
@@ -155,7 +155,7 @@ def match(
 
     if write_only:
         announce()
-        say(f"enginetour run {path} plays it")
+        say(f"{command('run', path, db=db)} plays it")
         return 0
     try:
         with beginning(path, db, slots=slots) as (begun, loaded):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.common import database_option, say, say_json, show
+from enginetour.cli.common import command, database_option, say, say_json, show
 from enginetour.errors import InputRefused, TourError, UsageRefused
 from enginetour.serveraddress import Address
 
@@ -72,7 +72,7 @@ def init(
                 raise UsageRefused("the command says it all", place=f"{option.opts[0]} and --from-command", step=step)
         for line in written(from_command, file, name):
             say(line, err=True)
-        say(f"{file} written; enginetour check {file} tells the plan, enginetour run {file} starts it")
+        say(f"{file} written; {command('check', file)} tells the plan, {command('run', file)} starts it")
         return
     from enginetour import config
     from enginetour.cli.drafts import name_typed
@@ -111,7 +111,7 @@ def init(
         if isinstance(error, TourError):
             name_typed(error, file, text, _WRITES)
         raise
-    say(f"{file} written; enginetour check {file} tells the plan, enginetour run {file} starts it")
+    say(f"{file} written; {command('check', file)} tells the plan, {command('run', file)} starts it")
 
 
 def _told(default: object) -> str:
@@ -230,11 +230,11 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         for line in paths:
             say(f"may open files: {line}")
         say(in_force())
-        say(f"fit to run: enginetour run {how}{config}")
+        say(f"fit to run: {command('run', *how, config, db=db)}")
     return 0
 
 
-def _how_to_run(plan: Plan) -> str:
+def _how_to_run(plan: Plan) -> list[str]:
     """The options without which `run` would refuse; what it refuses with any is refused here in its words."""
     from enginetour.cli.common import rows_of_others
     from enginetour.demand import refuse_few_files
@@ -246,7 +246,7 @@ def _how_to_run(plan: Plan) -> str:
 
     slots, name = plan.config.play.slots, plan.config.tournament.name
     refuse_few_files(slots)
-    force = "--force " if slots > allowed().count and not plan.config.play.affinity else ""
+    force = ["--force"] if slots > allowed().count and not plan.config.play.affinity else []
     if not is_made(plan.database):
         return force
     with rows_of_others(plan.database), Store.open(plan.database, create=False, readonly=True) as store:
@@ -255,7 +255,7 @@ def _how_to_run(plan: Plan) -> str:
         log = store.tournament(name)
         format_, state = fold(log)
         if not format_.offers(state):
-            return f"{force}--new "
+            return [*force, "--new"]
         grown_settings(plan, log)
         same_engines(plan, log, accept_change=False, heed=lambda: None)
     return force

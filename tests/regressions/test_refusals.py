@@ -176,3 +176,15 @@ def test_init_for_another_folder_keeps_the_suite(tmp_path: Path) -> None:
     assert "openings: 1 from" in tour(tmp_path, "check", "lists/night.toml").stdout
     tour(tmp_path, "init", "night.toml", "--openings", "some.epd")
     assert 'file = "some.epd"' in (tmp_path / "night.toml").read_text()
+
+
+def test_what_is_to_be_typed_can_be(tmp_path: Path) -> None:
+    """A blank in a name was told without quotes, and another database not at all."""
+    told = tour(tmp_path, "init", "my night.toml", "--engine", "wren1", "--engine", "wren2", "--tc", "depth=1").stdout
+    assert told.endswith(
+        "; enginetour check 'my night.toml' tells the plan, enginetour run 'my night.toml' starts it\n"
+    )
+    told = tour(tmp_path, "check", "my night.toml", "--db", "my games.db").stdout
+    assert told.endswith("fit to run: enginetour run 'my night.toml' --db 'my games.db'\n")
+    words = ("match", "wren1", "wren2", "--tc", "depth=1", "--db", "x.db", "--write-only")
+    assert tour(tmp_path, *words).stdout.endswith(" --db x.db plays it\n")
