@@ -77,3 +77,9 @@ def test_a_name_is_cut_in_its_middle() -> None:
     assert shortened("Stockfish skill 15", 10) == "Stoc…ll 15"
     assert shortened("Toga", 10) == "Toga"
     assert cell_len(shortened("象棋引擎一号第二版", 8)) <= 8
+
+
+def test_a_note_is_not_broken_inside_a_name() -> None:
+    """Below a rating list "{Fairy-Max 5.0b, HoiChess}" ended its line with "Fairy-"."""
+    sheet = Sheet("t", (Column("n", "engine"),), ({"n": "A"},), notes=("groups {GNU Chess, Fairy-Max 5.0b}",))
+    assert render(sheet, 26).splitlines()[-2:] == ["groups {GNU Chess,", "  Fairy-Max 5.0b}"]

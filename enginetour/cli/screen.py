@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import textwrap
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ import click
 from enginetour.model import Game, Note, Outcome
 from enginetour.reports import matchlines
 from enginetour.reports.progress import Progress, headline, now_line, table, test_lines
-from enginetour.reports.sheet import render, safe
+from enginetour.reports.sheet import lines_of, render, safe
 from enginetour.scheduler import Scheduler, Watcher
 
 if TYPE_CHECKING:
@@ -234,7 +233,7 @@ class LiveTable(Watcher):
 
 
 def _wrapped(line: str, columns: int) -> list[str]:
-    return textwrap.wrap(line, max(20, columns - 1), subsequent_indent="  ")
+    return lines_of(line, max(20, columns - 1))
 
 
 class Both(Watcher):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
 from enginetour.model import Note, Placed
-from enginetour.reports.sheet import Column, Sheet, render, safe
+from enginetour.reports.sheet import Column, Sheet, lines_of, render, safe
 from enginetour.reports.text import standings
 
 _DECIDES = ("park", "drop", "finish")
@@ -55,7 +54,7 @@ def text(
         head, before = "" if number == before else str(number), number
         if number >= first_told:
             first = f"{head:>4}  {'' if games is None else games:>5}  "
-            lines += textwrap.wrap(safe(words), _TEXT_WIDTH, initial_indent=first, subsequent_indent=" " * 15)
+            lines += lines_of(words, _TEXT_WIDTH, first=first, then=" " * 15)
     if any(line.status == "final" for line in ranking):
         lines += _rankings(ranking, by_rating)
     return "\n".join(lines) + "\n"
@@ -109,7 +108,7 @@ def one(title: str, step: dict[str, Any], table: Sheet, ranking: Sequence[Placed
     parked = ", ".join(step["parked"]) or "nobody"
     lines = [safe(title), "", *render(table, width).splitlines(), ""]
     for part in (*parts, f"parked, the longest first: {parked}"):
-        lines += textwrap.wrap(safe(part), _TEXT_WIDTH, subsequent_indent="    ")
+        lines += lines_of(part, _TEXT_WIDTH, then="    ")
     plain = [replace(line, tiebreaks=()) for line in ranking]
     return "\n".join([*lines, "", *render(standings("interim ranking", plain), width).splitlines()]) + "\n"
 

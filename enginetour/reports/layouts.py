@@ -10,7 +10,6 @@ What these layouts have no column for (remarks, pools, who is not rated) follows
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 from enginetour.ratings.confidence import quantile
@@ -18,7 +17,7 @@ from enginetour.ratings.listing import RatingList
 from enginetour.ratings.rows import Row, grounds_of
 from enginetour.ratings.uncertainty import Errors
 from enginetour.reports.ratings import distance, footing, remarks, unrated
-from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, fixed, safe, shortened
+from enginetour.reports.sheet import NOTE_WIDTH, Column, Sheet, fixed, lines_of, safe, shortened
 
 _SHORTEST = 12  # signs of a name that are left in a narrow window
 
@@ -77,7 +76,7 @@ def laid_out(
 def wrapped(notes: Sequence[str], room: int) -> list[str]:
     """Sentences below a table, in lines."""
     width = min(room, NOTE_WIDTH)
-    return [line for note in notes for line in textwrap.wrap(safe(note), width, subsequent_indent="  ")]
+    return [line for note in notes for line in lines_of(note, width)]
 
 
 def _draw_rate(found: RatingList) -> list[str]:

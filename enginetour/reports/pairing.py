@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from enginetour.field import Field, Paired
-from enginetour.reports.sheet import Column, Sheet, points, safe
+from enginetour.reports.sheet import Column, Sheet, lines_of, points
 
 if TYPE_CHECKING:
     from enginetour.interop.why import Why
@@ -75,8 +74,7 @@ def numbered(label: str) -> int | str:
 
 def why_lines(found: Why, field: Field) -> list[str]:
     """The answer of ``--why`` in sentences and rows, each fits a terminal."""
-    told = map(safe, _answer(found, field))
-    return [part for line in told for part in textwrap.wrap(line, _ROOM, subsequent_indent="      ")]
+    return [part for line in _answer(found, field) for part in lines_of(line, _ROOM, then="      ")]
 
 
 def _answer(found: Why, field: Field) -> list[str]:

@@ -23,6 +23,11 @@ NOTE_WIDTH = 80  # sentences below a table read badly when longer
 PLAIN_WIDTH = 200  # columns of a table that is piped: a file has no edge
 
 
+def lines_of(words: str, width: int, *, first: str = "", then: str = "  ") -> list[str]:
+    """A sentence in lines of up to `width`, broken at blanks: an engine's name with a hyphen stays whole."""
+    return textwrap.wrap(safe(words), width, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
+
+
 def safe(words: object) -> str:
     """Text from engines and people without anything that moves a cursor, turns a line round or breaks it.
 
@@ -119,7 +124,7 @@ def render(sheet: Sheet, width: int | None = None) -> str:
             parts = [_pad(line[i], widths[i], left=columns[i].left) for i in block]
             lines.append("  ".join(parts).rstrip())
     for note in sheet.notes:
-        lines += textwrap.wrap(safe(note), min(width or NOTE_WIDTH, NOTE_WIDTH), subsequent_indent="  ")
+        lines += lines_of(note, min(width or NOTE_WIDTH, NOTE_WIDTH))
     return "\n".join(lines) + "\n"
 
 
