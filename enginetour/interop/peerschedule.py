@@ -86,6 +86,9 @@ class Schedule:
             settings["seeds"] = max(1, min(self._number("seeds", 1), self.engines - 1))
             if self.program == "fastchess" and settings["seeds"] > 1:
                 settings["seeds_meet"] = True
+            if self.program == "cutechess-cli" and self.games == 1 and "noswap" not in self.numbers:
+                theirs = "cutechess-cli gives a gauntlet's seed one colour for a whole round"
+                self.said.append(f"-games 1: {theirs}, here it changes with each opponent")
         elif kind == "pyramid" and self.engines > 2:
             self.said.append("-tournament pyramid: the same pairs as a round robin, in its order")
         if "noswap" in self.numbers:
