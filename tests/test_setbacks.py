@@ -52,6 +52,19 @@ def test_pauses_grow_to_a_minute() -> None:
     assert told[3] == "3 failures of the machine in a row: waiting 5 s"
 
 
+def test_what_fails_in_a_pause_makes_it_no_longer() -> None:
+    """Six slots that the machine ended at once were six failures in a row: nothing began for 40 s, now for 5."""
+    clock, told = Clock(), list[str]()
+    setbacks = Setbacks(clock, told.append)
+    for _ in range(6):
+        setbacks.host_failed(PAIRING, "slot died")
+    clock.now = 5.0
+    assert not setbacks.is_pausing()
+    assert [text for text in told if text != "slot died"] == ["3 failures of the machine in a row: waiting 5 s"]
+    setbacks.host_failed(PAIRING, "slot died")
+    assert told[-1] == "4 failures of the machine in a row: waiting 10 s"
+
+
 def test_a_cramped_disk_is_looked_at_again_after_five_seconds() -> None:
     """Not before (reliability 3); it is told once."""
     clock, told = Clock(), list[str]()

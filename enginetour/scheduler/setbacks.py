@@ -116,9 +116,11 @@ class Setbacks:
 
     def host_failed(self, pairing: Pairing, text: str) -> None:
         """The machine failed a game; after some in a row nothing begins for a while."""
-        self._host_failures += 1
         self._failed[pairing.key] += 1
         self._tell(text)
+        if self.is_pausing():
+            return  # begun before the pause, in another slot: whatever ended one may have ended all
+        self._host_failures += 1
         if self._host_failures >= HOST_FAILURES:
             longer = min(self._host_failures - HOST_FAILURES, 10)  # a weekend of failures has no power of two
             seconds = min(PAUSE_S * 2**longer, END_OF_PAUSES)
