@@ -158,6 +158,23 @@ def test_three_failures_in_a_row_set_a_machine_aside_and_name_it(stage: Stage) -
     assert waiting.result(LONG_S)
 
 
+def test_games_that_a_machine_fails_at_once_are_one_failure(stage: Stage) -> None:
+    """Slots that were ended together set their machine aside, the only one of its cluster, and nothing went on."""
+    stage.script.seen = {"c:1": Seen("c", "c", 4, 4)}
+    stage.hears("c has joined")
+    stage.place.resize(4)
+    for number in range(4):
+        stage.place.submit(task(number), number)
+    games = [stage.next()[2] for _ in range(4)]
+    for promise in games:
+        stage.settle(promise, ("failed", "killed"))
+    again = [stage.next()[2] for _ in range(4)]
+    assert stage.place.rows()[0]["state"] == "fit"
+    stage.settle(again[0], ("failed", "killed"))
+    stage.settle(stage.next()[2], ("failed", "killed"))
+    assert stage.hears("set aside").startswith("c is set aside, it failed three games in a row: killed")
+
+
 def test_what_several_machines_fail_is_the_scheduler_s(stage: Stage) -> None:
     """After three tries the future raises, and the loop's own pauses begin."""
     future = stage.place.submit(task(), 0)

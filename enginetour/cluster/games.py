@@ -7,7 +7,6 @@ back as a failure. Everything here is done in the thread of the place's loop.
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import CancelledError
@@ -33,7 +32,8 @@ class Games:
         self.tag = run  # of every process started for them
         self.refusing = ""
         self._run, self._link, self._loop, self._machines, self._say = run, link, loop, machines, say
-        self._serial = itertools.count(1)
+        self._newest = 0  # number of the game that was begun last
+        self._counted: dict[str, int] = {}  # by machine, the newest game when a failure of it was counted
         self._queue: deque[Work] = deque()
         self._flying: dict[str, tuple[Work, Seat]] = {}  # by key of Dask
 
@@ -61,7 +61,8 @@ class Games:
             if seat is None:
                 waiting.append(work)
             elif work.begin():
-                key = f"{self._run}-game-{next(self._serial)}"
+                work.number = self._newest = self._newest + 1
+                key = f"{self._run}-game-{work.number}"
                 self._flying[key] = (work, seat)
                 work.tried = self._loop.begin(self._try(key, work, seat))
             else:
@@ -133,7 +134,7 @@ class Games:
     def _again(self, work: Work, machine: str, why: str, *, count: bool) -> None:
         """A machine failed the game: another one plays it, unless several have tried."""
         again = work.failed_by(machine)
-        if count:
+        if count and work.number > self._counted.get(machine, 0):  # else what ended another one ended this one too
             self._count(machine, why)
         if self.refusing or not again:
             work.fail(f"{machine}: {why}")
@@ -143,6 +144,7 @@ class Games:
         self._loop.post(self.assign)
 
     def _count(self, machine: str, why: str) -> None:
+        self._counted[machine] = self._newest
         if self._machines.failed(machine, why):
             step = f"enginetour machines --use {machine} gives it games again"
             self._say(f"{machine} is set aside, it failed three games in a row: {why}; {step}")

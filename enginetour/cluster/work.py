@@ -16,13 +16,14 @@ MOST_TRIES = 3  # machines that may fail one game before the scheduler hears of 
 
 @dataclass(eq=False)
 class Work:
-    """`failed` are the machines that failed it; `tried` is the present try."""
+    """`failed` are the machines that failed it; `tried` is the present try, `number` that of all tries of the run."""
 
     task: GameTask
     prefer: int | None
     future: Future[Any] = field(default_factory=Future)
     failed: set[str] = field(default_factory=set)
     tries: int = 0
+    number: int = 0
     begun: bool = False
     tried: asyncio.Task[None] | None = None
 
