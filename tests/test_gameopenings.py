@@ -36,7 +36,7 @@ def told(folder: Path, *games: tuple[str, str], end: str = "\n") -> list[int]:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_openings(folder: Path, end: str) -> None:
-    """The position without its clocks, moves marked as book, and our encounters; nothing where nothing tells."""
+    """The position without its clocks, moves marked as book, our encounters and numbers; none where nothing tells."""
     clocks = FEN.replace("0 1", "5 9")
     one, same, other = told(folder, (FEN, "1. e4"), (clocks, "1. d4"), (OTHER, "1. e4"), end=end)
     assert one == same != other and NOT_TOLD not in (one, other)
@@ -52,6 +52,15 @@ def test_openings(folder: Path, end: str) -> None:
     third, fourth = told(folder, ('[Encounter "3"]\n', "1. e4 {+0.3/9 1s}"), ('[Encounter "4"]\n', "1. e4"), end=end)
     assert len({third, fourth, NOT_TOLD}) == 3
     assert told(folder, ("", "1. e4 c5"), ("", "1. e4 {a book} c5 {book}"), end=end) == [NOT_TOLD] * 2
+    ours = '[Encounter "3"]\n[OpeningNumber "{}"]\n'
+    one, own_book, other = told(
+        folder,
+        (ours.format(7), "1. e4 {book} c5 {book} 2. Nf3 {0.1}"),
+        (ours.format(7), "1. e4 {book} c5 {book} 2. Nc3 {book} Nc6 {book}"),
+        (ours.format(8), "1. e4 {book} c5 {book} 2. Nf3 {0.1}"),
+        end=end,
+    )
+    assert one == own_book != other
 
 
 def test_tags_that_only_look_like_one(folder: Path) -> None:

@@ -2,7 +2,8 @@
 
 Two games of two engines are a pair when both begin with the same opening and the colours are swapped. The opening is
 the FEN tag and the moves whose comments are ``book``, as cutechess, fastchess and our own exports write them; the
-latter tell by Encounter, too, which games belong together. Where nothing tells it, a game stands alone.
+latter tell by Encounter, too, which games belong together, and by OpeningNumber which opening it was. Where nothing
+tells it, a game stands alone.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ def opening_of(own: bytes) -> int:
     header, _, moves = own[:LONGEST_OPENING].partition(b"\n\n")
     position, encounter = _value(b"FEN", header), _value(b"Encounter", header)
     event = _value(b"Event", header) if encounter else b""
+    if encounter and (number := _value(b"OpeningNumber", header)):  # moves of an engine's own book may stand behind it
+        return _number(position, b"", event, b"%s, %s" % (encounter, number))
     book = _BOOK.match(moves)
     return _number(position, book[0] if book else b"", event, encounter)
 
