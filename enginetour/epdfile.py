@@ -39,21 +39,26 @@ def written_at(line: int, text: str, variant: str = STANDARD) -> Written | Bad |
     rest = fields[4] if len(fields) == 5 else ""
     still = _CHECKS.match(rest) if variant == "3check" else None  # checks still to give: "3+3"
     checks = [still[0].strip()] if still else []
-    rest = rest[still.end() :] if still else rest
+    rest, given = _given(rest[still.end() :] if still else rest, variant)
     counters = "0 1"
     plain = re.fullmatch(r"(\d+)\s+(\d+)\s*;?\s*(.*)", rest)
     if plain:
         counters, rest = _counters(plain[1], plain[2]), plain[3]
-        if variant == "3check" and (given := _GIVEN.match(rest)):  # checks given, as lichess writes them: "+1+0"
-            counters, rest = f"{counters} {given[0]}", rest[given.end() :]
+        rest, given = (rest, given) if given else _given(rest, variant)
     operations = {match[1]: (match[2] or "").strip().strip('"') for match in _OPERATION.finditer(rest)}
     if not plain:
         half, full = operations.get("hmvc", "0"), operations.get("fmvn", "1")
         if not (half.isdecimal() and full.isdecimal()):
             return Bad(line, f"hmvc and fmvn are whole numbers, found {shown(rest)}")
         counters = _counters(half, full)
-    fen = " ".join([*fields[:4], *checks, counters])
+    fen = " ".join([*fields[:4], *checks, counters, *given])
     return Written(line, operations.get("id", ""), operations.get("eco", ""), fen)
+
+
+def _given(rest: str, variant: str) -> tuple[str, list[str]]:
+    """What is behind the checks given, where these come next, and they: ``+1+0``, as lichess writes them."""
+    found = _GIVEN.match(rest) if variant == "3check" else None
+    return (rest[found.end() :].lstrip(), [found[0]]) if found else (rest, [])
 
 
 def position(line: int, text: str, variant: str = STANDARD) -> Opening | Bad | None:

@@ -84,6 +84,9 @@ def test_positions_of_variants() -> None:
     assert three.fen == "4k3/8/8/8/8/8/P7/4K3 w - - 2+3 0 1"
     given = position(1, "4k3/8/8/8/8/8/P7/4K3 w - - 0 1 +1+2;id lichess", "3check")
     assert (getattr(given, "fen", ""), getattr(given, "name", "")) == ("4k3/8/8/8/8/8/P7/4K3 w - - 2+1 0 1", "lichess")
+    for text in ("+1+2 5 9", "+1+2 hmvc 5; fmvn 9;"):  # in front of the counters: they were read as none
+        ahead = position(1, f"4k3/8/8/8/8/8/P7/4K3 w - - {text}", "3check")
+        assert getattr(ahead, "fen", "") == "4k3/8/8/8/8/8/P7/4K3 w - - 2+1 5 9"
     house = position(1, "4k3/8/8/8/8/8/P7/4K3[Qn] w - - 0 1", "crazyhouse")
     assert isinstance(house, Opening)
     assert house.variant == "crazyhouse"
