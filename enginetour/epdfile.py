@@ -16,6 +16,7 @@ from enginetour.variants import STANDARD
 _OPERATION = re.compile(r'(\w+)(?:\s+("[^"]*"|[^;"]*))?')  # no blanks around it: their number would count squared
 _CHECKS = re.compile(r"\d\+\d\s*")
 _GIVEN = re.compile(r"\+\d\+\d(?=\s|;|$)")
+_BLANK = b" \t\r\n\x1a"
 LONGEST_LINE = 65_536  # bytes; the longest books in use have lines of 70
 MOST_SKIPPED = 1000  # bad positions in a row that are passed over before a file is taken for no suite
 
@@ -26,7 +27,7 @@ def text_of(raw: bytes) -> str:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = raw.decode("cp1252", "replace")
-    return text.strip("\r\n")
+    return text.strip("\r\n\x1a")  # DOS ends files with a ^Z
 
 
 def written_at(line: int, text: str, variant: str = STANDARD) -> Written | Bad | None:
@@ -86,7 +87,7 @@ class IndexedPositions(Sequence[Opening]):
         at, whole = 0, True
         stream.seek(0)
         while piece := stream.readline(LONGEST_LINE):
-            if whole and (text := piece.strip()) and not text.startswith(b"#"):
+            if whole and (text := piece.strip(_BLANK)) and not text.startswith(b"#"):
                 self._offsets.append(at)
             at += len(piece)
             whole = piece.endswith(b"\n")

@@ -21,7 +21,7 @@ def _text(number: int) -> str:
     lines = ["# a comment", "  # and one that is indented", "   "]
     for n in range(number):
         lines += [f'4k3/8/8/8/8/8/P7/4K3 w - - hmvc {n % 90}; fmvn {n + 50}; id "p{n}";', ""]
-    return "\r\n".join(lines) + "\r\n"
+    return "\r\n".join(lines) + "\r\n\x1a"
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ def test_annotated_games(tmp_path: Path) -> None:
 def test_files_of_windows(tmp_path: Path) -> None:
     """Names in its own encoding are kept; UTF-16 is called so."""
     text = '[Opening "Grünfeld"]\r\n\r\n1. d4 {für} Nf6 *\r\n'
-    (tmp_path / "s.pgn").write_bytes(text.encode("cp1252"))
+    (tmp_path / "s.pgn").write_bytes(text.encode("cp1252") + b"\x1a")  # as DOS ends files
     assert list(read_suite(tmp_path / "s.pgn")) == [Opening("Grünfeld", 1, None, ("d2d4", "g8f6"))]
     (tmp_path / "s.pgn").write_bytes(text.encode("utf-16"))
     with pytest.raises(InputRefused, match="UTF-16"):
