@@ -164,7 +164,8 @@ def _format(asked: Asked, count: int) -> dict[str, Any]:
 
 def _seats(words: Sequence[str], registry: Registry, base: Path, detect: Detect) -> list[_Seat]:
     """One for each word: engines that have a file, and commands, which are started together."""
-    known = {name: entry for entry in reversed(registry.entries()) for name in (entry.id, entry.name)}
+    known = {entry.name: entry for entry in reversed(registry.entries())}
+    known |= {word: registry.get(word) for word in words if word in registry.paths}
     commands = [_command(word, registry, base) for word in words if word not in known]
     found = zip(commands, detect(commands, None, base), strict=True)
     seats = []

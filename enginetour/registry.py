@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -87,9 +87,15 @@ class Registry:
             raise InputRefused(f"unknown engine {engine!r}{_near_few(engine, self.paths)}", place=place, step=step)
         return read_entry(self.paths[engine])
 
-    def entries(self) -> tuple[EngineEntry, ...]:
-        """Every entry, in the order of `ids`."""
-        return tuple(read_entry(self.paths[engine]) for engine in self.ids)
+    def entries(self, broken: Callable[[InputRefused], object] = lambda _: None) -> tuple[EngineEntry, ...]:
+        """Every entry that can be read, in the order of `ids`; `broken` is told why another cannot."""
+        found = []
+        for engine in self.ids:
+            try:
+                found.append(read_entry(self.paths[engine]))
+            except InputRefused as refused:
+                broken(refused)
+        return tuple(found)
 
     def matching(self, wanted: Wanted, folder: Path, place: str = "") -> tuple[EngineEntry, ...]:
         """The entries an entrant section means, its own settings put over those of the engine file.

@@ -40,7 +40,7 @@ def list_(as_json: bool, as_csv: bool) -> None:
         Column("limits", "limits", left=True, flexible=True),
         Column("here", "here", left=True),
     )
-    entries = _registry().entries()
+    entries = _registry().entries(_passed_over)
     rows = tuple(_row(entry) for entry in entries)
     shown = tuple(
         {"here": "yes" if _is_here(entry) else "no", "limits": " ".join(sorted(entry.obeyed))} for entry in entries
@@ -154,7 +154,7 @@ def check(
         if key not in keys:
             raise UsageRefused(f"unknown step {key!r}{near(key, keys)}", place="--step")
     if engine == ("all",):
-        rows = [entry for entry in _registry().entries() if _is_here(entry)]
+        rows = [entry for entry in _registry().entries(_passed_over) if _is_here(entry)]
     else:
         rows = [_by_id_or_name(name) for name in engine]
     found, table_only = [], as_json or as_csv or markup() is not None
@@ -221,7 +221,9 @@ def _is_here(entry: EngineEntry) -> bool:
 
 def _by_id_or_name(word: str) -> EngineEntry:
     registry = _registry()
-    for entry in registry.entries():
-        if word in (entry.id, entry.name):
-            return entry
-    return registry.get(word)
+    named = (entry for entry in registry.entries() if entry.name == word and word not in registry.paths)
+    return next(named, None) or registry.get(word)
+
+
+def _passed_over(broken: InputRefused) -> None:
+    say(f"passed over: {broken}", err=True)

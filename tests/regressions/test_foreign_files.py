@@ -251,3 +251,16 @@ def test_nul_comes_into_no_store(place: Address, tmp_path: Path) -> None:
     for field in ("family", "origin"):
         with pytest.raises(ValueError, match="printable"):
             EntrantSection.model_validate({"engine": "wren1", field: "x\0y"})
+
+
+def test_a_broken_engine_file_stops_only_who_names_it(tmp_path: Path) -> None:
+    """One slip in one file and `engines list`, `find` and `check`, and every `match`, were refused."""
+    (tmp_path / "engines").mkdir()
+    (tmp_path / "engines" / "bad.toml").write_text('name = "x\n')
+    listed = tour(tmp_path, "engines", "list")
+    assert "wren1" in listed.stdout
+    assert listed.stderr.startswith("passed over: ") and "bad.toml:1: not TOML" in listed.stderr
+    tour(tmp_path, "engines", "check", "wren1", "--step", "name")
+    tour(tmp_path, "match", "wren1", "Wren 3", "--tc", "depth=1", "--write-only")
+    for words in (("engines", "check", "bad"), ("match", "wren1", "bad")):
+        assert "bad.toml:1: not TOML" in tour(tmp_path, *words, expect=3).stderr
