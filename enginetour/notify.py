@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -52,7 +53,7 @@ def channels(section: NotifySection, folder: Path) -> dict[str, Send]:
 
 def by_command(command: tuple[str, ...], event: Event, folder: Path) -> None:
     """Run it with the event as JSON on stdin and as ENGINETOUR_* variables; NotifyFailed unless it exits with 0."""
-    program = str(folder / command[0]) if "/" in command[0] else command[0]
+    program = _program(command, folder)
     try:
         process = subprocess.Popen(
             [program, *command[1:]],
@@ -73,6 +74,17 @@ def by_command(command: tuple[str, ...], event: Event, folder: Path) -> None:
         raise NotifyFailed(f"{program}: no end within {COMMAND_S:g} s") from None
     if process.returncode:
         raise NotifyFailed(f"{program}: exit {process.returncode}")
+
+
+def no_command(section: NotifySection, folder: Path) -> str:
+    """A sentence where the command of the section cannot be started, as the end of a night would find out."""
+    if not section.command or shutil.which(program := _program(section.command, folder)):
+        return ""
+    return f"notify command: no program {program}, nobody will be told"
+
+
+def _program(command: tuple[str, ...], folder: Path) -> str:
+    return str(folder / command[0]) if "/" in command[0] else command[0]
 
 
 def by_webhook(url: str, event: Event) -> None:

@@ -184,3 +184,14 @@ def test_real_play(hook: Hook, tmp_path: Path) -> None:
     assert f"{path}:" in tour(tmp_path, "check", str(path), "--notify", expect=3).stderr
     assert [event["event"] for _, _, event in hook.found] == ["test", "finished", "finished", "test"]
     assert hook.found[1][2]["text"] == "trial: finished after 1 game"
+
+
+def test_check_warns_of_a_command_that_is_not_there(tmp_path: Path) -> None:
+    """Only the end of the night said so."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
+    text = path.read_text()
+    (tmp_path / "there.sh").write_text("#!/bin/sh\n")
+    (tmp_path / "there.sh").chmod(0o755)
+    for command, missing in (("./there.sh", False), ("sh", False), ("./gone.sh", True), ("no-such-mailer", True)):
+        path.write_text(text.replace("[[entrants]]", f'[notify]\ncommand = ["{command}"]\n[[entrants]]', 1))
+        assert ("warning: notify command: no program " in tour(tmp_path, "check", str(path)).stdout) is missing

@@ -177,6 +177,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     from enginetour import plan as plans
     from enginetour.demand import own_cores, silent_ponderers
     from enginetour.machinespeed import here
+    from enginetour.notify import no_command
     from enginetour.pathoptions import absent_paths, path_options
     from enginetour.reports import text
     from enginetour.supervise.inforce import in_force
@@ -221,7 +222,8 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         if speed.speed is not None:
             say(speed.words)
         unsaid = untellable(plan.suite, plan.sides, found)
-        absent = absent_paths(plan.sides.values())
+        untold = filter(None, [no_command(plan.config.notify, plan.config.path.resolve().parent)])
+        absent = chain(absent_paths(plan.sides.values()), untold)
         for warning in (*told["warnings"], *chain.from_iterable(unwilling), *unsaid, *absent):
             say(f"warning: {warning}")
     if not as_json:
