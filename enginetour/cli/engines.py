@@ -157,6 +157,11 @@ def check(
         rows = [entry for entry in _registry().entries(_passed_over) if _is_here(entry)]
     else:
         rows = [_by_id_or_name(name) for name in engine]
+    theirs = {step.key for protocol in {entry.protocol for entry in rows} for step in steps_of(protocol)}
+    for key in only:
+        if rows and key not in theirs:
+            spoken = " and ".join(sorted({entry.protocol for entry in rows}))
+            raise UsageRefused(f"{key!r} is no step of {spoken}, the protocol spoken here", place="--step")
     found, table_only = [], as_json or as_csv or markup() is not None
     under_way = StepLine([entry.id for entry in rows])
     courses = examine_each((to_spec(entry) for entry in rows), only, under_way.step)

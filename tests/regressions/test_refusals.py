@@ -188,3 +188,10 @@ def test_what_is_to_be_typed_can_be(tmp_path: Path) -> None:
     assert told.endswith("fit to run: enginetour run 'my night.toml' --db 'my games.db'\n")
     words = ("match", "wren1", "wren2", "--tc", "depth=1", "--db", "x.db", "--write-only")
     assert tour(tmp_path, *words).stdout.endswith(" --db x.db plays it\n")
+
+
+def test_a_step_that_no_engine_of_these_has(tmp_path: Path) -> None:
+    """A UCI engine was called fit by a step of CECP, which it was never taken through."""
+    told = refused(tmp_path, "engines", "check", "wren1", "--step", "setboard", code=2)
+    assert told == "enginetour: --step: 'setboard' is no step of uci, the protocol spoken here\n"
+    tour(tmp_path, "engines", "check", "wren1", "wren2", "--step", "name")
