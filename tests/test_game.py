@@ -165,7 +165,7 @@ def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
     played = game(slow, sound(), white_tc="hourglass=60", black_tc="hourglass=60")
     whole = 120_000
     first, *rest = played.moves
-    assert first.elapsed_ms >= 200
+    assert first.elapsed_ms > 100  # the engine may have begun its fifth of a second before our write was back
     assert first.clock_ms == 60_000 - first.elapsed_ms
     for before, move in itertools.pairwise([first, *rest]):
         assert before.clock_ms is not None

@@ -17,7 +17,9 @@ from enginetour.errors import TourError, UsageRefused
 from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
+    from enginetour.model import Entrant
     from enginetour.store.log import TournamentLog
+    from enginetour.task import EngineSpec
 
 
 def _send(
@@ -111,7 +113,7 @@ def add(
     Example: enginetour add stockfish -t autumn-bubble
     """
     request = {"do": "add", "why": why}
-    return _send(db, name, edition, request, partial(_newcomer, engine, new_name, db), as_json=as_json)
+    return _send(db, name, edition, request, partial(_tried, *_newcomer(engine, new_name, db)), as_json=as_json)
 
 
 @click.command()
@@ -134,7 +136,7 @@ def replace(
     Example: enginetour replace "My engine 1.0" my-engine --name "My engine 1.1"
     """
     request = {"do": "replace", "engine": old, "why": why}
-    return _send(db, name, edition, request, partial(_newcomer, engine, new_name, db), as_json=as_json)
+    return _send(db, name, edition, request, partial(_tried, *_newcomer(engine, new_name, db)), as_json=as_json)
 
 
 @click.command()
@@ -148,16 +150,13 @@ def void(game: int, db: Address | None, name: str | None, edition: int | None, w
     return _send(db, name, edition, {"do": "void", "game": game, "why": why}, as_json=as_json)
 
 
-def _newcomer(engine: str, new_name: str | None, db: Address | None, log: TournamentLog) -> dict[str, Any]:
-    """An engine of the registry as a request carries it, after it has shown that it can play this tournament."""
+def _newcomer(engine: str, new_name: str | None, db: Address | None) -> tuple[Entrant, EngineSpec]:
+    """An engine of the registry, by the name it is to have."""
     from pydantic import ValidationError
 
-    from enginetour.changes import side_in
     from enginetour.plan import resolve
-    from enginetour.probing import probe_all, refuse_unfit
     from enginetour.registry import of_workspace
     from enginetour.sections.entrants import EntrantSection
-    from enginetour.store.records import entrant_payload, spec_text
     from enginetour.tomlplace import refusal
     from enginetour.workspace import workspace_of
 
@@ -166,8 +165,15 @@ def _newcomer(engine: str, new_name: str | None, db: Address | None, log: Tourna
         section = EntrantSection(engine=engine, name=new_name, new=True)
     except ValidationError as error:
         raise UsageRefused(refusal(error, Path(), "", EntrantSection).what) from None
-    found = list(resolve(section, of_workspace(workspace_of(start)), Path.cwd(), f"engine {engine}"))
-    entrant, spec = found[0]
+    return next(iter(resolve(section, of_workspace(workspace_of(start)), Path.cwd(), f"engine {engine}")))
+
+
+def _tried(entrant: Entrant, spec: EngineSpec, log: TournamentLog) -> dict[str, Any]:
+    """It as a request carries it, after it has shown that it can play this tournament."""
+    from enginetour.changes import side_in
+    from enginetour.probing import probe_all, refuse_unfit
+    from enginetour.store.records import entrant_payload, spec_text
+
     sides = {entrant.name: side_in(log, spec)}
     refuse_unfit(probe_all(sides), sides)
     return {"entrant": entrant_payload(entrant), "spec": spec_text(spec)}
