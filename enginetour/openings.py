@@ -18,17 +18,19 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from enginetour.backranks import BackRanks, most
 from enginetour.epdfile import IndexedPositions
 from enginetour.errors import InputRefused
+from enginetour.heldgames import HeldGames
 from enginetour.model import Opening, Pairing
 from enginetour.openingcheck import NONE, LeftOut
 from enginetour.polyglot import MOST_PLIES, BookLines, Choice
 from enginetour.shipped import shipped_suite
-from enginetour.suitefile import MOST_OPENINGS, large_positions, read_suite
+from enginetour.suitefile import MOST_OPENINGS, is_pgn, large_positions, read_suite
 from enginetour.variants import STANDARD, VARIANTS, usual_beginning
 from enginetour.wholefile import file_digest
 
 Per = Literal["pairing", "round", "encounter"]
 HELD_ORDER = 1 << 16  # openings; the order of so many is held (8 bytes each), of more each place is computed
-AHEAD = 20_000  # openings of a large file that are checked before game 1: 2 s of processor (measured)
+AHEAD = 20_000  # positions of a large file that are checked before game 1: 2 s of processor (measured)
+GAMES_AHEAD = 4_000  # games of a PGN, which take five times as long; no more are checked whole
 _ROUNDS = 4  # Luby and Rackoff 1988: four make a permutation that looks random both ways
 
 
@@ -125,10 +127,15 @@ class OpeningSuite:
         return replace(self, per=per or ("pairing" if self.legs > 1 else "encounter"))
 
     def check(self, games: int) -> None:
-        """Look at what so many games can need, at most `AHEAD`, where not all was checked; InputRefused as `load`."""
-        if isinstance(self.openings, IndexedPositions):
-            for turn in range(min(games, AHEAD, len(self.openings))):
+        """Look at what so many games can need, at most `ahead`, where not all was checked; InputRefused as `load`."""
+        if isinstance(self.openings, IndexedPositions | HeldGames):
+            for turn in range(min(games, self.ahead, len(self.openings))):
                 self.openings[self._place(turn)]
+
+    @property
+    def ahead(self) -> int:
+        """Openings that are looked at before game 1 at most."""
+        return GAMES_AHEAD if isinstance(self.openings, HeldGames) else AHEAD
 
     def wrapped(self, pairings: Iterable[Pairing]) -> str:
         """A sentence where openings came again, as they do once a suite is used up; else an empty text."""
@@ -263,6 +270,12 @@ def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence
         if not 0 < len(indexed) <= MOST_OPENINGS:
             raise InputRefused(f"{len(indexed):,} openings, at most {MOST_OPENINGS:,}", place=str(path), step="cut it")
         return indexed, str(path), NONE
+    if not settings.skip_bad and is_pgn(path):  # else it must be known which are bad before they are counted
+        games = HeldGames(path, settings.longest, variant)
+        if len(games) > GAMES_AHEAD:
+            games.refuse_unreadable()
+        if games:
+            return games if len(games) > GAMES_AHEAD else tuple(games), str(path), NONE
     good: list[Opening] = []
     count, first = 0, ""
     for found in read_suite(path, settings.longest, variant):

@@ -16,6 +16,7 @@ from enginetour import identity, odds, openings
 from enginetour.config import Config
 from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 from enginetour.formats.base import Format
+from enginetour.heldgames import HeldGames
 from enginetour.machinespeed import SpeedWish
 from enginetour.model import Entrant, Pairing
 from enginetour.nearmiss import near
@@ -197,6 +198,9 @@ def _longest(config: Config, suite: openings.OpeningSuite) -> tuple[int, str]:
     """Plies of the longest opening, where they are held or as long as was asked for, and what to call it."""
     if isinstance(suite.openings, BookLines):
         return config.play.openings.longest or 0, "lines"
+    if isinstance(suite.openings, HeldGames):
+        plies, name = suite.openings.longest
+        return plies, f"the opening {name!r}"
     held = suite.openings if isinstance(suite.openings, tuple) else ()
     longest = max(held, key=lambda opening: len(opening.moves), default=None)
     return (0, "") if longest is None else (len(longest.moves), f"the opening {longest.name!r}")

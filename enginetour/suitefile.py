@@ -63,7 +63,12 @@ def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) ->
     """Openings of a file in its order, cut after `plies`; `index` counts the good ones from 1."""
     lines = _lines(path)
     pgn, lines = _is_pgn(path, lines)
-    found = _games(lines, plies, variant) if pgn else (_position(line, text, variant) for line, text in lines)
+    found: Iterator[Opening | Bad | None]
+    if pgn:
+        games = _games(lines, variant)
+        found = (game if isinstance(game, Bad) else checked(game, plies, variant) for game in games)
+    else:
+        found = (_position(line, text, variant) for line, text in lines)
     index = 0
     for opening in found:
         if opening is None:
@@ -75,6 +80,16 @@ def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) ->
         if index > MOST_OPENINGS:
             raise InputRefused(f"more than {MOST_OPENINGS:,} openings", place=str(path), step="cut the file")
         yield replace(opening, index=index)
+
+
+def is_pgn(path: Path) -> bool:
+    """Whether a file of openings holds games; else positions."""
+    return _is_pgn(path, _lines(path))[0]
+
+
+def written_games(path: Path, variant: str = STANDARD) -> Iterator[Written | Bad]:
+    """The games of a PGN as they are written, none of them checked."""
+    return _games(_lines(path), variant)
 
 
 def _position(line: int, text: str | Bad, variant: str) -> Opening | Bad | None:
@@ -181,7 +196,7 @@ def _is_pgn(path: Path, lines: Iterator[tuple[int, str | Bad]]) -> tuple[bool, I
     return pgn, again()
 
 
-def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None, variant: str) -> Iterator[Opening | Bad]:
+def _games(lines: Iterator[tuple[int, str | Bad]], variant: str) -> Iterator[Written | Bad]:
     """Games of a PGN; comments, variations, glyphs and move numbers are passed over."""
     game = _Game()
     comment, depth = False, 0
@@ -195,7 +210,7 @@ def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None, variant: s
         while not (comment or depth) and (tag := _TAG.match(text, at) or _LINE_TAG.fullmatch(text, at)):
             at = tag.end()
             if game.moves or game.broken or tag[1] in game.tags:
-                yield _judged(game, plies, variant)
+                yield _written(game, variant)
                 game = _Game()
             game.line = game.line or number
             if len(game.tags) == MOST_TAGS:
@@ -218,7 +233,7 @@ def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None, variant: s
                 continue
             elif word in _RESULTS:
                 if game.line:
-                    yield _judged(game, plies, variant)
+                    yield _written(game, variant)
                 game = _Game()
             elif san := (word if word.startswith("0-0") else _NUMBER.sub("", word)).rstrip(_MARKS):
                 game.line = game.line or number
@@ -229,10 +244,10 @@ def _games(lines: Iterator[tuple[int, str | Bad]], plies: int | None, variant: s
     if comment or depth:
         yield Bad(game.line, "a comment or variation without end")
     elif game.line:
-        yield _judged(game, plies, variant)
+        yield _written(game, variant)
 
 
-def _judged(game: _Game, plies: int | None, variant: str) -> Opening | Bad:
+def _written(game: _Game, variant: str) -> Written | Bad:
     if game.broken:
         return game.broken
     tags = game.tags
@@ -243,4 +258,4 @@ def _judged(game: _Game, plies: int | None, variant: str) -> Opening | Bad:
     name = tags.get("Opening") or eco or ("" if event == "?" else event)
     if tags.get("Opening") and tags.get("Variation"):
         name = f"{name}, {tags['Variation']}"
-    return checked(Written(game.line, name, eco, tags.get("FEN"), tuple(game.moves)), plies, variant)
+    return Written(game.line, name, eco, tags.get("FEN"), tuple(game.moves))

@@ -12,7 +12,7 @@ from itertools import islice
 from enginetour.adapters.cecp_setup import edit_lines
 from enginetour.errors import Unsupported
 from enginetour.model import Opening
-from enginetour.openings import AHEAD, OpeningSuite
+from enginetour.openings import OpeningSuite
 from enginetour.task import Probe, Side
 from enginetour.variants import STANDARD, board_of
 
@@ -44,7 +44,7 @@ def _sets_board(probe: Probe) -> bool:
 def _looked_at(suite: OpeningSuite) -> Iterable[Opening]:
     """All of a suite that is not too large, else its beginning; lines drawn from a book start where every game does."""
     first = suite.openings[0]
-    return [first] if first.fen is None and len(suite.openings) > AHEAD else islice(suite.openings, AHEAD)
+    return [first] if first.fen is None and len(suite.openings) > suite.ahead else islice(suite.openings, suite.ahead)
 
 
 def _by_edit(opening: Opening) -> bool:
