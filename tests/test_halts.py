@@ -98,7 +98,7 @@ def test_a_freeze_over_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(("where", "words"), [("at its start", "no uciok"), ("before a move", "no answer to a ping")])
 def test_a_freeze_in_a_fence_is_no_stall(where: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that is waited for outside its clock was too slow by the machine's own pause."""
-    frozen = Frozen(monkeypatch, converse_module, 20.0, at=3 if where == "at its start" else 0)
+    frozen = Frozen(monkeypatch, converse_module, 20.0, at=1 if where == "at its start" else 0)
     converse = converse_module.converse
 
     def before_a_move(*told: Any) -> Any:
