@@ -12,6 +12,7 @@ from typing import Any
 from enginetour.errors import TourError, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.model import Added, Entrant, Event, Extended, GameVoided, Pairing, Replaced, Withdrawn
+from enginetour.nearmiss import did_you_mean
 from enginetour.sides import CLOCK_MARGIN_MS, refuse_limits
 from enginetour.store.log import TournamentLog
 from enginetour.store.records import entrant_of, spec_of
@@ -163,5 +164,5 @@ class Desk:
     def _known(self, name: str) -> None:
         names = [line.name for line in self.format.standings(self.state())]
         if name not in names:
-            listed = ", ".join(names)
-            raise UsageRefused(f"{name!r} is not in {self.log.title}; entrants: {listed}")
+            meant = did_you_mean(name, names) or f"; entrants: {', '.join(names)}"
+            raise UsageRefused(f"{name!r} is not in {self.log.title}{meant}")

@@ -25,3 +25,11 @@ def test_what_is_like_nothing_is_told_what_there_is() -> None:
 def test_the_nearest_is_told_alone() -> None:
     """A long list beside it would hide it."""
     assert near("pondr", ("ponder", "hash")) == ", did you mean 'ponder'?"
+
+
+def test_the_beginning_of_one_name_is_that_name() -> None:
+    """Versions are long: "Toga" was told all names there are."""
+    engines = ("Toga II 3.0", "Glaurung 2.2", "GNU Chess 6.2.7", "GNU Chess 6.2.7 (CECP)")
+    assert near("toga", engines) == ", did you mean 'Toga II 3.0'?"
+    assert near("GNU", engines).startswith("; known: ")  # two begin so
+    assert near("Gl", engines).startswith("; known: ")

@@ -190,3 +190,9 @@ def test_the_edition_that_is_the_newest_may_be_named(stopped: Path) -> None:
     assert tour(stopped, "withdraw", *words).stdout.startswith("Wren 2 withdraws; ")
     told = tour(stopped, "void", "1", "--edition", "2", expect=2).stderr
     assert "enginetour: --edition: only the newest edition of trial can change, number 1; leave it out" in told
+
+
+def test_the_beginning_of_a_name_is_asked_about(stopped: Path) -> None:
+    """Of a long field all names were told on one line."""
+    assert "did you mean 'Wren 2'?" in tour(stopped, "withdraw", "wren2", expect=2).stderr
+    assert "; entrants: Wren 3, Wren 1, Wren 2" in tour(stopped, "withdraw", "Fruit", expect=2).stderr
