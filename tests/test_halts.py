@@ -95,6 +95,15 @@ def test_a_freeze_over_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -
     assert "after stop" in played.cause and "doubtful" in played.cause
 
 
+def test_a_freeze_before_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took an engine's time without a word, and it lost by less than that."""
+    Frozen(monkeypatch, game_module, 0.45, at=2)
+    late = playing.scripted("uci", "late", at=1, seconds=0.15)
+    played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
+    assert "doubtful" in played.cause
+
+
 @pytest.mark.parametrize(("where", "words"), [("at its start", "no uciok"), ("before a move", "no answer to a ping")])
 def test_a_freeze_in_a_fence_is_no_stall(where: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that is waited for outside its clock was too slow by the machine's own pause."""

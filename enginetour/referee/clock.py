@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from enginetour.supervise.waiting import SLICE_NS
 from enginetour.task import Side
 from enginetour.timecontrol import TimeControl
 
@@ -18,6 +19,8 @@ MS = 1_000_000  # nanoseconds in a millisecond
 SLEPT_NS = 1_000 * MS  # suspended for longer in a game: it is void (reliability 3)
 OVERSLEPT_NS = 1_000 * MS  # a wait that ends so much too late: the game is void (reliability 3)
 _BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)  # Linux has it
+LATE_WAKE_NS = 20 * MS  # beyond its deadline a wait ends only if this process was stopped or starved
+FREEZE_NS = 100 * MS  # so late a busy machine seldom wakes anybody: it was frozen (our choice)
 GRACE_NS = 100 * MS  # the wait goes on after the flag, only to learn the true overrun (runner spec 3)
 
 
@@ -152,6 +155,17 @@ class Halts:
     def overslept(self, late_ns: int) -> None:
         """A wait ended so long after its due: if that is too much, something kept this process from running."""
         self._overslept_ns = max(self._overslept_ns, late_ns)
+
+    def woke(self, now_ns: int, until_ns: int, due_ns: int) -> int:
+        """A wait until `until_ns` has ended, in a longer one that is over at `due_ns`; how much of it may be our own.
+
+        Past the due the engine had no grace meanwhile, and by GRACE_NS is that behind the flag. Before it a freeze of
+        the machine, of which nobody is told, has kept the engine from thinking; it began in this slice of the wait.
+        """
+        self.overslept(now_ns - until_ns)
+        if now_ns > due_ns + LATE_WAKE_NS:
+            return now_ns - due_ns + 2 * GRACE_NS
+        return now_ns - until_ns + SLICE_NS if now_ns > until_ns + FREEZE_NS else 0
 
     def _note(self, number: int, frame: object) -> None:
         del number, frame

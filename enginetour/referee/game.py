@@ -16,7 +16,7 @@ from enginetour.referee import record
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.bookkeeping import Books, RawPly
 from enginetour.referee.bookplies import OwnBooks, play_opening
-from enginetour.referee.clock import GRACE_NS, MS, Halts
+from enginetour.referee.clock import MS, Halts
 from enginetour.referee.converse import converse, ended, heed, heed_until
 from enginetour.referee.draws import Draws
 from enginetour.referee.ends import ends_of
@@ -25,12 +25,11 @@ from enginetour.referee.parting import leave, part, told
 from enginetour.referee.seats import Seat, question, sit_down
 from enginetour.referee.shelf import EngineShelf
 from enginetour.referee.verdict import Verdict
-from enginetour.supervise.waiting import SLICE_NS, wait
+from enginetour.supervise.waiting import NEVER_NS, SLICE_NS, wait
 from enginetour.task import GameTask
 
 _ANSWER = What.ANSWER  # an enumeration looks its members up by name, each time
 CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
-LATE_WAKE_NS = 20 * MS  # beyond its deadline a wait ends only if this process was stopped or starved
 
 
 def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
@@ -143,11 +142,9 @@ class Contest:
             until = now if working else max(now, min(due, books.due_ns, now + SLICE_NS))
             wake = wait(processes, control, 0 if working else until)
             now = time.monotonic_ns()
-            self._halts.overslept(now - until)
+            self._late_ns += self._halts.woke(now, until, NEVER_NS if working else due)
             if now >= seat.look_ns:
                 books.watch(seat)
-            if not working and now > due + LATE_WAKE_NS:  # past the flag by GRACE more, and it had no grace meanwhile
-                self._late_ns += now - due + 2 * GRACE_NS
             spoke = process in wake.readable
             if spoke or now >= due:
                 if spoke:

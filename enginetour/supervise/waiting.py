@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 NEVER_NS = 1 << 62  # a time that does not come
-SLICE_NS = 500_000_000  # of a wait: whoever is frozen as a whole (freezer cgroup, docker pause) learns it by no signal
+SLICE_NS = 100_000_000  # of a wait: whoever is frozen as a whole (freezer cgroup, docker pause) learns it by no signal
 
 
 class Wake(NamedTuple):
