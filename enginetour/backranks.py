@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
 
 from enginetour.model import Opening
+from enginetour.numbered import Numbered
 from enginetour.variants import BACK_RANKS, DOUBLE_CHESS960, shuffled_fen
 
 
@@ -14,7 +14,7 @@ def most(variant: str) -> int:
     return BACK_RANKS**2 if variant == DOUBLE_CHESS960 else BACK_RANKS
 
 
-class BackRanks(Sequence[Opening]):
+class BackRanks(Numbered):
     """Some starts, or all of them; made when they are asked for."""
 
     def __init__(self, variant: str, numbers: Sequence[int] | None = None) -> None:
@@ -24,14 +24,8 @@ class BackRanks(Sequence[Opening]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    @overload
-    def __getitem__(self, place: int) -> Opening: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Opening]: ...
-    def __getitem__(self, place: int | slice) -> Opening | Sequence[Opening]:
-        if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
-        number = self._numbers[place]
-        white, black = divmod(number, BACK_RANKS) if self._variant == DOUBLE_CHESS960 else (number, number)
-        name = f"SP {white} v {black}" if self._variant == DOUBLE_CHESS960 else f"SP {number}"
-        return Opening(name, place % len(self) + 1, shuffled_fen(white, black), variant=self._variant)
+    def _at(self, number: int) -> Opening:
+        start = self._numbers[number]
+        white, black = divmod(start, BACK_RANKS) if self._variant == DOUBLE_CHESS960 else (start, start)
+        name = f"SP {white} v {black}" if self._variant == DOUBLE_CHESS960 else f"SP {start}"
+        return Opening(name, number + 1, shuffled_fen(white, black), variant=self._variant)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, overload
+from typing import BinaryIO
 
 from enginetour.errors import InputRefused
 from enginetour.model import Opening
+from enginetour.numbered import Numbered
 from enginetour.openingcheck import NONE, Bad, LeftOut, Written, checked, shown
 from enginetour.variants import STANDARD
 
@@ -73,7 +73,7 @@ def _counters(half: str, full: str) -> str:
     return f"{half.lstrip('0') or '0'} {full.lstrip('0') or '1'}"
 
 
-class IndexedPositions(Sequence[Opening]):
+class IndexedPositions(Numbered):
     """The positions of a file that is kept open; each is read and checked when it is asked for.
 
     `index` is the place among all lines that hold something. InputRefused for a bad one, or with `skip_bad` the next
@@ -98,26 +98,17 @@ class IndexedPositions(Sequence[Opening]):
     def __len__(self) -> int:
         return len(self._offsets)
 
-    @overload
-    def __getitem__(self, place: int) -> Opening: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Opening]: ...
-    def __getitem__(self, place: int | slice) -> Opening | Sequence[Opening]:
-        if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
-        if not -len(self) <= place < len(self):
-            raise IndexError(place)
-        first = place % len(self)
+    def _at(self, number: int) -> Opening:
         for later in range(MOST_SKIPPED if self._skip_bad else 1):
-            number = (first + later) % len(self)
-            found = self._read(number)
+            place = (number + later) % len(self)
+            found = self._read(place)
             if isinstance(found, Opening):
-                return Opening(found.name, number + 1, found.fen, (), found.eco, self._variant)
-            self._bad.add(number)
-        bad = self._read(first)
+                return Opening(found.name, place + 1, found.fen, (), found.eco, self._variant)
+            self._bad.add(place)
+        bad = self._read(number)
         assert isinstance(bad, Bad)
         step = "mend it" if self._skip_bad else "mend it, or leave bad openings out with skip_bad = true"
-        raise InputRefused(f"bad opening, {bad.why}", place=f"{self._path}:{self._line(first)}", step=step)
+        raise InputRefused(f"bad opening, {bad.why}", place=f"{self._path}:{self._line(number)}", step=step)
 
     def left_out(self) -> LeftOut:
         """What `skip_bad` has passed over so far."""

@@ -6,14 +6,14 @@ them only those that the games can need are checked before game 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from enginetour.errors import InputRefused
 from enginetour.model import Opening
+from enginetour.numbered import Numbered
 from enginetour.openingcheck import Bad, Written, checked
 from enginetour.suitefile import MOST_OPENINGS, written_games
 from enginetour.variants import STANDARD
@@ -29,7 +29,7 @@ class _Packed(NamedTuple):
     sans: str
 
 
-class HeldGames(Sequence[Opening]):
+class HeldGames(Numbered):
     """All games of a file, cut after `plies`; InputRefused for a bad one when it is asked for."""
 
     def __init__(self, path: Path, plies: int | None = None, variant: str = STANDARD) -> None:
@@ -43,14 +43,7 @@ class HeldGames(Sequence[Opening]):
     def __len__(self) -> int:
         return len(self._games)
 
-    @overload
-    def __getitem__(self, place: int) -> Opening: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Opening]: ...
-    def __getitem__(self, place: int | slice) -> Opening | Sequence[Opening]:
-        if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
-        number = range(len(self))[place]
+    def _at(self, number: int) -> Opening:
         game = self._games[number]
         found = game if isinstance(game, Bad) else self._checked(game)
         if isinstance(found, Opening):

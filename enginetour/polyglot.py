@@ -7,16 +7,16 @@ The format: a table of 16-byte entries sorted by key (hgm.nubati.net/book_format
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, overload
+from typing import Literal
 
 import chess
 import chess.polyglot
 
 from enginetour.errors import InputRefused
 from enginetour.model import Opening
+from enginetour.numbered import Numbered
 from enginetour.openingcheck import over
 from enginetour.variants import STANDARD
 
@@ -83,7 +83,7 @@ class Book:
         self._entries.close()
 
 
-class BookLines(Sequence[Opening]):
+class BookLines(Numbered):
     """Lines drawn from a book by seed and number, without end; or the one best line."""
 
     def __init__(self, path: Path, choice: Choice, seed: int, plies: int = MOST_PLIES) -> None:
@@ -95,15 +95,9 @@ class BookLines(Sequence[Opening]):
     def __len__(self) -> int:
         return 1 if self.choice == "best" else ENDLESS
 
-    @overload
-    def __getitem__(self, place: int) -> Opening: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Opening]: ...
-    def __getitem__(self, place: int | slice) -> Opening | Sequence[Opening]:
-        if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
-        line = self._book.line(self.choice, f"{self._seed}:{place}", self._plies)
-        return replace(line, index=place + 1)
+    def _at(self, number: int) -> Opening:
+        line = self._book.line(self.choice, f"{self._seed}:{number}", self._plies)
+        return replace(line, index=number + 1)
 
     def seeded(self, seed: int) -> BookLines:
         """The same book with other draws."""
