@@ -59,16 +59,19 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
 }
 
 
-# what other programs call them -> the command
-SYNONYMS = {
-    **dict.fromkeys(("start", "resume", "continue", "play", "restart"), "run"),
-    **dict.fromkeys(("stop", "quit"), "finish"),
-    **dict.fromkeys(("table", "results", "result", "score"), "standings"),
-    **dict.fromkeys(("elo", "rating"), "ratings"),
-    **dict.fromkeys(("pgn", "save"), "export"),
-    **dict.fromkeys(("new", "create"), "init"),
-    **dict.fromkeys(("validate", "test"), "check"),
-    **dict.fromkeys(("web", "live"), "serve"),
+# what other programs call them -> the commands it may be
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("start", "play", "restart", "tournament"), ("run",)),
+    **dict.fromkeys(("resume", "continue"), ("run", "unpause")),  # after a stop, after a pause
+    **dict.fromkeys(("stop", "quit", "abort", "cancel", "kill"), ("finish",)),
+    **dict.fromkeys(("remove", "delete"), ("withdraw", "void")),  # an engine, a game
+    "sprt": ("match",),
+    **dict.fromkeys(("table", "results", "result", "score"), ("standings",)),
+    **dict.fromkeys(("elo", "rating"), ("ratings",)),
+    **dict.fromkeys(("pgn", "save"), ("export",)),
+    **dict.fromkeys(("new", "create"), ("init",)),
+    **dict.fromkeys(("validate", "test"), ("check",)),
+    **dict.fromkeys(("web", "live"), ("serve",)),
 }
 
 
@@ -94,10 +97,11 @@ class Lazy(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            close = SYNONYMS.get(args[0].casefold()) or nearest(args[0], COMMANDS)
-            if close is None:
+            near = nearest(args[0], COMMANDS)
+            close = SYNONYMS.get(args[0].casefold()) or ((near,) if near else ())
+            if not close:
                 raise
-            raise click.UsageError(f"{error.message} Did you mean {close!r}?", ctx) from None
+            raise click.UsageError(f"{error.message} Did you mean {' or '.join(map(repr, close))}?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The drawers, without importing what is in them."""
