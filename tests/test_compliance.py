@@ -99,6 +99,13 @@ def test_a_limit_that_is_not_obeyed_is_left_out_of_the_file() -> None:
     assert "obeyed, though its file leaves nodes out" in obeyed.steps[-1].words
 
 
+def test_nodes_that_are_not_understood() -> None:
+    """An engine that moves at once instead, as Ethereal 12, played its games of nodes at depth 1."""
+    found = taken("uci", "few-nodes", "limit-nodes")
+    assert (found.steps[-1].verdict, found.steps[-1].words) == ("FAIL", "searched 6 nodes where 20000 were asked")
+    assert dict(found.hints) == {"limits": ("clock", "depth", "movetime")}
+
+
 def test_one_line_at_a_time_is_a_hint() -> None:
     """The rest of a write is lost: lines are to be sent with a pause."""
     found = taken("uci", "drops-lines", "lines-together")

@@ -18,7 +18,7 @@ from enginetour.task import Quirks, Resources, Sandbox
 
 DEBIAN = {
     "stockfish": "clock movetime nodes depth",
-    "ethereal": "clock movetime nodes depth",
+    "ethereal": "clock movetime depth",
     "toga2": "clock movetime depth",
     "glaurung": "clock movetime depth",
     "fairy-stockfish": "clock movetime nodes depth",

@@ -302,7 +302,7 @@ class Examinee:
         score = 900 if len(self.board.pieces(chess.QUEEN, self.board.turn)) else 0
         score = -score if self.has("view") else score
         depth = self.depth + (9 if self.has("deep") else 0)
-        nodes = 9_000_000 if self.has("many-nodes") else 1000
+        nodes = 9_000_000 if self.has("many-nodes") else 6 if self.has("few-nodes") else 1000
         pv = "a1a1" if self.has("variation") else self.other(text) if self.has("other-variation") else text
         if self.has("no-score"):
             return

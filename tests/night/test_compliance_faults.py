@@ -53,6 +53,7 @@ OWN: dict[Protocol, list[tuple[str, str, str, str]]] = {
         ("author", "authorless", "warn", "no id author"),
         ("position-rights", "illegal", "FAIL", "not a legal move"),
         ("position-long", "long", "FAIL", "it ended"),
+        ("limit-nodes", "few-nodes", "FAIL", "searched 6 nodes where 20000 were asked"),
         ("limit-nodes", "many-nodes", "FAIL", "searched 9000000 nodes where 2000 were asked"),
         ("variation", "variation", "warn", "an illegal move in its variation: a1a1"),
         ("options-read", "default", "warn", "a default that is not allowed: Skill"),
