@@ -52,6 +52,17 @@ def test_the_interval_of_a_match() -> None:
     ]
 
 
+def test_games_on_the_way_change_no_kind_of_figure() -> None:
+    """With several slots a pair may lack a game: figures were those of games in one block, of pairs in the next."""
+    whole = MatchScore("A", "B", (12, 6, 2), (6, 8, 6), (1, 2, 7, 6, 4), 3)
+    on_the_way = MatchScore("A", "B", (13, 6, 2), (6, 8, 7), (1, 2, 7, 6, 4), 3)
+    told = {line.split()[0]: line for line in matchlines.interval(whole)}
+    then = {line.split()[0]: line for line in matchlines.interval(on_the_way)}
+    assert then["LOS:"] == told["LOS:"] == "LOS: 98.15 %, DrawRatio: 35.00 %, PairsRatio: 3.33"
+    assert then["Elo:"] == told["Elo:"]
+    assert then["Games:"] == "Games: 42, Wins: 19, Losses: 9, Draws: 14, Points: 26.0 (61.90 %)"
+
+
 def test_single_games_and_a_test() -> None:
     """Without pairs the error is that of the games; a test adds a line to each of the two."""
     test = match_test(Sprt(0.0, 10.0), [(number, 2 if number % 3 else 0) for number in range(60)])
