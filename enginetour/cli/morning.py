@@ -14,12 +14,14 @@ from enginetour.reports import ratings as rating_sheets
 from enginetour.reports.sheet import render
 from enginetour.review.strength import tournament_list
 from enginetour.store.lists import ratings_of
+from enginetour.store.repeated import repeated
 
 if TYPE_CHECKING:
     from enginetour.exports import PgnFile
     from enginetour.scheduler import End
     from enginetour.tournament import Session
 
+COUNTED = "every figure counts them as new; a larger suite avoids it, or a clock"
 MOST_TOLD = 12  # round robins told at the end of a run: a screenful
 
 
@@ -44,6 +46,9 @@ def morning(session: Session, pgn: PgnFile, end: End, warnings: Iterable[str] = 
     pairings = (event.pairing for event in log.events() if isinstance(event, GameFinished))
     if wrapped := plan.suite.wrapped(pairings):
         say(wrapped)
+    again, games = repeated(log)
+    if again:
+        say(f"warning: {again} of {games} games are an earlier one over again, and {COUNTED}")
     for words in warnings:
         say(f"warning: {words}")
     lacking = "" if pgn.is_whole else " lacks games; enginetour export pgn -o FILE writes all"
