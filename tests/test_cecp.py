@@ -19,6 +19,7 @@ from enginetour.adapters.position import Position
 from enginetour.adapters.said import Said, Thought, What
 from enginetour.adapters.start import open_engine
 from enginetour.errors import Unsupported
+from enginetour.model import Opening, Termination
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
@@ -379,3 +380,20 @@ def test_what_a_cecp_engine_hears() -> None:
     assert [line.split()[0] for line in after[14:]] == ["time", "otim", "usermove"]
     pings = [int(line.split()[1]) for line in sent if line.startswith("ping")]
     assert pings == sorted(set(pings))
+
+
+@pytest.mark.parametrize(
+    ("opening", "levels"),
+    [
+        (Opening(moves=("g1f3", "g8f6", "f3g1", "f6g8")), ["level 2 0:30 0"]),
+        (Opening(moves=("b1c3", "b8c6")), ["level 2 0:30 0", "level 3 0:30 0", "level 5 0:30 0"]),
+        (Opening(fen="rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 6 4"), ["level 2 0:30 0"]),
+    ],
+)
+def test_a_stage_ends_where_the_engine_was_told(opening: Opening, levels: list[str]) -> None:
+    """The moves of the opening are none of a stage, and those of a position are counted from it."""
+    played = game(scripted("cecp", "illegal", at=4), sound("cecp"), white_tc="2/30", opening=opening)
+    assert (played.termination, played.culprit) == (Termination.ILLEGAL_MOVE, "illegal"), played.cause
+    sent = [line.split(" > ", 1)[1] for line in played.incidents[-1].traffic if " > " in line]
+    assert [line for line in sent if line.startswith("level")] == levels
+    assert all(line.endswith(" 6 1") for line in sent if line.startswith("setboard"))

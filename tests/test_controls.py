@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.adapters.base import Ask
-from enginetour.adapters.cecp_setup import time_lines
+from enginetour.adapters.cecp_setup import stage_lines, time_lines
 from enginetour.adapters.position import Position
 from enginetour.adapters.uci_lines import go_words
 from enginetour.config import load
@@ -133,6 +133,28 @@ def test_uci_engines_are_told_the_moves_of_the_stage(control: str, asked: list[s
     for words in asked:
         ask = Ask(Position(), True, clock.tc, clock.shown_ms(), None, clock.increment_ms, 0, clock.moves_to_go)
         assert go_words(ask).partition("movestogo")[1:] == ("movestogo" if words else "", words[9:])
+        clock.charge(100 * MS)
+
+
+@pytest.mark.parametrize(
+    ("control", "opening", "asked"),
+    [
+        ("3/10", 0, ["", "", "", ""]),
+        ("3/10", 2, ["level 5 0:10 0", "", "", "level 8 0:10 0"]),
+        ("3/10,depth=9", 3, ["", "", "", ""]),
+        ("3/10,depth=9", 4, ["level 7 0:10 0\nsd 9", "", "", "level 10 0:10 0\nsd 9"]),
+        ("2/10:1/5+1", 0, ["", "", "level 1 0:05 1", ""]),
+        ("2/10:5+0.1", 1, ["level 3 0:10 0", "", "level 0 0:05 0.1", ""]),
+        ("10+0.1", 4, ["", "", "", ""]),
+    ],
+)
+def test_cecp_engines_are_told_where_the_stage_ends(control: str, opening: int, asked: list[str]) -> None:
+    """They count the moves of the game, the opening's too: their last time went on the moves before a false end."""
+    clock = Clock(Side(SPEC, TimeControl.parse(control)), 60.0)
+    told_stage = clock.tc.stage(0)
+    for made, words in enumerate(asked, opening):
+        told_stage, lines = stage_lines(told_stage, clock.tc, clock.stage, made, clock.moves_to_go)
+        assert b"\n".join(lines).decode() == words
         clock.charge(100 * MS)
 
 

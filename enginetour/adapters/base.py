@@ -22,9 +22,7 @@ from enginetour.timecontrol import TimeControl
 
 MS = 1_000_000  # nanoseconds in a millisecond
 OWED_NS = 1_000 * MS  # for an owed answer after `stop` (runner spec 5.2)
-PING_NS = (
-    2_000 * MS
-)  # for the ping after it, and for the question before an illegal answer is judged (runner spec 5.2, 5.6)
+PING_NS = 2_000 * MS  # for the ping after it, and for the question before an answer is illegal (runner spec 5.2, 5.6)
 QUIET_NS = 20 * MS  # after each fence of an engine that answers twice (runner spec 5.7)
 POKE_NS = 500 * MS  # an empty line wakes a reader of single lines; survey: 200 ms later woke it in 5 of 6 tries
 
@@ -53,6 +51,7 @@ class Ask(NamedTuple):
     other_increment_ms: int = 0
     moves_to_go: int = 0  # 0: to the end of the game
     draw_offered: bool = False  # by the opponent, with its last move
+    stage: int = 0  # of its control, from 0
 
 
 class Engine(Wire):

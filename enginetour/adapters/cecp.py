@@ -9,17 +9,25 @@ import chess
 from enginetour.adapters import options
 from enginetour.adapters.base import MS, POKE_NS, Ask, Hearing, Script, Setup
 from enginetour.adapters.cecp_listening import CecpListener
-from enginetour.adapters.cecp_setup import UNLIMITED_MS, edit_lines, feature_wishes, table_paths, time_lines
+from enginetour.adapters.cecp_setup import (
+    UNLIMITED_MS,
+    edit_lines,
+    feature_wishes,
+    stage_lines,
+    table_paths,
+    time_lines,
+)
 from enginetour.adapters.moves import san_of, written
 from enginetour.adapters.position import Position, castling
 from enginetour.adapters.said import Said, What, printable
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
 from enginetour.supervise.starting import Launch
 from enginetour.task import EngineSpec
-from enginetour.timecontrol import TimeControl
+from enginetour.timecontrol import Stage, TimeControl
 from enginetour.variants import STANDARD, VARIANTS
 
 SILENT_NS = 2_000 * MS  # without a feature line: protocol 1 (runner spec 7)
+_NO_STAGE = Stage(0, 0)
 # What decides a game, whenever it is said.
 _WEIGHTY = frozenset({What.RESIGN, What.RESULT, What.ABORT, What.REFUSED_MOVE, What.OFFER})
 
@@ -32,6 +40,8 @@ class CecpEngine(CecpListener):
         self._limits: frozenset[str] = frozenset()  # of the games so far; empty before the first
         self._force = True
         self._told = 0  # plies it was told in force mode
+        self._stage = _NO_STAGE  # as it was told last; `moves` are those of the game
+        self._first_number = 1  # of the position it was told
         self._rest: bytes | None = None  # the last line of a turn, when the others went ahead
         self._later: list[Said] = []  # what was said at a fence in the game and decides it
 
@@ -114,6 +124,7 @@ class CecpEngine(CecpListener):
             raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
         self._limits = setup.tc.limits
         self._force, self._rest, self._later = True, None, []
+        self._stage = setup.tc.stage(0) if setup.tc.stages else _NO_STAGE
         self._forget(())
         lines = [b"new", *self.variant_lines(setup.position.variant), b"force"]
         lines += [*time_lines(setup.tc, self.spec.quirks, nps=self.features.on("nps"))]
@@ -150,6 +161,9 @@ class CecpEngine(CecpListener):
 
     def _position_lines(self, setup: Setup) -> list[bytes]:
         board = setup.position.start_board()
+        self._first_number = board.fullmove_number
+        if self._stage.moves:  # some count them from the position's own number, some from here
+            board.fullmove_number = 1
         lines = []
         if setup.position.fen is not None:
             if self.features.on("setboard"):
@@ -214,7 +228,10 @@ class CecpEngine(CecpListener):
         return b"".join(line + b"\n" for line in lines)
 
     def _turn_lines(self, ask: Ask) -> list[bytes]:
-        lines = []
+        lines: list[bytes] = []
+        if ask.moves_to_go or self._stage.moves:
+            made = ask.position.board.fullmove_number - self._first_number
+            self._stage, lines = stage_lines(self._stage, ask.tc, ask.stage, made, ask.moves_to_go)
         # Two surveyed engines take `time` for a clock and forget `st`, so a fixed time stands alone.
         by_st = ask.tc.movetime_ms is not None and self.spec.quirks.movetime == "st"
         if self.features.on("time", default=True) and not by_st:

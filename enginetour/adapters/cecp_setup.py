@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import chess
 
 from enginetour.adapters.features import Features
@@ -61,9 +63,11 @@ def time_lines(tc: TimeControl, quirks: Quirks, *, nps: bool) -> list[bytes]:
         lines = [_level(tc.stage(0))]
     else:
         lines = [f"level 0 {UNLIMITED_MIN} 0".encode("ascii")]
-    if tc.depth is not None:
-        lines.append(f"sd {tc.depth}".encode("ascii"))
-    return lines
+    return lines + _depth(tc)
+
+
+def _depth(tc: TimeControl) -> list[bytes]:
+    return [] if tc.depth is None else [f"sd {tc.depth}".encode("ascii")]
 
 
 def _movetime_line(ms: int, quirks: Quirks) -> bytes:
@@ -78,9 +82,29 @@ def _movetime_line(ms: int, quirks: Quirks) -> bytes:
 
 
 def _level(stage: Stage) -> bytes:
+    """`moves` may be more than the stage has: those of the opening and of earlier stages count."""
     minutes, seconds = divmod(max(1, stage.base_ms // 1000), 60)
     base = f"{minutes}:{seconds:02d}" if seconds else f"{minutes}"
     return f"level {stage.moves} {base} {seconds_text(stage.increment_ms)}".encode("ascii")
+
+
+def stage_lines(told: Stage, tc: TimeControl, stage: int, made: int, to_go: int) -> tuple[Stage, list[bytes]]:
+    """The session an engine is to know, and what tells it that where it would reckon otherwise; [] where it would not.
+
+    Engines count the moves of the game, those they were told in force mode too, and expect time anew after each
+    multiple of `moves` (six of the seven surveyed). Their last time was spent on the last moves before that.
+    """
+    new = tc.stage(stage)
+    end = made + to_go if to_go else 0
+    if _end(told, made) == end and replace(told, moves=new.moves) == new:
+        return told, []
+    meant = new if _end(new, made) == end else replace(new, moves=end)
+    return meant, [_level(meant), *_depth(tc)]
+
+
+def _end(stage: Stage, made: int) -> int:
+    """After which move of the game an engine that was told `stage` expects more time; 0: never."""
+    return (made // stage.moves + 1) * stage.moves if stage.moves else 0
 
 
 def edit_lines(board: chess.Board, white_move: bytes) -> list[bytes]:

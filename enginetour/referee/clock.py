@@ -31,7 +31,7 @@ class Clock:
         self.tc: TimeControl = side.tc
         self.margin_ms = side.margin_ms
         self._hang_ms = int(hang_limit * 1000)
-        self._stage = 0
+        self.stage = 0  # under way, from 0
         self.margin_uses = 0
         self.longest_ms = 0
         self.total_ms = 0
@@ -103,8 +103,8 @@ class Clock:
             other.rest_ms += self.rest_ms - left
         self.least_ms = left if self.least_ms is None else min(self.least_ms, left)
         if self.moves_to_go == 1:
-            self._stage += 1
-            stage = self.tc.stage(self._stage)
+            self.stage += 1
+            stage = self.tc.stage(self.stage)
             self.moves_to_go, self.increment_ms = stage.moves, stage.increment_ms
             left += stage.base_ms
         elif self.moves_to_go:

@@ -160,6 +160,7 @@ def question(position: Position, seat: Seat, other: Seat) -> Ask:
         theirs.increment_ms,
         own.moves_to_go,
         other.offers_draw,
+        own.stage,
     )
 
 
