@@ -196,6 +196,19 @@ def test_many_clients(running: Answering, monkeypatch: pytest.MonkeyPatch) -> No
     assert answer["ok"]
 
 
+def test_listeners_leave_room_for_commands(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who only listens never takes the places of those who ask: one too many is told so, and commands are obeyed."""
+    path, server = running
+    monkeypatch.setattr(server_module, "MOST_CLIENTS", 4)
+    monkeypatch.setattr(server_module, "MOST_LISTENERS", 3)
+    streams = [subscribe(path, timeout=60) for _ in range(3)]
+    with pytest.raises(StoreRefused, match="3 programs listen to this tournament already"):
+        subscribe(path)
+    assert ask(path, {"do": "status"}) == {"ok": True, "do": "status"}
+    server.publish({"event": "game", "number": 1})
+    assert [next(stream) for stream in streams if stream is not None] == [{"event": "game", "number": 1}] * 3
+
+
 def test_live_events(running: Answering) -> None:
     """Every subscriber hears every event, in order, until the tournament ends."""
     path, server = running

@@ -67,20 +67,27 @@ def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[s
 
 
 def subscribe(path: Path, timeout: float | None = None) -> Iterator[dict[str, Any]] | None:
-    """Live events of the running tournament until it ends, None if nobody listens.
+    """Live events of the running tournament until it ends, None if nobody listens; StoreRefused if it has no room.
 
     `timeout`: seconds without an event after which TimeoutError is raised, None to wait for ever.
     """
     connection = _connect(path, PATIENCE_S)
     if connection is None:
         return None
-    connection.sendall(line_of({"do": "subscribe"}))
-    connection.settimeout(timeout)
-    return _events(connection)
+    lines = _lines(connection)
+    try:
+        connection.sendall(line_of({"do": "subscribe"}))
+        answer = next(lines, {})
+        connection.settimeout(timeout)
+    except BaseException:
+        connection.close()
+        raise
+    if not answer.get("ok"):
+        connection.close()
+        raise StoreRefused(str(answer.get("error", "the running tournament hung up before it answered")))
+    return _events(connection, lines)
 
 
-def _events(connection: socket.socket) -> Iterator[dict[str, Any]]:
+def _events(connection: socket.socket, lines: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     with connection, contextlib.suppress(ConnectionError):
-        for message in _lines(connection):
-            if "ok" not in message:
-                yield message
+        yield from lines

@@ -20,9 +20,11 @@ from enginetour.errors import StorageFailed
 from enginetour.supervise.unheard import hear_no_end
 
 MOST_CLIENTS = 64  # far more commands and pages than one tester has open; bounds descriptors
+MOST_LISTENERS = 48  # of them; the rest is for commands: whoever asks nothing gives its place back in PATIENCE_S
 UNREAD_BYTES = 1 << 20  # a subscriber that lets more than this lie is cut off
 FAREWELL_S = 0.5  # s to hand out the last answers at the end
 _USAGE = 2  # exit code of errors.UsageRefused
+_BUSY = 5  # exit code of errors.StoreRefused
 
 
 def refusal(error: str, exit_code: int) -> dict[str, Any]:
@@ -235,6 +237,8 @@ class ControlServer:
             message = None
         if not isinstance(message, dict) or not isinstance(message.get("do"), str):
             self._turn_away(client, 'a request is a JSON object with "do"')
+        elif message["do"] == "subscribe" and self.listeners >= MOST_LISTENERS:
+            self._turn_away(client, f"{MOST_LISTENERS} programs listen to this tournament already", _BUSY)
         elif message["do"] == "subscribe":
             client.listens = True
             self.listeners += 1
@@ -243,8 +247,8 @@ class ControlServer:
             client.busy = True
             self.inbox.put(Request(self, client, message))
 
-    def _turn_away(self, client: _Client, why: str) -> None:
-        self._queue(client, line_of(refusal(why, _USAGE)))
+    def _turn_away(self, client: _Client, why: str, exit_code: int = _USAGE) -> None:
+        self._queue(client, line_of(refusal(why, exit_code)))
         self._drop(client)
 
     def _hand_out(self) -> None:
