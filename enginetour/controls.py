@@ -16,7 +16,7 @@ from enginetour.errors import InputRefused
 from enginetour.odds import is_divisible
 from enginetour.sections.entrants import EntrantSection
 from enginetour.task import Side
-from enginetour.timecontrol import Stage, TimeControl
+from enginetour.timecontrol import LONGEST_STAGE_MS, Stage, TimeControl, seconds_text
 
 SHORTEST_CECP_MS = 1_000  # `level` cannot say a shorter base (runner spec 8)
 
@@ -69,14 +69,16 @@ def cautions(sides: Iterable[Side]) -> Iterator[str]:
         first, rest = tc.stages
         minutes, seconds = first.base_ms // 1000, rest.base_ms // 1000
         meant = TimeControl((Stage(first.moves, (60 * minutes + seconds) * 1000, rest.increment_ms),))
-        played = f"{tc} is {first.moves} moves in {minutes} s, then {seconds} s for the rest"
-        yield f"{played}; if {minutes} min {seconds} s were meant, write {meant}"
+        then = f"{seconds} s for the rest" if seconds else f"{seconds_text(rest.increment_ms)} s a move"
+        time = f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
+        yield f"{tc} is {first.moves} moves in {minutes} s, then {then}; if {time} were meant, write {meant}"
 
 
 def _looks_like_minutes(tc: TimeControl) -> bool:
-    """``40/1:30``: 90 s for cutechess and fastchess, two stages here and in PGN."""
+    """``40/1:30``, ``40/15:00+5``: minutes for cutechess and fastchess, two stages here and in PGN."""
     if len(tc.stages) != 2:
         return False
     first, rest = tc.stages
-    whole = first.base_ms in range(1000, 10_000, 1000) and not first.increment_ms
-    return whole and not rest.moves and rest.base_ms in range(10_000, 60_000, 1000)
+    if rest.moves or first.increment_ms or first.base_ms % 1000 or first.base_ms > LONGEST_STAGE_MS // 60:
+        return False
+    return not rest.base_ms or (first.base_ms < 10_000 and rest.base_ms in range(10_000, 60_000, 1000))

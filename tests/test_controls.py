@@ -188,7 +188,12 @@ def test_a_cecp_base_under_a_second_is_told() -> None:
             "40/2:15+0.5",
             "40/2:15+0.5 is 40 moves in 2 s, then 15 s for the rest; if 2 min 15 s were meant, write 40/135+0.5",
         ),
+        (
+            "40/15:00+5",  # the second stage had no time but its increment, and nobody was told
+            "40/15:0+5 is 40 moves in 15 s, then 5 s a move; if 15 min were meant, write 40/900+5",
+        ),
         ("40/60:30", ""),
+        ("40/1+1:0+1", ""),
         ("40/1:9", ""),
         ("40/1:60", ""),
         ("40/1:20/30", ""),
