@@ -397,3 +397,15 @@ def test_a_stage_ends_where_the_engine_was_told(opening: Opening, levels: list[s
     sent = [line.split(" > ", 1)[1] for line in played.incidents[-1].traffic if " > " in line]
     assert [line for line in sent if line.startswith("level")] == levels
     assert all(line.endswith(" 6 1") for line in sent if line.startswith("setboard"))
+
+
+@pytest.mark.parametrize("ponder", [False, True])
+def test_nobody_ponders_between_games(ponder: bool) -> None:
+    """HoiChess and Sjaak II took a processor after `result`, for as long as their slot had no other game."""
+    shelf = EngineShelf()
+    spec = replace(scripted("cecp", name="pondering"), ponder=ponder)
+    played = game(spec, scripted(fault="illegal"), shelf=shelf)
+    (engine,) = shelf.take(spec)
+    assert isinstance(engine, CecpEngine)
+    assert told(engine)[-1 - ponder :] == [f"result 1-0 {{{played.cause}}}", *["easy"] * ponder]
+    shelf.end(engine)

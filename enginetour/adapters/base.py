@@ -110,10 +110,10 @@ class Engine(Wire):
         """It said nothing of what it is known to say at its start: input may have been lost meanwhile."""
         return False
 
-    def game_over(self, result: str, why: str) -> bytes:
-        """The line that tells it that a game has ended; b"" for none."""
+    def game_over(self, result: str, why: str) -> tuple[bytes, ...]:
+        """The lines that tell it that a game has ended."""
         del result, why
-        return b""
+        return ()
 
     # The path of every ply.
 

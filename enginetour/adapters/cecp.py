@@ -252,9 +252,10 @@ class CecpEngine(CecpListener):
         own = ask.own_ms if ask.own_ms is not None else ask.tc.movetime_ms or UNLIMITED_MS
         return own, ask.other_ms if ask.other_ms is not None else own
 
-    def game_over(self, result: str, why: str) -> bytes:
-        """`result`; an engine that knows no such command says so, which is noise."""
-        return f"result {result} {{{why}}}".encode("ascii", "replace")
+    def game_over(self, result: str, why: str) -> tuple[bytes, ...]:
+        """`result`, which may be unknown; then `easy`: two surveyed engines ponder on, for hours in an idle slot."""
+        told = f"result {result} {{{why}}}".encode("ascii", "replace")
+        return (told, b"easy") if self.spec.ponder else (told,)
 
     # Fences.
 

@@ -43,7 +43,7 @@ def part(verdict: Verdict, seats: Sequence[Seat], absent: Sequence[Seat], link: 
     converse({engine: engine.settle() for engine in owing}, link)
     listening = [seat.engine for seat in seats if not seat.engine.spoiled and not seat.engine.dead]
     words = {engine: engine.game_over(verdict.outcome.value, verdict.cause) for engine in listening}
-    converse({engine: engine.say(line) for engine, line in words.items() if line}, link)
+    converse({engine: engine.say(*lines) for engine, lines in words.items() if lines}, link)
 
 
 def leave(seats: Sequence[Seat], shelf: EngineShelf) -> None:
