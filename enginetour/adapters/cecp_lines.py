@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from enginetour.adapters.intake import UNSEEN
-from enginetour.adapters.said import LONGEST_PV, MATE, NO_THOUGHT, PV_PLIES, Thought, clamp, mate_score, whole
+from enginetour.adapters.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, mate_score, whole
 
 # Lines that can mean something; all others (thinking lines, chatter) are passed over by one search.
 TELLING = re.compile(
@@ -19,9 +19,11 @@ _MY_MOVE = re.compile(r"my move is\s*:?\s*(\S+)", re.IGNORECASE)
 _NUMBERED = re.compile(r"\d+\.\s*(?:\.\.\.|\.\.)?\s*(\S+)$")
 _REFUSED_MOVE = re.compile(r"(?:illegal|invalid) move\s*(?:\(([^)]*)\))?\s*:?\s*(.*)", re.IGNORECASE)
 _ERROR = re.compile(r"error\s*(?:\(([^)]*)\))?\s*:?\s*(.*)", re.IGNORECASE)
-# depth score time nodes, then more columns up to a TAB, or the PV. Marks stick to depth (12.) and score (+33, 5?).
-_THINKING = re.compile(r"\s*(\d+)[.:&+!?*-]*\s+([+-]?\d+)([?!]*)\s+(\d+)\s+(\d+)(.*)")
+# depth score time nodes, then more columns up to a TAB, or the PV. Marks stick to depth (12.) and score (+33, 5?); time
+# and nodes below 0 come from clocks and counts that ran over.
+_THINKING = re.compile(r"\s*(\d+)[.:&+!?*-]*\s+([+-]?\d+)([?!]*)\s+-?\d+(?:\.\d+)?\s+(-?\d+)(.*)")
 MATE_FROM = 100_000  # scores beyond this are a distance to mate (protocol spec, "thinking output")
+FARTHEST_MATE = 1_000  # moves; farther off it is a score of an engine with a scale of its own, as 1000000
 
 
 def read_move(line: str) -> tuple[str, bool] | None:
@@ -59,17 +61,22 @@ def read_thinking(line: str) -> Thought | None:
     score = whole(found[2])
     if score is None:
         return None
-    if abs(score) > MATE_FROM:
-        moves = min(abs(score) - MATE_FROM, MATE - 1)
+    if 0 < (moves := abs(score) - MATE_FROM) <= FARTHEST_MATE:
         score = mate_score(moves) if score > 0 else -mate_score(moves)
-    rest = found[6]
+    rest = found[5]
     bound = {"!": 1, "?": -1}.get(found[3][-1:], 0)  # failed high, failed low
     columns, tab, tail = rest.partition("\t")
     pv = " ".join((tail if tab else rest).split()[:PV_PLIES])[:LONGEST_PV]
     # Selective depth, nodes a second, tablebase hits; - or below 0: not known (protocol spec, "thinking output").
-    more = [number if (number := whole(word)) is not None and number >= 0 else None for word in columns.split()[:3]]
+    more = [_known(word) for word in columns.split()[:3]]
     seldepth, nps, tbhits = [*more, None, None, None][:3] if tab else (None, None, None)
-    return Thought(clamp(score), whole(found[1]), whole(found[5]), pv, seldepth, nps, tbhits=tbhits, bound=bound)
+    return Thought(clamp(score), whole(found[1]), _known(found[4]), pv, seldepth, nps, tbhits=tbhits, bound=bound)
+
+
+def _known(text: str) -> int | None:
+    """A count; None for what is none."""
+    number = whole(text)
+    return None if number is None or number < 0 else number
 
 
 def last_thought(text: bytes, *, bounds: bool = True) -> Thought:
