@@ -25,6 +25,7 @@ _VALUE = rb'"(?:[^"\\\n]|\\.)*"\]\n'
 _WHOLE = re.compile(rb"\[Event " + _VALUE + rb"((?:\[(?!Event )\w+ " + _VALUE + rb")*)\n+[^\[\n].*\n(?:.+\n)*\n")
 _ROUND = re.compile(rb'^\[Round "\d+\.(\d+)"\]$', re.MULTILINE)
 _BEGUN = re.compile(rb'^\[GameStartTime "([^"\n]*)"\]$', re.MULTILINE)
+OF_ANOTHER = "a run of another database writes it too, which keeps it"
 BLOCK = 1 << 20  # bytes read at once
 LONGEST = 16 << 20  # bytes of one game that is still believed: 600 moves with full lines take 200 KiB
 
@@ -82,13 +83,17 @@ class PgnFile:
         self._tell = tell
         self._hurry = hurry
         self._size: int | None = None  # of the file as we left it; None: to be looked at
+        self._inode = -1  # the file that we left: another may be as long
         self._missing: int | None = None  # number of the first game that is not in it
         self._newest = 0  # number of the last game in the log when it was mended
+        self._aside = False  # a file of another database was put aside
+        self._left = False  # to another run
 
     def mend(self) -> None:
         """Make it anew unless it holds every game that counts and each of them whole; OSError if that fails.
 
         With a game that this log does not have it is put aside: it may be the last copy of a database that is gone.
+        Once: who puts another one there then is a run beside this one, which keeps it.
         """
         if self._missing is not None:
             self._size = self._missing = None
@@ -115,13 +120,17 @@ class PgnFile:
         elif len(kept) < len(there):
             standing = (text for number, text in self._whole_games() if number in counting)
             replace_bytes(self.path, chain(standing, (text.encode("utf-8") for text in self._texts(kept[-1] + 1))))
-        elif whole != self._size_there() or len(there) < len(wanted):
+        elif whole != self._there()[0] or len(there) < len(wanted):
             os.truncate(self.path, whole)
             with self.path.open("a", encoding="utf-8") as sink:
                 sink.writelines(self._texts(kept[-1] + 1))
-        self._size = self._size_there()
+        self._size, self._inode = self._there()
 
     def _put_aside(self) -> None:
+        if self._aside:
+            self._left = True
+            raise OSError(errno.EBUSY, OF_ANOTHER)
+        self._aside = True
         names = (self.path.with_name(f"{self.path.stem}.old-{number}{self.path.suffix}") for number in count(1))
         free = next(name for name in names if not name.exists())
         self.path.rename(free)
@@ -137,6 +146,8 @@ class PgnFile:
             return  # it came with another one, when all that was missing was written
         missing = number if self._missing is None else self._missing
         self._missing = missing
+        if self._left:  # a file of many games is not read again for each; the last `mend` does
+            raise OSError(errno.EBUSY, OF_ANOTHER)
         size = self._size
         if size is None or not self._is_as_left():
             self.mend()
@@ -152,21 +163,23 @@ class PgnFile:
                 os.truncate(self.path, size)
             raise
         self._missing = None
-        self._size = self._size_there()
+        self._size, self._inode = self._there()
 
     @property
     def is_whole(self) -> bool:
         """When last written or looked at, every game that counts was in it."""
         return self._size is not None and self._missing is None
 
-    def _size_there(self) -> int:
+    def _there(self) -> tuple[int, int]:
+        """Size and inode of the file; -1 for both where there is none."""
         try:
-            return self.path.stat().st_size
+            found = self.path.stat()
         except FileNotFoundError:
-            return -1
+            return -1, -1
+        return found.st_size, found.st_ino
 
     def _is_as_left(self) -> bool:
-        return self._size is not None and self._size == self._size_there()
+        return self._size is not None and (self._size, self._inode) == self._there()
 
     def _games(self, first: int) -> Iterable[str]:
         return games_text(self.log, first, self._comments, self._names)

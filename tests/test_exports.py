@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import io
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -273,3 +275,30 @@ def test_games_that_do_not_say_when_they_began_are_ours(tmp_path: Path, log: Tou
     PgnFile(pgn.path, log).mend()
     assert pgn.path.read_text() == bare
     assert [path.name for path in tmp_path.glob("*.pgn")] == ["x.pgn"]
+
+
+def test_two_databases_do_not_take_turns_at_one_pgn(tmp_path: Path) -> None:
+    """Two runs put a file of the other aside once each at most; then it stays the one's, and the other says so."""
+    told: list[str] = []
+    failed: list[str | None] = []
+    with ExitStack() as stack:
+        runs: list[PgnFile] = []
+        for name in ("one", "other"):
+            store, log = open_log(tmp_path / f"{name}.db")
+            stack.enter_context(store)
+            runs.append(PgnFile(tmp_path / "t.pgn", log, tell=told.append))
+        for number in range(1, 9):
+            for began, pgn in enumerate(runs, 1):
+                played = replace(game(meeting=number), started=1000.0 * began + number)
+                assert pgn.log.record_game(played) == number
+                try:
+                    pgn.append(number, played)
+                except OSError as error:
+                    failed.append(error.strerror)
+        assert len(told) == len(list(tmp_path.glob("t.old-*.pgn"))) == 2
+        assert failed == ["a run of another database writes it too, which keeps it"] * 7, "from the second game on"
+        assert [pgn.is_whole for pgn in runs] == [True, False]
+        assert is_whole(runs[0])
+        (tmp_path / "t.pgn").unlink()
+        runs[1].mend()
+        assert is_whole(runs[1])
