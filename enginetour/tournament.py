@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour import machinespeed
 from enginetour.changes import Desk, desk_of
+from enginetour.controls import cautions
 from enginetour.demand import own_cores
 from enginetour.errors import InputRefused, TourError, UsageRefused
 from enginetour.folded import audit, fold, last_table, refuse_unfinished
@@ -128,7 +129,7 @@ def opened(
             ahead.close()
         probes = probe_all(plan.sides, heed=heed) if early is None else early
         refuse_unfit(probes, plan.sides)
-        for words in untellable(plan.suite, plan.sides, probes):
+        for words in (*untellable(plan.suite, plan.sides, probes), *cautions(plan.sides.values())):
             tell(f"warning: {words}")
         heed()
         if not made:

@@ -374,3 +374,10 @@ def test_a_report_of_before_the_end_is_written_anew(tmp_path: Path) -> None:
     assert "report: " in tour(tmp_path, "run", str(path)).stderr
     assert "not finished" not in page.read_text("utf-8")
     assert "report: " not in tour(tmp_path, "run", str(path)).stderr
+
+
+def test_a_match_tells_of_minutes_before_its_first_game(tmp_path: Path) -> None:
+    """Only check did, and a match has none before it: 40/1:30 was played in 1 s for 40 moves, without a word."""
+    words = ("match", "wren1", "wren2", "--tc", "40/1:30", "--games", "2", "--max-moves", "8")
+    told = "warning: 40/1:30 is 40 moves in 1 s, then 30 s for the rest; if 1 min 30 s were meant, write 40/90"
+    assert told in tour(tmp_path, *words).stdout
