@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from enginetour.errors import InputRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
-from enginetour.nearmiss import near
+from enginetour.nearmiss import did_you_mean, near
 from enginetour.notices import NotifySection
 from enginetour.otherwords import meant
 from enginetour.sections.entrants import EntrantSection
@@ -117,9 +117,9 @@ def _refuse_bare(path: Path, text: str, table: dict[str, Any]) -> None:
     """Whole sections that are unknown, not there, or written as something else."""
     for key in table:
         if key not in SECTIONS:
-            raise InputRefused(
-                f"unknown key {key!r}{_meant((key,), SECTIONS) or near(key, SECTIONS)}", place=_at(path, text, (key,))
-            )
+            slip = did_you_mean(key, SECTIONS) if isinstance(table[key], dict) else ""  # [rating], no key of an entrant
+            what = f"unknown key {key!r}{slip or _meant((key,), SECTIONS) or near(key, SECTIONS)}"
+            raise InputRefused(what, place=_at(path, text, (key,)))
     if "tournament" not in table and any(key in table for key in ("format", "play", "entrants")):
         raise InputRefused('[tournament] with name = "..." is missing', place=str(path))
     if "format" not in table and isinstance(table.get("tournament"), dict):

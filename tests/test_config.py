@@ -112,6 +112,7 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ("[play]", "[play]\nodds = 5", 8, "play.odds: input should be a list, found 5"),
         ("[play]", '[play]\nponder = "yes"', 8, "play.ponder: input should be true or false, found 'yes'"),
         ("[play]", "[openings]\n[play]", 7, "unknown key 'openings', did you mean it under [play]?"),
+        ("[play]", '[rating]\nsystems = ["ml"]\n[play]', 7, "unknown key 'rating', did you mean 'ratings'?"),
         ("[play]", "[options]\n[play]", 7, "did you mean options = ... of an entrant, behind its [[entrants]]?"),
         ('engine = "wren1"', 'engine = "wren1"\nnodes = 100', 11, 'did you mean tc = "10+0.1"'),
         (
