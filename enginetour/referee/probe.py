@@ -30,6 +30,7 @@ WAKE_NS = 1_000 * MS  # after an empty line, for an engine that reads one line a
 AGAIN_S = (1.0, 5.0)  # s before it is tried again, as after a failed start (reliability spec 1)
 
 TABLES = "syzygypath"  # the option of UCI engines, which stands for CECP's egtpath too
+_COMPLAINTS = (What.REFUSED, What.REFUSED_POSITION)  # of the empty line itself
 
 _Search = Generator[int, Said | None, Said | None]
 
@@ -150,13 +151,16 @@ def _declares(engine: Engine, variant: str, found: _Findings) -> bool:
 
 
 def _wakes(engine: Engine, link: Link) -> bool:
-    """Whether an empty line makes it speak."""
+    """Whether an empty line makes it speak of something else than that line."""
     if engine.dead or engine.process.broken:
         return False
 
     def script() -> _Search:
         yield from engine.say(b"")
-        return (yield from engine.hear(time.monotonic_ns() + WAKE_NS))
+        deadline = time.monotonic_ns() + WAKE_NS
+        while (said := (yield from engine.hear(deadline))) is not None and said.what in _COMPLAINTS:
+            pass
+        return said
 
     return isinstance(converse({engine: script()}, link)[engine], Said)
 

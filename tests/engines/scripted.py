@@ -206,6 +206,8 @@ class Scripted:
             self.offered = True
         elif word == "computer":
             self.say("Error (unknown command): computer")
+        elif not word and self.fault == "minds-empty-lines":
+            self.say("Error (unknown command):")
         elif word == "usermove" or (len(word) in (4, 5) and word[1].isdigit() and word[3].isdigit()):
             self.opponent = rest or word
             self.plies += 1
@@ -214,7 +216,7 @@ class Scripted:
 
     def features(self):
         self.told_protover += 1
-        if self.fault in ("no-features", "late-features"):
+        if self.fault in ("no-features", "late-features", "minds-empty-lines"):
             return
         if self.fault in ("loses-protover", "wakes") and self.told_protover == 1:
             return

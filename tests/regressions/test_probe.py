@@ -117,3 +117,11 @@ def test_nodes_that_a_cecp_engine_cannot_be_told_are_refused() -> None:
         with pytest.raises(InputRefused, match="no nodes beside a time"):
             refuse_limits(spec, TimeControl.parse(beside), "play.tc")
     refuse_limits(spec, TimeControl.parse("nodes=500,depth=3"), "play.tc")
+
+
+def test_an_engine_of_protocol_1_may_mind_an_empty_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its complaint of it was taken for features that came late: the whole run was refused, with a wrong hint."""
+    monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
+    found = tried(scripted("cecp", "minds-empty-lines"))
+    assert not found.problems
+    assert any(what.startswith("a move under") and good for what, good, _ in found.steps)
