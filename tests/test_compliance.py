@@ -123,6 +123,13 @@ def test_a_line_that_it_cannot_bear_is_left_out() -> None:
     assert {step.key: step.verdict for step in bears.steps[1:]} == {"computer": "not offered", "level-moves": "ok"}
 
 
+def test_who_moves_before_it_is_told_to_obeys_as_well() -> None:
+    """A move from a book came before `?`: the course said that none came after it. On a busy machine it may be late."""
+    found = taken("cecp", "from-book", "move-now")
+    assert found.steps[-1].key == "move-now"
+    assert found.steps[-1].verdict in ("not offered", "ok"), found.steps[-1].words
+
+
 def test_an_engine_that_does_not_start_takes_no_course() -> None:
     """One step, and what it says."""
     found = taken("uci", "no-such-protocol", program="/bin/false")

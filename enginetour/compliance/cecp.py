@@ -130,14 +130,17 @@ def _illegal(exam: Exam) -> str:
     return refused
 
 
-def _thinking(exam: Exam, *moves: str) -> None:
+def _thinking(exam: Exam, *moves: str) -> list[str]:
+    """A search of an hour; what it said so far."""
     _begin(exam, *moves)
     exam.send("time 360000", "otim 360000", "go")
-    exam.pause(THOUGHT_S)
+    return exam.pause(THOUGHT_S)
 
 
 def _now(exam: Exam) -> str:
-    _thinking(exam, "e2e4", "e7e5")
+    said = _thinking(exam, "e2e4", "e7e5")
+    if any(_is_move(line) for line in said):
+        raise NotOffered(f"moves within {THOUGHT_S * 1000:.0f} ms, whatever its clock")
     exam.send("?")
     if exam.until(_is_move, OWED_S) is None:
         exam.drop()

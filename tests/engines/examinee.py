@@ -267,7 +267,7 @@ class Examinee:
 
     def think(self):
         self.searches += 1
-        endless = self.level_minutes >= 60
+        endless = self.level_minutes >= 60 and not self.has("from-book")
         pause = 1.5 if self.has("late") and self.seconds == 1 else 0.0
         if self.seconds is not None and self.seconds < 1:
             pause = self.seconds
