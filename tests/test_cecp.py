@@ -40,6 +40,14 @@ def test_features_are_read_leniently() -> None:
     assert Features().read("myname=Fairy-Stockfish")[0] == ["myname"]
 
 
+def test_features_may_be_parted_by_commas() -> None:
+    """`san=0,` was san=1: the engine was told SAN, and lost for calling it illegal. Both peers read a number."""
+    features = Features()
+    assert features.read('ping=1, san=0, usermove=0; variants=normal,losers, myname="One, Two," done=1')[1] == []
+    assert [features.on(name, default=True) for name in ("ping", "san", "usermove")] == [True, False, False]
+    assert (features.values["variants"], features.values["myname"]) == ("normal,losers", "One, Two,")
+
+
 @pytest.mark.timeout(5)
 def test_features_without_end_cost_nothing() -> None:
     """A word as long as a line may be is passed over at once, and options are kept up to a bound."""

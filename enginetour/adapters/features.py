@@ -38,7 +38,8 @@ class Features:
         unknown: list[str] = []
         for found in _PAIR.finditer(line):
             name = found[1].lower()
-            value = next((text for text in (found[2], found[3], found[4]) if text is not None), "").strip()
+            quoted = found[2] if found[2] is not None else found[3]
+            value = (quoted if quoted is not None else found[4].rstrip(",;")).strip()
             if name not in KNOWN:
                 unknown.append(name)
                 continue
