@@ -421,3 +421,15 @@ def test_nobody_ponders_between_games(ponder: bool) -> None:
     assert isinstance(engine, CecpEngine)
     assert told(engine)[-1 - ponder :] == [f"result 1-0 {{{played.cause}}}", *["easy"] * ponder]
     shelf.end(engine)
+
+
+@pytest.mark.parametrize("words", ["'g1f3'", '"g1f3".', "g1f3.", "usermove `g1f3'"])
+def test_a_refused_move_in_quotes_is_that_move(words: str) -> None:
+    """It was a warning only: an opening refused so was lost by an illegal move, and no game was void."""
+    engine = cecp_engine()
+    engine.go_lines(Ask(after("g1f3"), white=False, tc=TimeControl.parse("10")))
+    engine.intake.feed(f"Illegal move: {words}\n".encode())
+    said = engine.heard()
+    assert said is not None
+    assert said.what is What.REFUSED_MOVE
+    engine.kill()

@@ -178,7 +178,7 @@ class CecpListener(Engine):
         if text is None:
             return Said(What.REFUSED_POSITION, line) if line.lower().startswith("illegal position") else None
         blamed = text.split(None, 1)[0].removeprefix("usermove") if text else ""
-        blamed = blamed or (text.split()[1] if len(text.split()) > 1 else "")
+        blamed = (blamed or (text.split()[1] if len(text.split()) > 1 else "")).strip("'\"`.,;")
         if blamed in self._sent or (self._placing and blamed in self._opening):
             return Said(What.REFUSED_MOVE, line, self.stamp_ns)
         if text.startswith(("setboard", "edit")) or "position" in line.lower():
