@@ -120,6 +120,25 @@ def test_lines_of_the_log_go_before_those_told_live() -> None:
     in_a_loop(scene)
 
 
+def test_a_game_struck_out_has_no_result_any_more() -> None:
+    """Fewer games than before: the lines are read again, and what they say of a game goes before what was told live."""
+
+    async def scene(room: Room, listener: Listener) -> None:
+        for number in (4, 5):
+            room.take(
+                {"event": "game", "number": number, "white": "A", "black": "B", "result": "1-0", "cause": "mates"}
+            )
+        room.take({**STATUS, "event": "progress", "games_done": 5})
+        room.whole = True
+        room.take({**STATUS, "event": "progress", "games_done": 4})
+        assert not room.whole
+        room.remember([{"number": 4, "result": "*", "cause": "struck out, was 1-0: mates"}], ())
+        assert [(line["result"], line["white"]) for line in room.lines] == [("*", "A"), ("1-0", "A")]
+        assert events(await listener.due(1))[-1][1]["lines"][0]["cause"] == "struck out, was 1-0: mates"
+
+    in_a_loop(scene)
+
+
 def test_orders_have_lines_of_their_own() -> None:
     """A pause and an end that somebody asked for are shown although neither is a trouble."""
 

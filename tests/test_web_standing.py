@@ -10,6 +10,7 @@ import pytest
 
 from enginetour.folded import format_of
 from enginetour.formats.base import Format
+from enginetour.model import GameVoided
 from enginetour.store.entries import entries
 from enginetour.store.reader import TournamentReader
 from enginetour.store.tournaments import Store
@@ -56,3 +57,11 @@ def test_so_many_are_remembered(store: Store) -> None:
     assert list(standings._folds) == [entry.id for entry in others]
     assert standings.made(autumn, lines=True) == first
     assert [line["number"] for line in first.lines] == [1]
+
+
+def test_a_game_struck_out_has_no_result(store: Store) -> None:
+    """The line of the last games says what `enginetour games` says; it told the old result."""
+    one = game()
+    store.tournament("autumn").record_event(GameVoided(one.pairing, one.outcome, "a wrong book"))
+    line = Standings(store).made(entries(store)[0], lines=True).lines[0]
+    assert (line["result"], line["cause"]) == ("*", "struck out, was 1-0: ")

@@ -166,7 +166,7 @@ def games_sheet(title: str, lines: list[GameLine]) -> Sheet:
     shown = tuple(
         {
             "incident": "!" if line.incidents else "",
-            "cause": _how(line),
+            "cause": line.how,
             "handicap": _odds(line),
             "own_us": "" if line.own_us is None else f"{line.own_us / 1000:.1f}",
             "busy": f"{line.load:.1f}/{line.cores}" if line.busy else "",
@@ -181,10 +181,6 @@ def _odds(line: GameLine) -> str:
     if not line.handicap:
         return ""
     return f"{'White' if line.handicap > 0 else 'Black'} {abs(line.handicap)}: {line.white_tc} v {line.black_tc}"
-
-
-def _how(line: GameLine) -> str:
-    return f"struck out, was {line.outcome}: {line.cause}" if line.voided else line.cause
 
 
 def _told(stored: Stored, title: str) -> str:

@@ -84,6 +84,11 @@ class GameLine:
         """It has a result that stands."""
         return self.outcome is not Outcome.VOID and not self.voided
 
+    @property
+    def how(self) -> str:
+        """How it ended, and that it was struck out."""
+        return f"struck out, was {self.outcome}: {self.cause}" if self.voided else self.cause
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:

@@ -50,9 +50,10 @@ class Room:
         self.tell_all()
 
     def remember(self, lines: Sequence[dict[str, Any]], incidents: Sequence[dict[str, Any]]) -> None:
-        """The last lines of the log, before those that were told live."""
-        known = {line["number"] for line in self.lines}
-        kept = sorted([*(line for line in lines if line["number"] not in known), *self.lines], key=_number)
+        """The last lines of the log, before those that were told live; a game may have been struck out since."""
+        known, now = {line["number"] for line in self.lines}, {line["number"]: line for line in lines}
+        live = [{**line, **_ending(now.get(line["number"], {}))} for line in self.lines]
+        kept = sorted([*(line for line in lines if line["number"] not in known), *live], key=_number)
         told = [_told(line) for line in self.incidents]
         found = [*(line for line in incidents if _told(line) not in told), *self.incidents]
         self.lines = deque(kept, maxlen=LINES)
@@ -75,6 +76,7 @@ class Room:
         elif kind == "progress":
             changed = any(event.get(key) != self.progress.get(key) for key in ("games_done", "remaining"))
             self.stale = self.stale or changed  # somebody left or came, a game was struck out
+            self.whole = self.whole and event.get("games_done", 0) >= self.progress.get("games_done", 0)
             self._far(event)
             self.tell("progress", "progress", self.progress)
         elif kind == "game":
@@ -171,6 +173,10 @@ class Room:
             self.tell(f"board {slot}", "board", {"slot": slot, **self.games[slot].told()})
         self._changed.clear()
         self._due_at = asyncio.get_running_loop().time() + max(BEAT_S, REST * (thread_time() - begun))
+
+
+def _ending(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: line[key] for key in ("result", "cause") if key in line}
 
 
 def _number(line: Mapping[str, Any]) -> int:
