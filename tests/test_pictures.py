@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shlex
 from pathlib import Path
@@ -191,3 +192,12 @@ def test_lists_are_written_as_pictures(db: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "ratings · g.pgn" in done.stderr
     assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_crosstable_has_the_points_of_the_table(db: Path) -> None:
+    """Games against one that has withdrawn stand in their cells; the points are those that rank the rows."""
+    assert ask(db, "withdraw", "Phalanx").exit_code == 0
+    table = {row["name"]: row["points"] for row in json.loads(ask(db, "standings", "--json").stdout)["table"]}
+    assert table["Fruit"] == 1
+    lines = [line for line in chart(db, "crosstable").splitlines() if line]
+    assert lines[lines.index("Fruit") + 1] == "1", "it was 1½"

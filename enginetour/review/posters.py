@@ -33,14 +33,17 @@ KINDS = ("white", "relay", "load")
 
 
 def crosstable(log: TournamentReader) -> Picture:
-    """Everybody against everybody, in the order of the table."""
+    """Everybody against everybody, in the order of the table and with its points."""
     format_, state = fold(log)
-    rows = cross_rows([line.name for line in format_.standings(state)], log.games())
+    placed = format_.standings(state)
+    rows = cross_rows([line.name for line in placed], log.games())
     cells = (
         tuple(None if cell is None else crosstables.Met(cell.half_points, len(cell.games)) for cell in row.cells)
         for row in rows
     )
-    drawn = [CrossRow(row.name, row.half_points, row.games, met) for row, met in zip(rows, cells, strict=True)]
+    drawn = [
+        CrossRow(row.name, line.half_points, row.games, met) for line, row, met in zip(placed, rows, cells, strict=True)
+    ]
     return crosstables.crosstable(drawn, title=f"crosstable · {log.title}")
 
 
