@@ -52,7 +52,7 @@ class Room:
     def remember(self, lines: Sequence[dict[str, Any]], incidents: Sequence[dict[str, Any]]) -> None:
         """The last lines of the log, before those that were told live; a game may have been struck out since."""
         known, now = {line["number"] for line in self.lines}, {line["number"]: line for line in lines}
-        live = [{**line, **_ending(now.get(line["number"], {}))} for line in self.lines]
+        live = [_as_it_counts(line, now.get(line["number"], line)) for line in self.lines]
         kept = sorted([*(line for line in lines if line["number"] not in known), *live], key=_number)
         told = [_told(line) for line in self.incidents]
         found = [*(line for line in incidents if _told(line) not in told), *self.incidents]
@@ -175,8 +175,11 @@ class Room:
         self._due_at = asyncio.get_running_loop().time() + max(BEAT_S, REST * (thread_time() - begun))
 
 
-def _ending(line: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: line[key] for key in ("result", "cause") if key in line}
+def _as_it_counts(line: dict[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """A game that was struck out has another result in the log than the one that was told."""
+    if now.get("result", line["result"]) == line["result"]:
+        return line
+    return line | {"result": now["result"], "cause": now["cause"]}
 
 
 def _number(line: Mapping[str, Any]) -> int:
