@@ -76,10 +76,16 @@ def silent_ponderers(side: Side, declared: Iterable[Declared]) -> Iterator[str]:
         yield f"{spec.name} does not ponder: it declares no option Ponder"
 
 
-def refuse_few_files(slots: int) -> None:
-    """UsageRefused before anything starts, where games would fail one after the other."""
+def few_files(slots: int) -> tuple[int, int] | None:
+    """How many files this process may open and how many so many slots need; None where they suffice."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = FILES + SLOT_FILES * slots
-    if most != resource.RLIM_INFINITY and most < needed:
+    return (most, needed) if most != resource.RLIM_INFINITY and most < needed else None
+
+
+def refuse_few_files(slots: int) -> None:
+    """UsageRefused before anything starts, where games would fail one after the other."""
+    if (few := few_files(slots)) is not None:
+        most, needed = few
         what = f"{most} open files are too few, {slots} slot{'s' * (slots != 1)} need {needed}"
         raise UsageRefused(what, place="ulimit -n", step="say ulimit -n 1024")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginetour.allotment import Allotment
+from enginetour.demand import few_files
 from enginetour.errors import MachineFailure, TourError
 from enginetour.model import GameKey, Outcome, Pairing
 from enginetour.places import START_PARALLEL, Listener, LocalPlace
@@ -58,6 +59,7 @@ def warmed(config: Path, db: Address | None, slots: int | None) -> HeadStart | N
         folder = config.resolve().parent
         database, workspace = database_of(folder, db), workspace_of(folder)
         fits = isinstance(name, str) and type(count) is int and 0 < count <= allowed().count
+        fits = fits and few_files(count) is None  # it would take those by which the refusal is told
         if not fits or play.get("affinity") or not isinstance(database, Path) or not is_new(database, name):
             return None
         return HeadStart(birth_tag(database, workspace, name), count, name)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from enginetour.controls import cautions, told
 from enginetour.demand import crowded
 from enginetour.plan import FEWEST, Plan, refuse_field
+from enginetour.reports.sheet import counted
 from enginetour.rulebook import table_lines
 from enginetour.timecontrol import TimeControl
 
@@ -39,6 +41,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "suite": plan.suite.told + (plan.suite.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
         "warnings": [note.text for note in plan.format.notes(state) if note.is_warning]
         + list(cautions(sides))
+        + list(_again(plan, most))
         + list(crowded(sides, plan.config.play.slots)),
         "controls": {name: told(side) for name, side in plan.sides.items()},
         "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
@@ -60,6 +63,18 @@ def _meetings(plan: Plan) -> int:
     """Games of two that meet as often as the format lets them meet on purpose."""
     options = plan.config.format_options
     return int(options.games_per_pairing) * int(getattr(options, "cycles", 1))
+
+
+def _again(plan: Plan, most: int) -> Iterator[str]:
+    """Without a clock two that have played an opening with both colours play the same games on it again."""
+    played = [side.playing(white=white).tc for side in plan.sides.values() for white in (True, False)]
+    if any(tc.stages or tc.movetime_ms for tc in played):
+        return
+    pair = most if len(plan.entrants) == FEWEST else _meetings(plan) if plan.suite.per == "pairing" else 0
+    openings = len(plan.suite.openings)
+    if pair > 2 * openings:
+        again = f"{pair - 2 * openings} of {pair} games of two are an earlier one over again"
+        yield f"without a clock {again}, with {counted(openings, 'opening')}: figures count them as new"
 
 
 def _longest_s(tc: TimeControl, moves: int) -> float | None:

@@ -204,7 +204,7 @@ def test_sixty_four_descriptors(workspace: Path) -> None:
     assert said.count("Finished game") == audit(workspace) == 12
 
 
-@pytest.mark.parametrize("most", [16, 39])
+@pytest.mark.parametrize("most", [12, 14, 16, 39])
 def test_too_few_descriptors(workspace: Path, most: int) -> None:
     """One line before game 1, and the same command with enough of them plays."""
     path = quick(workspace, system="roundrobin", settings="cycles = 1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 import threading
 from concurrent.futures import Future
@@ -92,6 +93,16 @@ def test_another_database_has_no_head_start(tmp_path: Path) -> None:
     for other in (whole.replace("[play]", "[play]\naffinity = true"), "[tournament", "play = 3", 'tournament = "x"'):
         path.write_text(other)
         assert warmed(path, None, None) is None
+
+
+def test_too_few_files_for_games_have_no_head_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took those by which `ulimit -n` is named as what is wrong: a run told of a module that it could not read."""
+    path, _ = counting(tmp_path)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (35, 4096))
+    assert warmed(path, None, None) is None
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (36, 4096))
+    with warmed(path, None, None) or pytest.fail("36 files are enough for a slot"):
+        pass
 
 
 @pytest.mark.parametrize("setting", ["speed = 1.5", "start_parallel = 1"])

@@ -12,6 +12,7 @@ from enginetour.cli.tell import story
 from enginetour.model import GameFinished
 from enginetour.reports import ratings as rating_sheets
 from enginetour.reports.sheet import render
+from enginetour.review.fairness import over_again
 from enginetour.review.strength import tournament_list
 from enginetour.store.lists import ratings_of
 from enginetour.store.repeated import repeated
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from enginetour.scheduler import End
     from enginetour.tournament import Session
 
-COUNTED = "every figure counts them as new; a larger suite avoids it, or a clock"
 MOST_TOLD = 12  # round robins told at the end of a run: a screenful
 
 
@@ -46,10 +46,8 @@ def morning(session: Session, pgn: PgnFile, end: End, warnings: Iterable[str] = 
     pairings = (event.pairing for event in log.events() if isinstance(event, GameFinished))
     if wrapped := plan.suite.wrapped(pairings):
         say(wrapped)
-    again, games = repeated(log)
-    if again:
-        say(f"warning: {again} of {games} games are an earlier one over again, and {COUNTED}")
-    for words in warnings:
+    again = over_again(*repeated(log))
+    for words in (*((again,) if again else ()), *warnings):
         say(f"warning: {words}")
     lacking = "" if pgn.is_whole else " lacks games; enginetour export pgn -o FILE writes all"
     for line in (f"state: {end.value}", f"database: {plan.database}", f"PGN: {pgn.path}{lacking}"):

@@ -24,7 +24,7 @@ MOST_GAMES = 100_000  # beyond, two engines are level for all practical purposes
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """`kind`: decide, resume, incidents, engines, machine or next; `command` is "" where none helps."""
+    """`kind`: decide, resume, incidents, engines, fairness or next; `command` is "" where none helps."""
 
     kind: str
     text: str
@@ -75,7 +75,7 @@ def _advice(
         words = f"{counted(len(grave), 'incident')} to look at: {who}."
         yield Advice("incidents", words, shlex.join(games))
     for warning in fairness.warnings:
-        yield Advice("machine", f"{warning[0].upper()}{warning[1:]}.")
+        yield Advice("fairness", f"{warning[0].upper()}{warning[1:]}.")
     if facts.finished and facts.newest:
         yield Advice("next", "Finished: the next edition starts from this result.", f"{again} --new")
 

@@ -76,8 +76,8 @@ class Fairness:
         return self.cores[0] if len(self.cores) == 1 else None
 
 
-def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec]) -> Fairness:
-    """Games at odds count for the machine, not for White."""
+def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec], again: str = "") -> Fairness:
+    """Games at odds count for the machine, not for White; `again` tells of games that came again (`over_again`)."""
     even = [game for game in games if not game.handicap]
     threads = max(map(threads_of, specs.values()), default=1)
     hosts = hosts_of(even)
@@ -103,9 +103,20 @@ def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec]) ->
         at_once=most_at_once(games),
         threads=threads,
         margins=tuple((name, uses, played[name]) for name, uses in margins.most_common() if uses),
-        warnings=tuple(_warnings(_most_crowded(games, threads), threads, len(busy), len(games), steal, hosts)),
+        warnings=(
+            *((again,) if again else ()),
+            *_warnings(_most_crowded(games, threads), threads, len(busy), len(games), steal, hosts),
+        ),
         hosts=hosts,
     )
+
+
+def over_again(repeated: int, games: int) -> str:
+    """What to know of games that went as an earlier one; an empty text where none did."""
+    if not repeated:
+        return ""
+    counted_so = "every figure counts them as new; a larger suite avoids it, or a clock"
+    return f"{repeated} of {games} games are an earlier one over again, and {counted_so}"
 
 
 def share_of(games: Sequence[Conditions]) -> Share:

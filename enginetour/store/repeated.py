@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, or_, select
 
 from enginetour.store.queries import STANDING
 from enginetour.store.reader import TournamentReader
 from enginetour.store.tables import GAMES
 
-_GAME = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.opening, GAMES.c.plies, GAMES.c.final_fen
+_SINGLE = case((or_(GAMES.c.culprit != "", GAMES.c.final_fen == ""), GAMES.c.id), else_=0)
+"""A game that an engine lost by a fault, a crash at its first move say, tells nothing of how others go; nor does one
+whose last position was not kept."""
+_GAME = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.opening, GAMES.c.plies, GAMES.c.final_fen, _SINGLE
 """What one is known by; its moves are packed, and a last position after as many moves hardly comes by other ways."""
 
 
