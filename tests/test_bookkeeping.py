@@ -11,7 +11,7 @@ import pytest
 
 from enginetour.adapters.position import Position
 from enginetour.model import MoveMade
-from enginetour.referee.bookkeeping import HELD_PLIES, PATIENCE_NS, Books, RawPly
+from enginetour.referee.bookkeeping import HELD_NS, HELD_PLIES, PATIENCE_NS, Books, RawPly
 from enginetour.referee.live import EVERY_NS, LiveMoves
 from enginetour.referee.seats import Seat
 from enginetour.referee.shelf import EngineShelf
@@ -30,10 +30,10 @@ class Table:
         self.link, self.position = Eavesdropper(), Position()
         self.books = Books(self.position, self.link, EngineShelf())
 
-    def play(self, plies: int) -> None:
+    def play(self, plies: int, elapsed_ms: int = 20) -> None:
         for _ in range(plies):
             move = chess.Move.from_uci(SHUFFLE[len(self.position.moves) % len(SHUFFLE)])
-            self.books.enter(RawPly(move, None))
+            self.books.enter(RawPly(move, None, elapsed_ms))
             self.position.push(move)
 
     def ask(self, go_ns: int) -> int:
@@ -74,25 +74,36 @@ def test_there_is_nothing_to_do_before_a_ply(table: Table) -> None:
     assert table.ask(SECOND_NS) == NEVER_NS
 
 
-def test_a_search_that_is_answered_at_once_is_kept_waiting_by_no_books(table: Table) -> None:
-    """However long a ply has waited, if only few have: many are taken up at once, or all would be left to the end."""
+def test_plies_of_quick_searches_wait_for_each_other(table: Table) -> None:
+    """A quarter of a second, but for no search that may be answered at once; then, or when they are many, all."""
     table.play(1)
-    assert table.ask(SECOND_NS) == SECOND_NS + PATIENCE_NS
+    assert table.ask(SECOND_NS) == SECOND_NS + HELD_NS
+    table.play(1)
+    assert table.ask(SECOND_NS + HELD_NS // 2) == SECOND_NS + HELD_NS
+    late = SECOND_NS + HELD_NS - 1
+    assert table.ask(late) == late + PATIENCE_NS
     assert table.ask(9 * SECOND_NS) == 9 * SECOND_NS + PATIENCE_NS
-    table.play(HELD_PLIES - 2)
+    table.play(HELD_PLIES - 3)
     assert table.ask(9 * SECOND_NS + 1) == 9 * SECOND_NS + 1 + PATIENCE_NS
     table.play(1)
     assert table.ask(9 * SECOND_NS + 2) == 9 * SECOND_NS + 2
 
 
+def test_a_ply_of_a_slow_game_waits_for_no_other(table: Table) -> None:
+    """None would come in time: it is on the live page as soon as before."""
+    table.play(1, elapsed_ms=HELD_NS // 1_000_000)
+    assert table.ask(SECOND_NS) == SECOND_NS + PATIENCE_NS
+
+
 def test_a_row_of_plies_is_written_one_by_one(table: Table) -> None:
-    """A step is a ply; afterwards the next one waits anew."""
+    """A step is a ply; afterwards the next one waits anew. Sides take turns at being thinking meanwhile."""
+    assert HELD_PLIES % 2
     table.play(HELD_PLIES)
     assert table.ask(SECOND_NS) == SECOND_NS
     assert table.work() == HELD_PLIES
-    assert [move.uci for move in table.books.moves] == list(SHUFFLE) * (HELD_PLIES // len(SHUFFLE))
+    assert [move.uci for move in table.books.moves] == (list(SHUFFLE) * HELD_PLIES)[:HELD_PLIES]
     table.play(1)
-    assert table.ask(5 * SECOND_NS) == 5 * SECOND_NS + PATIENCE_NS
+    assert table.ask(5 * SECOND_NS) == 5 * SECOND_NS + HELD_NS
 
 
 def test_who_looks_on_sees_both_ends_of_an_hourglass(table: Table) -> None:

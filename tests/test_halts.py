@@ -88,7 +88,7 @@ def test_a_freeze_shorter_than_the_clock_is_charged_to_nobody(
 
 def test_a_freeze_over_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """What froze us froze the engine, which answers a moment after us: that moment made it lose on time."""
-    Frozen(monkeypatch, game_module, 0.9, at=2)
+    Frozen(monkeypatch, game_module, 0.9, at=1)
     late = playing.scripted("uci", "late", at=1, seconds=0.05)
     played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause

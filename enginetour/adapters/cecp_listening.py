@@ -66,6 +66,9 @@ class CecpListener(Engine):
         thought = cecp_lines.last_thought(text, bounds=bounds)
         return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
+    def _is_chatter(self) -> bool:
+        return self._held is None and self.ready and self.intake.lacks_line(cecp_lines.TELLING)
+
     def _heard(self) -> Said | None:
         while (found := self._next_line()) is not None:
             before, raw = found

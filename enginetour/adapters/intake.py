@@ -107,6 +107,21 @@ class Intake:
         self._looked = text.rfind(b"\n") + 1
         return None
 
+    def lacks(self, word: bytes) -> bool:
+        """Whether `answer` need not look for it."""
+        if self.text.find(word, self._looked) >= 0:
+            return False
+        self._looked = self.text.rfind(b"\n") + 1
+        return True
+
+    def lacks_line(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether `match` would find none."""
+        whole = self.text.rfind(b"\n") + 1
+        if pattern.search(self.text, self._looked, whole) is not None:
+            return False
+        self._looked = whole
+        return True
+
     def end(self) -> bool:
         """At end of file: close an unfinished line, true if there was one (it may hold a complete answer)."""
         if not self.text or self.text.endswith(b"\n"):

@@ -142,6 +142,9 @@ class UciEngine(PonderingEngine):
         """Also from lines without a score."""
         return filled(self.thought(text, white=white), text)
 
+    def _is_chatter(self) -> bool:
+        return self._pings == self._pongs and self.intake.lacks(_ANSWER)
+
     def _heard(self) -> Said | None:
         if self.thinking and self._pings == self._pongs:
             found = self.intake.answer(_ANSWER)

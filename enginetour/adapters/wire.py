@@ -59,6 +59,10 @@ class Wire(ABC):
     def _heard(self) -> Said | None:
         """The next thing said among what was read."""
 
+    @abstractmethod
+    def _is_chatter(self) -> bool:
+        """Nothing new among what was read would be heard while it thinks."""
+
     def overdue(self) -> Said | None:
         """The answer, if at the deadline one came that was not yet believed."""
         return None
@@ -89,6 +93,11 @@ class Wire(ABC):
                 self.stamp_ns = stamp
                 self._last_line_cut = self.intake.end()
         return bool(chunk)
+
+    def chatter(self) -> int:
+        """One read; its stamp where it only tells of the search under way, 0 where `heard` is to look at it."""
+        told = self.pull() and self.searches == self.answers + 1 and not self._unheard and self._is_chatter()
+        return self.stamp_ns if told else 0
 
     def heard(self) -> Said | None:
         """The next thing said among what was read and not yet heard, or None."""

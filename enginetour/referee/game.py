@@ -140,13 +140,13 @@ class Contest:
             due = deadline if (owed := engine.due_ns) is None else min(deadline, owed)
             working = books.due_ns <= now
             until = now if working else max(now, min(due, books.due_ns, now + SLICE_NS))
-            wake = wait(processes, control, 0 if working else until)
+            wake = wait(processes, control, 0, None) if working else wait(processes, control, until, engine.chatter)
             now = time.monotonic_ns()
             self._late_ns += self._halts.woke(now, until, NEVER_NS if working else due)
             if now >= seat.look_ns:
                 books.watch(seat)
             spoke = process in wake.readable
-            if spoke or now >= due:
+            if spoke or wake.heard or now >= due:
                 if spoke:
                     engine.pull()
                 while (said := engine.heard()) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,10 +17,11 @@ SLICE_NS = 100_000_000  # of a wait: whoever is frozen as a whole (freezer cgrou
 
 
 class Wake(NamedTuple):
-    """Why a wait ended: engines to `read` from (the read may find nothing), the control descriptor; or neither."""
+    """Why a wait ended: engines to `read` from (the read may find nothing), the control descriptor, or none of it."""
 
     readable: tuple[EngineProcess, ...]
     control: bool
+    heard: bool = False  # the first engine was read from, and said more than chatter
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,18 @@ class Polled:
     watched: tuple[EngineProcess, ...]  # those with a memory limit
 
 
-def wait(processes: Sequence[EngineProcess], control_fd: int | None, deadline_ns: int) -> Wake:
+def wait(
+    processes: Sequence[EngineProcess],
+    control_fd: int | None,
+    deadline_ns: int,
+    chatter: Callable[[], int] | None = None,
+) -> Wake:
     """Wait until an engine has output or ended, control speaks, or CLOCK_MONOTONIC reaches the deadline (ns).
 
     On the way stderr is drained, waiting input is pushed, and who has a memory limit is looked at; nothing of it, nor
-    any output, moves the deadline.
+    any output, moves the deadline. `chatter` reads from the first engine when it alone has spoken and returns the stamp
+    of what needs no answer, so that the wait goes on, or 0: engines tell of ten iterations a move, and a tenth of what
+    a ply cost the processor was the way to whoever waits and back (measured).
     """
     for process in processes:
         if process.stderr_due:
@@ -53,6 +61,13 @@ def wait(processes: Sequence[EngineProcess], control_fd: int | None, deadline_ns
             pause = min(pause, process.watch_ns - time.monotonic_ns())
         # Whole ms, rounded up: no busy loop before the deadline.
         ready = polled.poll.poll(-(-pause // 1_000_000) if pause > 0 else 0)
+        if chatter is not None and not polled.watched:
+            while len(ready) == 1 and ready[0][0] == processes[0].stdout_fd:
+                if not (stamp := chatter()):
+                    return Wake((), control=False, heard=True)
+                if (left := deadline_ns - stamp) <= 0:
+                    return Wake((), control=False)
+                ready = polled.poll.poll(-(-left // 1_000_000))
         control = False
         readable = polled.ended
         for fd, _ in ready:

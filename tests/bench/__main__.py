@@ -55,14 +55,17 @@ def main() -> None:
     words.add_argument("--commits", type=int, default=100, help="commits a round (default %(default)s)")
     words.add_argument("--match", type=int, default=20, help="games of the free engines, even (default %(default)s)")
     words.add_argument("--real", type=int, default=120, help="games at nodes=1, even (default %(default)s)")
+    words.add_argument("--timed", type=int, default=20, help="games at a short clock, even (default %(default)s)")
     words.add_argument("--at-once", type=int, nargs="+", default=(1, 2, 8), help="games of the clocks (default 1 2 8)")
-    words.add_argument("--forfeits", type=int, default=200, help="games at a short clock, even (default %(default)s)")
+    words.add_argument(
+        "--forfeits", type=int, default=200, help="games that look for losses on time, even (default %(default)s)"
+    )
     words.add_argument("--kills", type=int, default=30, help="of engines that think, even (default %(default)s)")
     words.add_argument("--folder", type=Path, help="where databases are measured (default: the temporary folder)")
     given = words.parse_args()
     if unknown := sorted(set(given.parts) - set(PARTS)):
         words.error(f"unknown part {unknown[0]}; there are {', '.join(PARTS)}")
-    for name, least in (("match", 6), ("real", 6), ("forfeits", 2), ("kills", 2)):
+    for name, least in (("match", 6), ("real", 6), ("timed", 6), ("forfeits", 2), ("kills", 2)):
         if (count := getattr(given, name)) % 2 or count < least:
             words.error(f"--{name} is an even number from {least}")
     with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
@@ -76,6 +79,7 @@ def main() -> None:
             given.commits,
             given.match,
             given.real,
+            given.timed,
             tuple(given.at_once),
             given.forfeits,
             given.kills,

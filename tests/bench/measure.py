@@ -25,6 +25,7 @@ class Settings:
     commits: int  # a round
     match: int  # games of the free engines a round
     real: int  # games of real engines a round
+    timed: int  # of them with a clock
     at_once: tuple[int, ...]  # games beside each other while clocks are looked at
     forfeits: int  # games that look for time forfeits, once
     kills: int  # engines killed while they think

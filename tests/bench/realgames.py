@@ -34,14 +34,18 @@ def real_games(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
     for slots in SLOTS:
         rate: dict[str, list[float]] = defaultdict(list)
         share: dict[str, list[float]] = defaultdict(list)
+        timed: dict[str, list[float]] = defaultdict(list)
         for number in range(settings.rounds):
             for name, runner in present().items():
                 folder = settings.folder / f"real-{slots}-{number}-{name}"
                 rate[name].append(_bare(runner, folder / "bare", settings.real, slots).seconds / settings.real)
                 share[name].append(_share(runner, folder, settings.real, slots))
+                timed[name].append(_share(runner, folder / "timed", settings.timed, slots, CLOCKED, TC))
         yield f"stockfish at nodes=1, {slots} slot{'s' * (slots > 1)}, {settings.real} games"
         yield from against("  games", rate, show=a_second)
         yield from against("  own CPU a ply, database and PGN included", share)
+        yield f"{' and '.join(CLOCKED)} at {TC}, {slots} slot{'s' * (slots > 1)}, {settings.timed} games"
+        yield from against("  own CPU a ply, database and PGN included", timed)
     late = {name: [float(_clocked(runner, settings, name))] for name, runner in present().items()}
     yield from against(f"time forfeits, {settings.forfeits} games at {TC}, 2 slots", late, show=plain, ratio=False)
     ends = {name: [_deaf(runner, settings, program, name)] for name, runner in present().items()}
@@ -65,14 +69,16 @@ def _bare(runner: Runner, folder: Path, games: int, slots: int) -> Played:
     return runner(Bout((("A", [_path(one)]), ("B", [_path(other)])), "nodes=1", games, slots), folder)
 
 
-def _share(runner: Runner, folder: Path, games: int, slots: int) -> float:
+def _share(
+    runner: Runner, folder: Path, games: int, slots: int, names: tuple[str, str] = QUICK, limit: str = "nodes=1"
+) -> float:
     """Seconds of CPU of the runner alone a ply, by the difference of a long and a short match."""
     spent = []
     for count in (SHORTEST * slots, games):
         told = folder / f"cpu-{count}"
         told.mkdir(parents=True)
-        one, other = ([sys.executable, "-E", "-S", str(METERED), str(told), _path(name)] for name in QUICK)
-        played = runner(Bout((("A", one), ("B", other)), "nodes=1", count, slots), folder / f"metered-{count}")
+        one, other = ([sys.executable, "-E", "-S", str(METERED), str(told), _path(name)] for name in names)
+        played = runner(Bout((("A", one), ("B", other)), limit, count, slots), folder / f"metered-{count}")
         engines = sum(float(path.read_text()) for path in told.glob("*.cpu"))
         spent.append((played.cpu - engines, played.plies))
     (short, few), (long, many) = spent

@@ -13,7 +13,7 @@ DAY = "fold store rate step scan import pair dutch gotha start crash"
 MATCHES = "peers match"
 SMALLEST = "--rounds 1 --games 60 --engines 12 --rated 20 300 --commits 3 --match 6 --kills 2 --beside 20 300"
 NIGHT = "clock real"
-SHORTEST = "--rounds 1 --real 6 --at-once 1 --forfeits 2"
+SHORTEST = "--rounds 1 --real 6 --timed 6 --at-once 1 --forfeits 2"
 PEERS = ("FASTCHESS", "CUTECHESS", "ORDO", "BAYESELO")
 ROOT = Path(__file__).parents[2]
 
@@ -57,6 +57,8 @@ def test_clocks_and_real_games_are_measured(tmp_path: Path) -> None:
         "time forfeits, 2 games at 1+0.01, 2 slots",
         "last answer to exit, engines that ignore quit",
     }
+    shares = [line for line in lines if line.startswith("  own CPU a ply")]
+    assert len(shares) == 4, "with one slot and with two, at nodes=1 and with a clock"
     assert figures["time forfeits, 2 games at 1+0.01, 2 slots"][0].isdigit()
 
 
