@@ -45,6 +45,19 @@ def test_an_answer_byte_by_byte() -> None:
     assert len(intake.text) == 0
 
 
+@given(st.lists(st.sampled_from([b"info bestmove", b"bestmove", b" e2e4", b"best", b"move", b"\n", b"1. e4", b"\xff"])))
+def test_what_is_chatter_holds_no_answer(pieces: list[bytes]) -> None:
+    """Who asks `lacks` before `answer`, or `lacks_line` before `match`, hears the same as who does not."""
+    words, lines = (Intake(), Intake()), (Intake(), Intake())
+    for piece in pieces:
+        for intake in (*words, *lines):
+            intake.feed(piece)
+        found = None if words[0].lacks(b"bestmove") else words[0].answer(b"bestmove")
+        assert found == words[1].answer(b"bestmove")
+        told = None if lines[0].lacks_line(cecp_lines.TELLING) else lines[0].match(cecp_lines.TELLING)
+        assert told == lines[1].match(cecp_lines.TELLING)
+
+
 def test_memory_stays_bounded_and_the_last_score_survives() -> None:
     """Old lines go first, but for the last one with a score; an endless line is cut."""
     intake = Intake()

@@ -6,6 +6,11 @@ interval those with 97.5 % and 2.5 %. Source: Siegmund 1978 (Biometrika 65, esti
 Van den Bergh (fishtest). The ratio is taken for a Brownian motion between Wald's bounds, whose drift and spread are
 those of one observation's log likelihood ratio when the chances seen are tilted to the strength in question. The
 bounds of the walk itself are drawn in by its overshoot, which makes Wald's the right ones here (Siegmund 1985, 8.33).
+
+Far beyond the test the ratio grows by nearly the same with every outcome that still comes: a win by 30 Elo of a test
+tells it no more than a draw. When it stopped then says nothing of the strength, and chooses none: the plain figures
+hold. They are taken where the ratio shares less than half of the spread of the points (simulated, sixteen tests of 150:
+intervals held 91 to 100 %; before, from 41 % on, where the loser no longer won a pair).
 """
 
 from __future__ import annotations
@@ -14,13 +19,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import erfc, exp, log, pi, sqrt
 
-from enginetour.ratings.pentanomial import at_score, regularised, score_of
+from enginetour.ratings.pentanomial import at_score, moments, regularised, score_of, statistics_of
 from enginetour.ratings.sequential import Sprt, Verdict, Walk
 
 FURTHEST = 2000.0  # Elo, a score of 0.99999; beyond it there is no telling
 SURE = 0.975  # leaves 2.5 % on either side
 HALVINGS = 50  # to 4e-12 Elo
 FAINT = 1e-14  # an image that adds less is the last
+SHARED = 0.5  # of the spread of the points (our choice: at 0.3 to 0.8 intervals held as well)
 TAIL = 30.0  # standard deviations; further out erfc is not a normal double for long (it ends at 38)
 
 
@@ -43,6 +49,9 @@ def estimate(test: Sprt, walk: Walk) -> Estimate | None:
     zero, one = test.hypotheses(walk.stopped)
     ratios = [log(q / p) for p, q in zip(zero, one, strict=True)]
     number = sum(walk.stopped)
+    if _shared(seen, ratios) < SHARED:
+        plain = statistics_of(walk.stopped)
+        return Estimate(plain.elo, plain.low, plain.high, number)
 
     def elo_where(chance: float) -> float | None:
         """The Elo at which an outcome at most as good has this chance, which falls with the strength."""
@@ -56,6 +65,19 @@ def estimate(test: Sprt, walk: Walk) -> Estimate | None:
         return None if low == -FURTHEST or high == FURTHEST else low
 
     return Estimate(elo_where(0.5), elo_where(SURE), elo_where(1 - SURE), number)
+
+
+def _shared(chances: Sequence[float], ratios: Sequence[float]) -> float:
+    """Squared correlation of the ratio and the points of an outcome."""
+    top = len(chances) - 1
+    mean, variance = moments(chances)
+    middle = sum(chance * ratio for chance, ratio in zip(chances, ratios, strict=True))
+    spread = sum(chance * (ratio - middle) ** 2 for chance, ratio in zip(chances, ratios, strict=True))
+    both = sum(
+        chance * (place / top - mean) * (ratio - middle)
+        for place, (chance, ratio) in enumerate(zip(chances, ratios, strict=True))
+    )
+    return both * both / (variance * spread) if variance > 0 and spread > 0 else 0.0
 
 
 def at_most(test: Sprt, verdict: Verdict, number: int, chances: Sequence[float], ratios: Sequence[float]) -> float:
