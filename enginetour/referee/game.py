@@ -140,7 +140,7 @@ class Contest:
             due = deadline if (owed := engine.due_ns) is None else min(deadline, owed)
             working = books.due_ns <= now
             until = now if working else max(now, min(due, books.due_ns, now + SLICE_NS))
-            wake = wait(processes, control, 0, None) if working else wait(processes, control, until, engine.chatter)
+            wake = wait(processes, control, 0) if working else wait(processes, control, until, engine.chatter)
             now = time.monotonic_ns()
             self._late_ns += self._halts.woke(now, until, NEVER_NS if working else due)
             if now >= seat.look_ns:
