@@ -331,7 +331,7 @@ def test_a_match_is_played_decided_and_told(tmp_path: Path) -> None:
     assert found["sprt"]["verdict"] == "H1"
     assert found["sprt"]["engines"] == ["Wren 8", "Wren 1"]
     assert "test · trial" in done.stdout
-    assert "median-unbiased" in done.stdout
+    assert "at the stop" in done.stdout
     told = json.loads(tour(tmp_path, "ratings", "--sprt", "Wren 8", "Wren 1", "0", "150", "--json").stdout)
     assert told["sprt"]["verdict"] == "H1"
     assert f"H1 after {told['sprt']['stopped_after']} pairs" in done.stdout

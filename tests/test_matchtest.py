@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -33,12 +34,28 @@ def test_a_lone_game_waits_for_its_partner() -> None:
     assert found.lone == 1
 
 
-def test_a_result_too_one_sided_for_an_elo_says_so() -> None:
-    """Ten lost pairs decide the test; what Elo that is at the stop nobody can tell."""
+@pytest.mark.parametrize(
+    ("test", "half_points"),
+    [
+        *itertools.product([Sprt(-50, 50), Sprt(-50, 50, "normalized"), Sprt(-10, -5, "bayesian")], (0, 2)),
+        *itertools.product([Sprt(5, 10)], (0, 1, 2)),
+    ],
+)
+def test_results_all_alike_have_an_elo_at_the_stop(test: Sprt, half_points: int) -> None:
+    """They leave nothing to tilt; the plain figures hold, with at least one end."""
+    found = match_test(test, [(number // 2, half_points) for number in range(2000)])
+    after = found.after_stop
+    assert after is not None and after.plain
+    assert after.low is not None or after.high is not None
+    assert "Elo, by plain figures" in render(sprt.story("t", ("A", "B"), found))
+
+
+def test_far_beyond_the_test_the_plain_figures_hold() -> None:
+    """Nine lost pairs and a shared one: when the test stopped tells nothing of the strength."""
     found = match_test(Sprt(-50, 50), [(number // 2, 0 if number % 20 else 2) for number in range(40)])
     assert found.after_stop is not None
-    text = render(sprt.story("t", ("A", "B"), found))
-    assert "at the stop  too one-sided for an Elo" in text
+    plain = statistics_of((9, 0, 1, 0, 0))
+    assert (found.after_stop.elo, found.after_stop.low, found.after_stop.high) == (plain.elo, plain.low, plain.high)
 
 
 def test_games_mostly_alone_are_tested_one_by_one() -> None:

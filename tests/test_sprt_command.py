@@ -69,7 +69,7 @@ def test_a_verdict_is_told_with_its_risk(store: Path) -> None:
     told = tour(store, "ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "300", "400").stdout
     assert "H0 after " in told
     assert "Fruit is less than 400 Elo ahead, wrong in 5 %" in told
-    assert "median-unbiased" in told
+    assert "Elo, by plain figures" in told
     assert "which change no verdict" in told
 
 

@@ -9,8 +9,9 @@ bounds of the walk itself are drawn in by its overshoot, which makes Wald's the 
 
 Far beyond the test the ratio grows by nearly the same with every outcome that still comes: a win by 30 Elo of a test
 tells it no more than a draw. When it stopped then says nothing of the strength, and chooses none: the plain figures
-hold. They are taken where the ratio shares less than half of the spread of the points (simulated, sixteen tests of 150:
-intervals held 91 to 100 %; before, from 41 % on, where the loser no longer won a pair).
+hold. They are taken where the ratio shares less than half of the spread of the points (simulated, sixteen tests of
+150: intervals held 91 to 100 %; before, from 41 % on, where the loser no longer won a pair), and where all outcomes
+were alike, which leaves no spread to share.
 """
 
 from __future__ import annotations
@@ -32,12 +33,16 @@ TAIL = 30.0  # standard deviations; further out erfc is not a normal double for 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Median-unbiased Elo after a stop and its 95 % interval, None beyond 2000; `observations` at the stop."""
+    """Elo after a stop and its 95 % interval, None beyond 2000; `observations` at the stop.
+
+    Median-unbiased, or the `plain` figures where the stop told nothing.
+    """
 
     elo: float | None
     low: float | None
     high: float | None
     observations: int
+    plain: bool = False
 
 
 def estimate(test: Sprt, walk: Walk) -> Estimate | None:
@@ -49,9 +54,9 @@ def estimate(test: Sprt, walk: Walk) -> Estimate | None:
     zero, one = test.hypotheses(walk.stopped)
     ratios = [log(q / p) for p, q in zip(zero, one, strict=True)]
     number = sum(walk.stopped)
-    if _shared(seen, ratios) < SHARED:
+    if number in walk.stopped or _shared(seen, ratios) < SHARED:
         plain = statistics_of(walk.stopped)
-        return Estimate(plain.elo, plain.low, plain.high, number)
+        return Estimate(plain.elo, plain.low, plain.high, number, plain=True)
 
     def elo_where(chance: float) -> float | None:
         """The Elo at which an outcome at most as good has this chance, which falls with the strength."""

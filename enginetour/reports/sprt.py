@@ -119,13 +119,8 @@ def _decision(engines: tuple[str, str], found: MatchTest) -> list[tuple[str, str
         lines.append(("since then", f"{later} no verdict"))
     if found.after_stop is not None:
         after = found.after_stop
-        known = any(end is not None for end in (after.elo, after.low, after.high))
-        elo = (
-            f"{_between(after.elo, after.low, after.high)} Elo, median-unbiased"
-            if known
-            else "too one-sided for an Elo"
-        )
-        lines.append(("at the stop", elo))
+        elo = _between(after.elo, after.low, after.high)
+        lines.append(("at the stop", f"{elo} Elo, {'by plain figures' if after.plain else 'median-unbiased'}"))
     return lines
 
 
