@@ -64,6 +64,8 @@ def test_the_night_the_clocks_change(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         before = datetime(2026, 10, 24, 22, 0).astimezone()
         assert stop_time("07:00", before) - before.timestamp() == 10 * 3600
+        within = datetime(2026, 10, 25, 2, 45, fold=1).astimezone()
+        assert stop_time("02:50", within) - within.timestamp() == 5 * 60
     finally:
         monkeypatch.delenv("TZ")
         time.tzset()

@@ -26,6 +26,8 @@ def stop_time(words: str, now: datetime | None = None) -> float:
     if daily and then <= now.replace(tzinfo=None):
         then += timedelta(days=1)  # without a zone it is a time on the wall, however long that night is
     if then.timestamp() <= now.timestamp():
+        then = then.replace(fold=1)  # the hour that the wall shows twice in autumn: its second time is to come
+    if then.timestamp() <= now.timestamp():
         raise UsageRefused(f"{words} is past", place="--stop-at", step="name a time to come")
     return then.timestamp()
 
