@@ -76,19 +76,19 @@ def test_a_tournament_that_begins_and_ends_is_noticed(stage: Stage, opened: Open
         index = opened(f"{url}/")
         assert "Not running" in index.locator("h2").all_inner_texts()
         page = opened(f"{url}/t/autumn/live.html")
-        assert page.locator("#silence").is_visible()
+        expect(page.locator("#silence")).to_be_visible()
         with stage.running():
             stage.playing = [start() | move(2, score=-20) | {"moves": ["g1f3", "g8f6"]}]
             expect(index.locator("h2").first).to_have_text("Running")
             page.wait_for_selector(".game[data-ply='2']")
-            assert not page.locator("#silence").is_visible()
-            assert page.locator(".game .score").all_inner_texts() == ["–", "+0.20"]
+            expect(page.locator("#silence")).to_be_hidden()
+            expect(page.locator(".game .score")).to_have_text(["–", "+0.20"])
             number = stage.record(game())
             stage.tell("end", slot=0, outcome="1-0", cause="Black resigns")
             stage.tell("game", number=number, white="Fruit", black="Toga", result="1-0", cause="Black resigns", plies=2)
             until(page, "document.querySelector('#table td').nextElementSibling.nextElementSibling.textContent === '1'")
-            assert "Black resigns" in page.locator("#games li").inner_text()
-            assert "ended" in page.locator(".game").inner_text()
+            expect(page.locator("#games li")).to_contain_text("Black resigns")
+            expect(page.locator(".game")).to_contain_text("ended")
         page.wait_for_selector("#silence:not([hidden])")
         expect(index.locator("h2").first).to_have_text("Not running")
         for one in (index, page):
@@ -119,7 +119,7 @@ def test_a_page_comes_back_to_a_server_that_was_away(stage: Stage, opened: Opene
         stage.playing = [start() | move(2) | {"moves": ["g1f3", "g8f6"]}]
         with served(folder, "--port", url.rpartition(":")[2]):
             page.wait_for_selector(".game[data-ply='2']")
-            assert page.locator("#line").inner_text() == ""
+            expect(page.locator("#line")).to_have_text("")
 
 
 def test_black_may_begin(stage: Stage, opened: Opened) -> None:
