@@ -22,6 +22,7 @@ ARGUMENTS = (
     *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),
 )
 PHONE = {"width": 390, "height": 800}
+PATIENCE_MS = 90_000  # a busy machine: with eight at work on two processors a browser's first page took 31 s
 Opened = Callable[..., Page]
 
 
@@ -31,7 +32,7 @@ def browser() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip("chromium is not on this machine")
-    expect.set_options(timeout=30_000)  # ms: a busy machine
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         made = playwright.chromium.launch(executable_path=program, headless=True, args=list(ARGUMENTS))
         yield made
@@ -50,6 +51,7 @@ def opened(browser: Browser) -> Iterator[Opened]:
 
     def opened(url: str, *, quiet: bool = True, **options: object) -> Page:
         context = browser.new_context(**options)  # type: ignore[arg-type]
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
         home = urlsplit(url).netloc
@@ -98,7 +100,7 @@ def live() -> Iterator[str]:
             yield f"{url}/t/trial"
 
 
-def until(page: Page, expression: str, seconds: float = 60.0) -> None:
+def until(page: Page, expression: str, seconds: float = PATIENCE_MS / 1000) -> None:
     """Wait until an expression holds. Playwright's own wait would need eval, which the pages forbid."""
     end = time.monotonic() + seconds
     while not page.evaluate(expression):
