@@ -155,6 +155,8 @@ def _format(asked: Asked, count: int) -> dict[str, Any]:
         settings["games"] = asked.games or (OPEN_GAMES if asked.sprt is not None else 100)
         if asked.sprt is not None:
             settings["sprt"] = dict(asked.sprt)
+        elif settings["games"] % 2:  # no pairs: each game has an opening of its own
+            settings["games_per_pairing"] = 1
         return settings
     settings["games_per_pairing"] = asked.games or 2
     if asked.seeds is not None:

@@ -232,6 +232,21 @@ def test_two_it_stays() -> None:
             format_.step(format_.start(TWO), Extended((("games", games),)))
 
 
+@pytest.mark.parametrize("games", [1, 3, 7])
+def test_an_odd_number_has_each_game_on_an_opening_of_its_own(games: int) -> None:
+    """One game, or seven: colours take turns, the last opening has one game like all others; it can be made longer."""
+    format_ = match(games=games, games_per_pairing=1, sprt=None)
+    state, events = played(format_, format_.start(TWO), [2] * games)
+    assert [event.pairing.meeting for event in events] == list(range(1, games + 1))
+    assert [event.pairing.white for event in events] == [("New", "Base")[n % 2] for n in range(games)]
+    assert format_.offers(state) == ()
+    assert format_.remaining(state) == (0, 0)
+    longer = format_.step(state, Extended((("games", games + 1),)))
+    assert [game.white for game in format_.offers(longer)] == [("New", "Base")[games % 2]]
+    with pytest.raises(ValueError, match=f"only a number of games above {games} can be added"):
+        format_.step(state, Extended((("games", games),)))
+
+
 def test_who_leaves_breaks_the_match_off() -> None:
     """What is in the air counts for the ratings only, once."""
     format_ = match()
@@ -300,7 +315,7 @@ def test_what_is_told_while_it_runs() -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("games = 101", "is odd"),
+        ("games = 101", "games_per_pairing = 1 takes any number"),
         ("sprt = { elo0 = 5, elo1 = 0 }", "first bound is below the second"),
         ('sprt = { elo0 = 0, elo1 = 5, model = "elo" }', "'logistic', 'normalized' or 'bayesian'"),
         ("sprt = { elo0 = 0, elo1 = 5, alhpa = 0.1 }", "did you mean 'alpha'"),

@@ -152,6 +152,9 @@ def test_a_test_ends_by_itself(tmp_path: Path) -> None:
     found = draft(tmp_path, "wren1", "wren2", sprt={"elo0": 0, "elo1": 5})
     assert found["format"]["games"] == 1_000_000
     assert draft(tmp_path, "wren1", "wren2")["format"] == {"system": "match", "games": 100}
+    for games in (1, 5):  # an odd number makes no pairs
+        one = draft(tmp_path, "wren1", "wren2", games=games)["format"]
+        assert one == {"system": "match", "games": games, "games_per_pairing": 1}
 
 
 @pytest.mark.parametrize(
@@ -251,7 +254,7 @@ def test_a_match_is_played_kept_and_played_again(tmp_path: Path) -> None:
     [
         (("--fifty", "10"), "--fifty: "),
         (("--tc", "soon"), "--tc: "),
-        (("--games", "3"), "--games: "),
+        (("--games", "3", "--sprt", "elo0=0", "elo1=5"), "--games: "),
         (("--sprt", "elo0=5", "elo1=0"), "--sprt: "),
         (("--option", "wren1.Hsh=3"), "engine Wren 1: unknown option 'Hsh'"),
         (("--sprt", "yes"), "expected elo0=0 elo1=5"),

@@ -79,7 +79,9 @@ def _joined(args: Sequence[str]) -> list[str]:
 @click.command(cls=_Match)
 @click.argument("engine", nargs=-1, required=True)
 @click.option("--tc", help="Time control, default 10+0.1: 1+0.01, 40/60, nodes=1000, depth=8.")
-@click.option("--games", type=click.IntRange(min=1), help="Games of the match (100), or of each pair (2).")
+@click.option(
+    "--games", type=click.IntRange(min=1), help="Games of the match (100; odd: no pairs), or of each pair (2)."
+)
 @click.option("--openings", metavar="FILE", help="Suite, or settings as file=F order=sequential plies=8.")
 @click.option("--order", type=click.Choice(["random", "sequential"]), help="Of the openings.")
 @click.option("--sprt", metavar="TABLE", help="elo0=0 elo1=5 [alpha= beta= model=]: play until it is known.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from enginetour.errors import InputRefused
 from enginetour.formats.match_state import MatchState
@@ -63,10 +63,13 @@ class MatchOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
-    games: int = Field(default=100, ge=2, description="games of the match, even; with sprt the most there can be")
     games_per_pairing: int = Field(
-        default=2, ge=1, le=2, description="games on one opening: 2 gives both the same colours, 1 takes turns"
+        default=2,
+        ge=1,
+        le=2,
+        description="games on one opening: 2 (games is even) gives both the same colours, 1 takes turns",
     )
+    games: int = Field(default=100, ge=1, description="games of the match; with sprt the most there can be")
     swap: bool = Field(default=True, description="colours change from game to game; false: the first has White in all")
     reverse: bool = Field(default=False, description="the second entrant begins with White")
     sprt: SprtOptions | None = Field(
@@ -77,9 +80,10 @@ class MatchOptions(BaseModel):
 
     @field_validator("games")
     @classmethod
-    def _even(cls, games: int) -> int:
-        if games % 2:
-            raise ValueError(f"games {games} is odd: an even number gives both the same colours")
+    def _whole_pairs(cls, games: int, info: ValidationInfo) -> int:
+        if games % info.data.get("games_per_pairing", 1):
+            other = "games_per_pairing = 1 takes any number"
+            raise ValueError(f"games {games} is odd: an even number gives both the same colours, {other}")
         return games
 
     @field_validator("sprt", mode="before")
@@ -255,8 +259,9 @@ class Match:
 
     def _extended(self, state: MatchState, grown: dict[str, int]) -> MatchState:
         games = grown.pop("games", state.most)
-        if grown or games <= state.most or games % 2:
-            raise ValueError(f"only an even number of games above {state.most} can be added")
+        if grown or games <= state.most or games % self.legs:
+            number = "an even number" if self.legs == 2 else "a number"
+            raise ValueError(f"only {number} of games above {state.most} can be added")
         if state.is_over:
             raise ValueError(f"the match is decided: {state.notes[-1].text}")
         text = f"{games} games instead of {state.most}"

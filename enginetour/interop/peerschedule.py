@@ -77,8 +77,9 @@ class Schedule:
             return self._cup()
         settings: dict[str, Any]
         if self.engines == 2:
-            total = self._even(self.rounds * self.games, "games")
-            settings = {"system": "match", "games": total, "games_per_pairing": 2 if self.repeat > 1 else 1}
+            pairs, total = self.repeat > 1, self.rounds * self.games
+            total = self._even(total, "games") if pairs else total
+            settings = {"system": "match", "games": total, "games_per_pairing": 2 if pairs else 1}
         else:
             pairing = self.games if self.games == 1 else self._even(self.games, "-games")
             settings = {"system": _SYSTEMS[kind], "cycles": self.rounds, "games_per_pairing": pairing}
