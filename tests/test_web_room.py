@@ -181,6 +181,20 @@ def test_the_end_takes_the_boards_away() -> None:
     in_a_loop(scene)
 
 
+def test_the_end_with_nothing_left_is_no_stop() -> None:
+    """The last game is in when the run goes: the page said "stopped" until the log was read again."""
+
+    async def scene(room: Room, listener: Listener) -> None:
+        await listener.due(1)
+        room.take({**STATUS, "event": "progress", "remaining": [0, 0]})
+        await listener.due(1)
+        room.end()
+        ((_, whole),) = events(await listener.due(1))
+        assert whole["progress"]["state"] == "finished"
+
+    in_a_loop(scene)
+
+
 def test_many_boards_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes long to tell is told less often: a thousand boards once in some seconds, and in single frames."""
     clock = count(0.0, 1.5)

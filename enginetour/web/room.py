@@ -64,7 +64,8 @@ class Room:
         """It runs no more; its last boards go."""
         self.running = False
         self.games.clear()
-        self.progress = {**self.progress, "state": "stopped", "eta": None, "eta_range": None}
+        state = "finished" if list(self.progress.get("remaining", ())) == [0, 0] else "stopped"  # the log has the word
+        self.progress = {**self.progress, "state": state, "eta": None, "eta_range": None}
         self.stale = True
         self.tell_all()
 
