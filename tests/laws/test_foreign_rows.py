@@ -104,9 +104,8 @@ def _spoilt(value: Any, dice: random.Random) -> Any:
 def test_a_spoilt_cell_is_told_in_a_line(played: Path, tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     """A row that nobody of ours wrote is read over, or the database refused: never our own failure."""
     dice = random.Random(seed)
-    folder = played / "spoilt"
-    shutil.rmtree(folder, ignore_errors=True)
-    (folder / "results").mkdir(parents=True)
+    folder = tmp_path_factory.mktemp("spoilt")  # a name of its own: what is held of another looks removed
+    (folder / "results").mkdir()
     shutil.copy(played / "games.pgn", folder)
     shutil.copy(played / "results" / "enginetour.db", folder / "results")
     spoil(folder / "results" / "enginetour.db", dice)
