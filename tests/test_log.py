@@ -323,7 +323,7 @@ def test_full_disk(tmp_path: Path) -> None:
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
     huge = game(meeting=2)
     noise = "".join(random.Random(7).choices("abcdefghijklmnopqrstuvwxyz", k=200_000))
-    huge = replace(huge, moves=(replace(huge.moves[0], pv=noise),))
+    huge = replace(huge, moves=(huge.moves[0]._replace(pv=noise),))
     with pytest.raises(StorageFailed, match="disk is full"):
         log.record_game(huge, [Note("round", "lost")])
     assert ([line.number for line in log.games()], log.last_position, log.notes()) == ([1], 1, [])

@@ -204,6 +204,6 @@ def _whole(stored: Stored) -> dict[str, object]:
 
     from enginetour.reports.text import moment
 
-    whole = asdict(stored.game)
+    whole = {**asdict(stored.game), "moves": [move._asdict() for move in stored.game.moves]}
     whole["started"], whole["ended"] = moment(stored.game.started), moment(stored.game.ended)
     return {"number": stored.number, "voided": stored.voided, **whole}
