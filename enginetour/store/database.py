@@ -185,7 +185,12 @@ class Database:
                 self.heed()
                 time.sleep(AGAIN_S)
         with connection:
-            yield connection
+            try:
+                yield connection
+            except Exception as error:  # of statements that were the driver's own: all others are translated by now
+                if (refused := self.ground.translated(error)) is not None:
+                    raise refused from error
+                raise
 
     def _begin(self, connection: Connection, deadline: float) -> None:
         while True:

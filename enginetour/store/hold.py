@@ -16,11 +16,13 @@ from sqlalchemy import Connection, bindparam, func, select
 from enginetour.errors import StoreRefused
 from enginetour.store.database import AGAIN_S, Database
 from enginetour.store.ground import Lock
+from enginetour.store.prepared import Prepared
 from enginetour.store.tables import EVENTS
 from enginetour.store.trouble import LockLost, StoreAway
 
 T = TypeVar("T")
 NEXT_POSITION = select(func.coalesce(func.max(EVENTS.c.position), 0) + 1).where(EVENTS.c.tournament == bindparam("t"))
+_NEXT = Prepared(NEXT_POSITION)
 _MOMENT = select(EVENTS.c.at).where(EVENTS.c.tournament == bindparam("t"), EVENTS.c.position == bindparam("p"))
 
 
@@ -82,7 +84,7 @@ class Hold:
                 return result
 
     def _next(self, connection: Connection) -> int:
-        return int(connection.execute(NEXT_POSITION, self._here).scalar_one())
+        return int(_NEXT.first(connection, self._here)[0])
 
     def _came_through(self, connection: Connection, tried: _Tried[T]) -> bool:
         at = connection.execute(_MOMENT, {**self._here, "p": tried.position}).scalar()

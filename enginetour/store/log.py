@@ -31,9 +31,10 @@ from enginetour.model import (
 )
 from enginetour.store import queries, records
 from enginetour.store.database import PATIENCE_S, Database
-from enginetour.store.entrants import add_entrant, made_id
+from enginetour.store.entrants import add_entrant
 from enginetour.store.ground import Lock
 from enginetour.store.hold import NEXT_POSITION, Hold
+from enginetour.store.prepared import Prepared
 from enginetour.store.reader import TournamentReader
 from enginetour.store.remembered import COUNTED, PairCounts, Remembered
 from enginetour.store.removals import struck_at
@@ -46,16 +47,17 @@ _KNOWN = select(GAMES.c.number).where(
     *(GAMES.c[name] == bindparam(f"k_{name}") for name in ("tournament", "a", "b", "meeting", "leg", "replay"))
 )
 _NEXT_NUMBER = select(func.coalesce(func.max(GAMES.c.number), 0) + 1).where(GAMES.c.tournament == bindparam("t"))
-_KNOWN_AND_NEXT = select(_KNOWN.exists(), _NEXT_NUMBER.scalar_subquery())
+_KNOWN_AND_NEXT = Prepared(select(_KNOWN.exists(), _NEXT_NUMBER.scalar_subquery()))
 _VERSIONS = (
     select(ENTRANTS.c.name, ENTRANTS.c.engine, ENGINES.c.own_name, ENGINES.c.name.label("plain"))
     .join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
     .where(ENTRANTS.c.tournament == bindparam("t"), ENTRANTS.c.name.in_([bindparam("w"), bindparam("b")]))
     .order_by(ENTRANTS.c.since)
 )
-_GAME, _MOVES, _EVENT, _NOTES, _INCIDENTS = (insert(table) for table in (GAMES, MOVES, EVENTS, NOTES, INCIDENTS))
+_GAME, _MOVES, _EVENT = (Prepared(insert(table)) for table in (GAMES, MOVES, EVENTS))
+_NOTES, _INCIDENTS = insert(NOTES), insert(INCIDENTS)
 _Row = tuple[Game, Sequence[Note], dict[str, Any], bytes]  # columns and moves made before the transaction
-_COUNTS = upsert(PAIR_COUNTS, ("tournament", "white", "black"), ("wins", "draws", "losses"), adds=True)
+_COUNTS = Prepared(upsert(PAIR_COUNTS, ("tournament", "white", "black"), ("wins", "draws", "losses"), adds=True))
 
 
 def write_notes(connection: Connection, tournament: int, position: int, notes: Sequence[Note]) -> None:
@@ -114,14 +116,14 @@ class TournamentLog(TournamentReader):
         game, notes, columns, blob = row
         pairing = game.pairing
         key = {f"k_{name}": columns[name] for name in ("a", "b", "meeting", "leg", "replay")}
-        known, number = connection.execute(_KNOWN_AND_NEXT, {"k_tournament": self.id, **key, "t": self.id}).one()
+        known, number = _KNOWN_AND_NEXT.first(connection, {"k_tournament": self.id, **key, "t": self.id})
         if known:
             return None
         versions = self._versions(connection, pairing)
         white, black = versions[pairing.white].engine, versions[pairing.black].engine
         own = {"tournament": self.id, "number": number, "white_engine": white, "black_engine": black}
-        made = made_id(connection.execute(_GAME, {**columns, **own}))
-        connection.execute(_MOVES, {"game": made, "moves": blob})
+        made = _GAME.made(connection, {**columns, **own})
+        _MOVES.write(connection, {"game": made, "moves": blob})
         self._write_event(connection, position, "finished", game=made)
         write_notes(connection, self.id, position, notes)
         incidents = [
@@ -256,13 +258,13 @@ class TournamentLog(TournamentReader):
         text = records.packed(payload) if payload else ""
         row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": text}
         now = time.time() if at is None else at
-        connection.execute(_EVENT, {**row, "at": now})
+        _EVENT.write(connection, {**row, "at": now})
         self._hold.noted(position, now)
 
     def _count(self, connection: Connection, white: int, black: int, outcome: Outcome, times: int) -> None:
         wins, draws, losses = (times * count for count in COUNTED[outcome])
         pair = {"tournament": self.id, "white": white, "black": black}
-        connection.execute(_COUNTS, {**pair, "wins": wins, "draws": draws, "losses": losses})
+        _COUNTS.write(connection, {**pair, "wins": wins, "draws": draws, "losses": losses})
 
     def _void(self, connection: Connection, position: int, event: GameVoided, why: str) -> None:
         row = queries.standing_game(connection, self.id, event.pairing.key)

@@ -148,9 +148,12 @@ class SqliteFile:
         raw = _raw(connection)
         raw.execute(f"PRAGMA busy_timeout={ground.BUSY_SLICE_MS}")
         try:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            with told(self.address):
+                raw.execute("BEGIN IMMEDIATE")
         finally:
             raw.execute(f"PRAGMA busy_timeout={ground.BUSY_TIMEOUT_MS}")
+        if not connection.in_transaction():
+            connection.begin()  # from now on there is something to commit
 
     def require(self) -> None:
         """What we write still lies under its name: an open file outlives its removal, the games in it would not."""
