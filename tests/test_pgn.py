@@ -224,4 +224,4 @@ def test_pgn_extract_reads_every_game(tmp_path: Path) -> None:
 def test_lines_are_cut_as_by_textwrap(words: list[str]) -> None:
     """Up to 80 signs, between words only."""
     usual = textwrap.wrap(" ".join(words), width=80, break_long_words=False, break_on_hyphens=False)
-    assert pgn.wrapped(words) == usual
+    assert pgn.wrapped(" ".join(words)) == usual

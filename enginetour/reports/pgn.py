@@ -5,8 +5,10 @@ Sources: the PGN standard of 1994; move comments and extra tags as cutechess and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 MATE_SCORE = 32000  # mate in n is +-(32000 - n)
 MATE_RANGE = 1000
 _ROSTER = {"Event", "Site", "Date", "Round", "White", "Black", "Result"}  # always there, PGN standard 8.1.1
-WIDTH = 81  # a line of 80 signs (PGN standard 4.3) and its end
+_LINE = re.compile(r"(.{1,80}|[^ ]{81,})(?: |\Z)", re.DOTALL)  # a twentieth of the time of textwrap
 LONGEST_TAG = 255  # PGN standard 4: lines and tokens up to 255 characters
 # PGN standard 9.8.1 and the words in use for it.
 _TERMINATIONS = {
@@ -77,8 +79,9 @@ def comment(move: MoveMade, extras: tuple[str, ...] = ()) -> str:
     """
     if move.book:
         return "book"
-    seconds = f"{move.elapsed_ms / 1000:.3f}s"
-    first = seconds if move.score is None else f"{score_words(move.score)}/{move.depth or 0} {seconds}"
+    first = _seconds(move.elapsed_ms)
+    if move.score is not None:
+        first = f"{score_words(move.score)}/{move.depth or 0} {first}"
     if not extras:
         return first
     told = (write(move) for name, write in _EXTRAS.items() if name in extras)
@@ -93,6 +96,12 @@ def _named(name: str, figure: int | None) -> str | None:
     return None if figure is None else f"{name}={figure}"
 
 
+@lru_cache(4096)  # most are those of quick moves
+def _seconds(elapsed_ms: int) -> str:
+    return f"{elapsed_ms / 1000:.3f}s"
+
+
+@lru_cache(4096)
 def score_words(score: int) -> str:
     """Centipawns as pawns, mates as ``+M5`` (moves)."""
     if is_mate(score):
@@ -116,7 +125,9 @@ def clean(words: str, longest: int = LONGEST_TAG) -> str:
 
 
 def _printable(words: str, longest: int = LONGEST_TAG) -> str:
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())[:longest]
+    if not words.isprintable():
+        words = "".join(sign if sign.isprintable() else " " for sign in words)
+    return " ".join(words.split())[:longest]
 
 
 def _quoted(words: str) -> str:
@@ -190,36 +201,28 @@ def _duration(game: Game) -> str:
 
 def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
     number, white = _first_move(game.opening.fen)
-    words: list[str] = []
-    for index, move in enumerate(game.moves):
-        if white or index == 0:
-            words.append(f"{number}." if white else f"{number}...")
-        last = index == len(game.moves) - 1
-        said = comment(move, extras) + (f", {clean(game.cause)}" if last and game.cause else "")
-        san = f"P{move.san}" if move.san.startswith("@") else move.san  # as cutechess and xboard write a pawn dropped
-        words += [san, *f"{{{said}}}".split(" ")]
-        number += not white
+    told: list[str] = [] if white or not game.moves else [f"{number}..."]
+    for move in game.moves:
+        if white:
+            told.append(f"{number}.")
+        else:
+            number += 1
         white = not white
-    if not game.moves and game.cause:
-        words += f"{{{clean(game.cause)}}}".split(" ")
-    words.append(str(game.outcome) if game.outcome is not Outcome.VOID else "*")
-    lines = wrapped(words)
+        san = move.san
+        told.append(f"P{san}" if san[:1] == "@" else san)  # as cutechess and xboard write a pawn dropped
+        told.append(f"{{{comment(move, extras)}}}")
+    if game.cause:
+        cause = clean(game.cause)
+        told[-1:] = [f"{told[-1][:-1]}, {cause}}}"] if game.moves else [f"{{{cause}}}"]
+    told.append(str(game.outcome) if game.outcome is not Outcome.VOID else "*")
+    lines = wrapped(" ".join(told))
     # In column 1 a per cent sign hides its line from every reader (PGN standard 6); a bracket begins a tag for some.
     return [f"'{line}" if line.startswith(("%", "[")) else line for line in lines]
 
 
-def wrapped(words: Iterable[str]) -> list[str]:
-    """Lines of up to 80 signs, longer words on lines of their own; as textwrap cuts them, in a sixth of the time."""
-    lines: list[str] = []
-    line: list[str] = []
-    room = WIDTH
-    for word in words:
-        if len(word) >= room and line:
-            lines.append(" ".join(line))
-            line, room = [], WIDTH
-        line.append(word)
-        room -= len(word) + 1
-    return [*lines, " ".join(line)] if line else lines
+def wrapped(words: str) -> list[str]:
+    """Lines of up to 80 signs (PGN standard 4.3), longer words on lines of their own; as textwrap cuts them."""
+    return _LINE.findall(words)
 
 
 def move_of(fen: str | None, ply: int) -> tuple[int, bool]:
