@@ -1,11 +1,13 @@
-"""The nouns, frozen, picklable, free of clocks and files. Names of entrants are the keys; scores are half points."""
+"""The nouns: entrants, pairings, outcomes, games, and the events of which a tournament's log is made.
+
+All is frozen, picklable, free of clocks, files and processes. Names of entrants are the keys; scores are half points.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
-from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Outcome(StrEnum):
@@ -18,7 +20,9 @@ class Outcome(StrEnum):
 
     def half_points(self, *, white: bool) -> int:
         """0, 1 or 2 for the side asked about; a void game gives 0 to both."""
-        return 1 if self is Outcome.DRAW else 2 * (self is (Outcome.WHITE if white else Outcome.BLACK))
+        if self is Outcome.DRAW:
+            return 1
+        return 2 if self is (Outcome.WHITE if white else Outcome.BLACK) else 0
 
 
 class Termination(StrEnum):
@@ -179,7 +183,10 @@ class Opening:
 
 
 class MoveMade(NamedTuple):
-    """One ply. Times in milliseconds; score in centipawns from the mover's side, mate in n = +-(32000 - n)."""
+    """One ply. Times in milliseconds; score in centipawns from the mover's side, mate in n = +-(32000 - n).
+
+    A tuple: a game has hundreds, and a frozen dataclass takes five times as long to make (measured).
+    """
 
     uci: str
     san: str
@@ -286,14 +293,3 @@ class Game:
     def plies(self) -> int:
         """Half moves on the board, opening included."""
         return len(self.moves)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled by position, moves by columns: in a quarter of the time of the usual way, and back (measured)."""
-        return _game, (tuple(zip(*self.moves, strict=True)), *_but_moves(self))
-
-
-def _game(columns: tuple[tuple[Any, ...], ...], *others: Any) -> Game:
-    return Game(*(*others[:7], tuple(map(MoveMade._make, zip(*columns, strict=True))), *others[7:]))
-
-
-_but_moves = attrgetter(*(each.name for each in fields(Game) if each.name != "moves"))

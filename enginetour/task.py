@@ -5,12 +5,15 @@ Frozen and picklable: tasks go to slot processes as data and know nothing of tou
 
 from __future__ import annotations
 
+import copyreg
 import re
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
+from typing import Any, Literal
 
-from enginetour.model import Opening, Pairing
-from enginetour.timecontrol import TimeControl
+from enginetour.model import Game, Incident, MoveMade, Opening, Pairing, SideRecord
+from enginetour.timecontrol import Stage, TimeControl
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,3 +261,30 @@ class Probe:
     problems: tuple[str, ...] = ()
     category: str = ""  # "" | start-failure | start-timeout | bad-option | unsupported
     handshake_ms: int = 0
+
+
+_Values = tuple[Any, ...]
+
+
+def _by_place(item: Any) -> tuple[type, _Values]:
+    """The usual way of a frozen dataclass names each field, in Python: twice the time of this for a task (measured)."""
+    return type(item), _VALUES[type(item)](item)
+
+
+def _by_columns(game: Game) -> tuple[Callable[..., Game], tuple[_Values, _Values, _Values]]:
+    """The moves of a game by columns: half of the time of one after the other, both ways (measured)."""
+    values, columns = _VALUES[Game](game), tuple(zip(*game.moves, strict=True))
+    return _of_columns, (values[:_MOVES], columns, values[_MOVES + 1 :])
+
+
+def _of_columns(before: _Values, columns: _Values, after: _Values) -> Game:
+    return Game(*(*before, tuple(map(MoveMade._make, zip(*columns, strict=True))), *after))
+
+
+# What goes over the pipes for every game.
+_OF_A_GAME = (Game, Pairing, Opening, SideRecord, Incident)
+_OF_A_TASK = (GameTask, Side, EngineSpec, Quirks, Resources, Rules, DrawRule, ResignRule, TimeControl, Stage)
+_MOVES = [each.name for each in fields(Game)].index("moves")
+_VALUES = {kind: attrgetter(*(each.name for each in fields(kind))) for kind in (*_OF_A_GAME, *_OF_A_TASK)}
+for _kind in _VALUES:
+    copyreg.pickle(_kind, _by_columns if _kind is Game else _by_place)  # type: ignore[arg-type]
