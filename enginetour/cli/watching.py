@@ -22,7 +22,7 @@ from enginetour.reports.progress import Progress, Running
 from enginetour.scheduler import Scheduler, Watcher
 from enginetour.steering import Helm
 from enginetour.store import queries
-from enginetour.store.pairscores import drawn_pairs, openings_of_pair
+from enginetour.store.pairscores import openings_of_pair
 
 
 class Picture(Progress):
@@ -81,8 +81,7 @@ class Picture(Progress):
 
     def paired(self, match: MatchScore) -> MatchScore:
         """From the log as well."""
-        pairs = openings_of_pair(self.log, match.first, match.second)
-        drawn = drawn_pairs(self.log, match.first, match.second) if pairs else 0
+        pairs, drawn = openings_of_pair(self.log, match.first, match.second)
         return replace(match, pairs=pairs, drawn=drawn, terms=self._terms(match))
 
     def _terms(self, match: MatchScore) -> str:

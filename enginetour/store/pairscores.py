@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Subquery, and_, case, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, and_, bindparam, case, func, select
 
 from enginetour.model import Outcome
 from enginetour.store.database import Database
@@ -37,13 +39,22 @@ def openings_of(
         return _added_up(connection, (standing, *wanted), shown)
 
 
-def openings_of_pair(log: TournamentReader, one: str, other: str) -> PairCounts | None:
-    """The pairs of two engines of a tournament by the points of the first; None where they have none."""
-    found = openings_of_tournament(log)
-    if (one, other) in found:
-        return found[one, other]
-    turned = found.get((other, one))
-    return None if turned is None else (turned[4], turned[3], turned[2], turned[1], turned[0])
+def openings_of_pair(log: TournamentReader, one: str, other: str) -> tuple[PairCounts | None, int]:
+    """The pairs of two engines of a tournament by the points of the first, and how many of them are two draws.
+
+    None where they have none; the other level ones are a win each.
+    """
+    found, draws = [0] * 5, 0
+    with log.database.reading() as connection:
+        rows = connection.execute(_of_match(), {"t": log.id}).all()
+        ids = {key for row in rows for key in row[:2]}
+        named = select(ENGINES.c.id, ENGINES.c.name).where(ENGINES.c.id.in_(ids)) if ids else None
+        plain = {row.id: row.name for row in connection.execute(named)} if named is not None else {}
+    for low, high, brought, drawn, number in rows:
+        if {plain[low], plain[high]} == {one, other} and one != other:
+            found[brought if plain[low] == one else 4 - brought] += number
+            draws += number * (drawn == 2)
+    return ((found[0], found[1], found[2], found[3], found[4]) if any(found) else None), draws
 
 
 def openings_of_tournament(log: TournamentReader) -> dict[tuple[str, str], PairCounts]:
@@ -53,13 +64,12 @@ def openings_of_tournament(log: TournamentReader) -> dict[tuple[str, str], PairC
         return _added_up(connection, (STANDING, GAMES.c.tournament == log.id), plain)
 
 
-def drawn_pairs(log: TournamentReader, one: str, other: str) -> int:
-    """How many pairs of two engines of a tournament are two draws; the other level ones are a win each."""
-    with log.database.reading() as connection:
-        plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-        couples = _couples((STANDING, GAMES.c.tournament == log.id))
-        rows = connection.execute(select(couples.c.low, couples.c.high).where(couples.c.draws == 2)).all()
-    return sum({plain[low], plain[high]} == {one, other} for low, high in rows)
+@cache
+def _of_match() -> Select[Any]:
+    """Made once: it is asked for every second, and takes longer to make than to answer."""
+    couples = _couples((STANDING, GAMES.c.tournament == bindparam("t")))
+    columns = couples.c.low, couples.c.high, couples.c.points, couples.c.draws
+    return select(*columns, func.count()).group_by(*columns)
 
 
 def _added_up(
