@@ -145,13 +145,13 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, pages: int) -> None:
     path = tmp_path / "g.pgn"
     path.write_text(pgn(*[(f"E{number}", "B", "1-0") for number in range(500)]))
     with Store.open(tmp_path / "x.db") as store:
-        with store.database.engine.connect() as connection:
+        with store.database.writing() as connection:
             most = int(connection.exec_driver_sql("PRAGMA page_count").scalar_one()) + pages
             connection.exec_driver_sql(f"PRAGMA max_page_count={most}")
         with pytest.raises(StorageFailed, match="disk is full"):
             enter(store, path)
         assert [rows(tmp_path / "x.db", table) for table in TABLES] == [[]] * len(TABLES)
-        with store.database.engine.connect() as connection:
+        with store.database.writing() as connection:
             connection.exec_driver_sql("PRAGMA max_page_count=1000000")
             assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar_one() == 1
         assert enter(store, path).games == 500

@@ -318,7 +318,7 @@ def test_full_disk(tmp_path: Path) -> None:
     """A game that does not fit leaves nothing of itself, and the log goes on when there is room."""
     store, log = open_log(tmp_path / "t.db")
     log.record_game(game())
-    with store.database.engine.connect() as connection:  # the one connection of the pool, given back below
+    with store.database.writing() as connection:  # the one that writes, kept for the next write
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
     huge = game(meeting=2)
@@ -327,7 +327,7 @@ def test_full_disk(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed, match="disk is full"):
         log.record_game(huge, [Note("round", "lost")])
     assert ([line.number for line in log.games()], log.last_position, log.notes()) == ([1], 1, [])
-    with store.database.engine.connect() as connection:
+    with store.database.writing() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count=1000000")
     assert log.record_game(huge) == 2
     assert log.counts_are_kept()

@@ -68,6 +68,7 @@ class Database:
         self.warnings = warnings
         self.patience = 0.0
         self.tell: Callable[[str], None] = lambda _: None
+        self._writer: Connection | None = None
         self._view = local()  # `connection`, of the thread that is in `still`
         event.listen(self.engine, "handle_error", self._translate)
 
@@ -101,6 +102,9 @@ class Database:
 
     def close(self) -> None:
         """Let go of it; the last one out folds a file's log into it."""
+        kept, self._writer = self._writer, None
+        if kept is not None:
+            kept.close()
         self.engine.dispose()
 
     def __enter__(self) -> Database:
@@ -116,7 +120,7 @@ class Database:
         Waits `patience` seconds for a database that is busy, beyond the usual five. In `bulk` references are not
         looked up where that can be left out: all of them must be to rows that the caller reads or writes itself.
         """
-        with self._connected() as connection, self.ground.unchecked(connection) if bulk else nullcontext():
+        with self._kept() as connection, self.ground.unchecked(connection) if bulk else nullcontext():
             self._begin(connection, time.monotonic() + ground.BUSY_TIMEOUT_MS / 1000 + patience)
             try:
                 self.ground.require()
@@ -166,6 +170,26 @@ class Database:
         """The database's own check of pages and rows; empty if all is well."""
         with self.reading() as connection:
             return tuple(self.ground.quick_check(connection))
+
+    @contextmanager
+    def _kept(self) -> Iterator[Connection]:
+        """A connection to write by; one to a file waits here for the next write, unless it failed."""
+        if not self.ground.is_steady:
+            with self._connected() as connection:
+                yield connection
+            return
+        kept, self._writer = self._writer, None  # another thread that writes meanwhile takes one of its own
+        connection = kept or self.engine.connect()
+        try:
+            yield connection
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, Exception) and (refused := self.ground.translated(error)) is not None:
+                raise refused from error
+            raise
+        self._writer, other = connection, self._writer
+        if other is not None:
+            other.close()
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:

@@ -61,6 +61,7 @@ class Ground(Protocol):
         """What messages name."""
 
     view: str  # the statement that begins one unchanging view
+    is_steady: bool  # a connection to it is not lost by itself
 
     def is_made(self) -> bool:
         """There is something in that place, ours or not; False for what is yet to be made or filled."""

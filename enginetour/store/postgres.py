@@ -87,6 +87,7 @@ def connected(address: ServerAddress, *, known: bool, name: str = NAME, readonly
 class PostgresDatabase:
     """One schema of one database of a server: the first of the search path."""
 
+    is_steady = False
     view = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
     def __init__(self, address: ServerAddress) -> None:

@@ -76,6 +76,7 @@ class SqliteFile:
     """One file."""
 
     view = "BEGIN"
+    is_steady = True
 
     def __init__(self, path: Path) -> None:
         self.address = Path(os.path.realpath(path))  # side files, lock and socket lie beside it, not beside a link

@@ -60,12 +60,12 @@ def events(settings: Settings, log: TournamentLog) -> str:
 
 def fill(store: Store, log: TournamentLog, games: int, count: Iterator[int], moves: tuple[MoveMade, ...]) -> None:
     """More games, without waiting for the disk: only their number matters."""
+    store.database.close()  # the next connection is the only one
     with store.database.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA synchronous=OFF")
     for _ in range(games):
         log.record_game(game(next(count), moves))
-    with store.database.engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA synchronous=FULL")
+    store.database.close()  # with the connection that did not wait
 
 
 def bare_database(path: Path) -> sqlite3.Connection:

@@ -59,7 +59,7 @@ def test_a_log_made_anew_is_no_removed_one(tmp_path: Path) -> None:
     store, log = open_log(tmp_path / "x.db")
     with store:
         log.record_game(game())
-        store.database.engine.dispose()
+        store.database.close()
         assert not (tmp_path / "x.db-wal").exists()
         log.record_game(game(meeting=2))
         assert len(log.games()) == 2
