@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
@@ -142,22 +142,30 @@ class PgnFile:
 
     def append(self, number: int, game: Game) -> None:
         """Add one game that is in the store already; OSError is the caller's to tell, not to die of."""
-        if number <= self._newest and self._is_as_left():
-            return  # it came with another one, when all that was missing was written
-        missing = number if self._missing is None else self._missing
+        self.extend([(number, game)])
+
+    def extend(self, games: Sequence[tuple[int, Game]]) -> None:
+        """The same for several, in the order of the store."""
+        as_left = self._is_as_left()
+        if as_left:  # some came with others, when all that was missing was written
+            games = [one for one in games if one[0] > self._newest]
+        if not games:
+            return
+        first = games[0][0]
+        missing = first if self._missing is None else self._missing
         self._missing = missing
         if self._left:  # a file of many games is not read again for each; the last `mend` does
             raise OSError(errno.EBUSY, OF_ANOTHER)
         size = self._size
-        if size is None or not self._is_as_left():
+        if size is None or not as_left:
             self.mend()
             return
         ratings = self.log.known_ratings
         title, comments, names = self.log.title, self._comments, self._names
-        one = [pgn.text(game, number, title, comments=comments, ratings=ratings, names=names)]
+        told = [pgn.text(one, number, title, comments=comments, ratings=ratings, names=names) for number, one in games]
         try:
             with self.path.open("a", encoding="utf-8") as sink:
-                sink.writelines(one if missing == number else self._games(missing))
+                sink.writelines(told if missing == first else self._games(missing))
                 sink.flush()
                 left = os.fstat(sink.fileno())
         except OSError:

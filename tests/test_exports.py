@@ -141,6 +141,21 @@ def test_a_pgn_that_could_not_be_written_is_tried_once_more_at_the_end(tmp_path:
     assert is_whole(exports.pgn)
 
 
+def test_games_of_one_moment_are_appended_together(tmp_path: Path, log: TournamentLog) -> None:
+    """The first at once, others a moment later or when the run ends, in the order of the store."""
+    now = [0.0]
+    exports, loop = Exports(with_games(tmp_path, log, 1), Watcher(), lambda: now[0]), scheduler(ended)
+    there = []
+    with exports:
+        for number, moment in ((2, 0.0), (3, 0.1), (4, 0.2), (5, 0.3), (6, 0.4)):
+            now[0] = moment
+            exports.game(number, recorded(log, number), ())
+            exports.progress(loop)
+            there.append(exports.pgn.path.read_text().count("[Event "))
+    assert there == [2, 2, 2, 5, 5]
+    assert is_whole(exports.pgn)
+
+
 def _opening(full: Full, usual: Any) -> Any:
     calls = iter([full])
     return lambda *args, **more: next(calls, None) or usual(*args, **more)

@@ -194,7 +194,7 @@ class Run:
             helm = Helm(scheduler, self._refuse_many, self.voice.trouble, told.asked)
             inbox = Inbox(helm, desk, self.plan.config.play.grace, watcher)
             broadcast.server = ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)
-            return [broadcast.server]
+            return [broadcast.server, exports]
 
         start = {"games_done": picture.done, "remaining": picture.remaining, "resumed": session.resumed}
         paths = list(path_options(session.sides.values()))

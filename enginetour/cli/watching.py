@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from enginetour.changes import Desk
@@ -92,17 +94,30 @@ class Picture(Progress):
 
 
 COMFORT = "; the store has all games, later ones bring them"
+# Between two times that games are appended to the PGN: apart, those of quick engines cost twice as much as together.
+APPEND_S = 0.25
 
 
 class Exports(Watcher):
-    """Appends each game to the PGN; a failure to write is told, never died of."""
+    """Appends each game to the PGN; a failure to write is told, never died of.
 
-    def __init__(self, pgn: PgnFile, screen: Watcher) -> None:
+    As a context manager it leaves nothing that is due.
+    """
+
+    def __init__(self, pgn: PgnFile, screen: Watcher, clock: Callable[[], float] = time.monotonic) -> None:
         self.pgn = pgn
         self.screen = screen
+        self._clock = clock
         self._told = False  # once until it can be written again
         self._looked = False
         self._due: list[tuple[int, Game]] = []
+        self._quiet_until = 0.0
+
+    def __enter__(self) -> Exports:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.append_due()
 
     def look(self) -> None:
         """Check and mend what an earlier run left, once, and again after a change."""
@@ -122,23 +137,26 @@ class Exports(Watcher):
 
     def progress(self, scheduler: Scheduler) -> None:
         """Append what is due and look, when games are in the air already: a long file must not hold them up."""
-        due, self._due = self._due, []
-        for number, game in due:
-            self._append(number, game)
+        if self._due and self._clock() >= self._quiet_until:
+            self.append_due()
         self.look()
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
         """It is appended when the next one has begun."""
         self._due.append((number, game))
 
-    def _append(self, number: int, game: Game) -> None:
-        """Append a game that counts; its traffic has a file of its own."""
-        if game.traffic:
-            self._write(lambda: write_traffic(self.pgn.path, number, game), f"the traffic of game {number}", "")
-        if game.outcome is Outcome.VOID:
-            return
-        self._looked = True  # the first one appended looks
-        self._write(lambda: self.pgn.append(number, game))
+    def append_due(self) -> None:
+        """Append the games that count; the traffic of each has a file of its own."""
+        due, self._due = self._due, []
+        for number, game in due:
+            if game.traffic:
+                write = partial(write_traffic, self.pgn.path, number, game)
+                self._write(write, f"the traffic of game {number}", "")
+        counting = [one for one in due if one[1].outcome is not Outcome.VOID]
+        if counting:
+            self._looked = True  # the first one appended looks
+            self._quiet_until = self._clock() + APPEND_S
+            self._write(lambda: self.pgn.extend(counting))
 
     def _write(self, write: Callable[[], None], what: str = "", comfort: str = COMFORT) -> None:
         try:
