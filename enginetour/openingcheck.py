@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
-
-import chess
+from typing import TYPE_CHECKING, Any
 
 from enginetour.model import Opening
 from enginetour.variants import STANDARD, VARIANTS, board_of, start_fen
+
+if TYPE_CHECKING:
+    import chess  # not where every game begins at the usual start: it takes a tenth of the way to the first one
 
 MOST_DIGITS = 4  # of a move counter: no game has ten thousand moves
 FULFILLED = "the fifty-move rule is fulfilled"
@@ -60,6 +61,8 @@ class Written:
 def checked(written: Written, plies: int | None = None, variant: str = STANDARD) -> Opening | Bad:
     """The rules of the module's docstring, with python-chess as the authority; moves are cut after `plies`."""
     line, fen = written.line, written.fen
+    if not fen and not written.sans[:plies] and variant == STANDARD:
+        return _told(written, None, (), variant)  # it needs no look
     if fen and any(len(word) > MOST_DIGITS for word in fen.split()[-2:]):
         return Bad(line, f"move counters of more than {MOST_DIGITS} digits")
     try:
@@ -67,7 +70,7 @@ def checked(written: Written, plies: int | None = None, variant: str = STANDARD)
     except (ValueError, IndexError) as error:
         return Bad(line, f"no position: {shown(str(error))}")
     status = board.status()
-    if status != chess.STATUS_VALID:
+    if status:
         return Bad(line, f"impossible position ({_words(status)}): {shown(fen or '')}")
     start = board.fen() if fen else start_fen(variant)
     moves: list[str] = []
@@ -88,10 +91,14 @@ def checked(written: Written, plies: int | None = None, variant: str = STANDARD)
     if why:
         return Bad(line, why + (", set plies to cut whole games" if plies is None and written.sans else ""))
     usual = start == start_fen(variant) and not VARIANTS[variant].any_rank
-    if usual and written.sans and not moves:
+    return _told(written, None if usual else start, tuple(moves), variant)
+
+
+def _told(written: Written, start: str | None, moves: tuple[str, ...], variant: str) -> Opening:
+    if start is None and written.sans and not moves:
         return Opening(variant=variant)  # a line cut to nothing: the usual start is no opening of that name
     eco = written.eco if _ECO.fullmatch(written.eco) else ""
-    return Opening(one_line(written.name), 0, None if usual else start, tuple(moves), eco, variant)
+    return Opening(one_line(written.name), 0, start, moves, eco, variant)
 
 
 def over(board: chess.Board, variant: str = STANDARD) -> str:
@@ -118,7 +125,7 @@ def _is_fifty(board: chess.Board, variant: str) -> bool:
 
 
 def _words(status: Any) -> str:
-    return ", ".join(one.name.lower().replace("_", " ") for one in chess.Status if one and one in status and one.name)
+    return ", ".join(one.name.lower().replace("_", " ") for one in type(status) if one and one in status and one.name)
 
 
 def shown(text: str) -> str:

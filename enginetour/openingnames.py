@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import chess
-
 from enginetour.errors import InputRefused
 from enginetour.model import Game, Opening
 from enginetour.openingcheck import Bad, Written, checked
@@ -47,6 +45,7 @@ class OpeningNames:
 
 def read_names(path: Path, place: str) -> OpeningNames:
     """All that can be read of a file; InputRefused naming `place` where it has no openings with codes."""
+    from chess import Move
     from chess.polyglot import zobrist_hash
 
     step = "give eco.pgn of pgn-extract, or a table of lichess's chess-openings"
@@ -63,7 +62,7 @@ def read_names(path: Path, place: str) -> OpeningNames:
                 continue  # lines that end in mate, for one, and comments between them
             board = board_of(STANDARD, opening.fen)
             for uci in opening.moves:
-                board.push(chess.Move.from_uci(uci))
+                board.push(Move.from_uci(uci))
             known.setdefault(zobrist_hash(board), (opening.eco, opening.name))
             longest = max(longest, len(opening.moves))
     except OSError as error:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
-
-import chess
-import chess.polyglot
+from typing import TYPE_CHECKING, Literal
 
 from enginetour.errors import InputRefused
 from enginetour.model import Opening
 from enginetour.numbered import Numbered
 from enginetour.openingcheck import over
-from enginetour.variants import STANDARD
+from enginetour.variants import STANDARD, board_of
+
+if TYPE_CHECKING:
+    import chess  # whose run has no book need not load it
 
 Choice = Literal["weight", "best"]
 MOST_PLIES = 200  # of a line, as for `plies` of a suite: entries may lead in circles
@@ -29,6 +29,8 @@ class Book:
     """One open book. InputRefused for a file that is none."""
 
     def __init__(self, path: Path) -> None:
+        import chess.polyglot
+
         try:
             size = path.stat().st_size
             self._entries = chess.polyglot.MemoryMappedReader(path)
@@ -66,7 +68,7 @@ class Book:
 
     def line(self, choice: Choice, seed: str, plies: int) -> Opening:
         """A line from the start to the end of the book or to `plies`, never to the end of a game."""
-        board = chess.Board()
+        board = board_of(STANDARD)
         moves: list[str] = []
         while len(moves) < plies:
             move = self.move(board, choice, seed, len(moves))

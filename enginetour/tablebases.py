@@ -13,14 +13,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import chess
-
 from enginetour.errors import MachineFailure
 from enginetour.model import Outcome
 from enginetour.task import Rules
 from enginetour.variants import STANDARD, board_of
 
 if TYPE_CHECKING:
+    import chess  # a plan asks which tables there are, and needs no board for that
     from chess.syzygy import Tablebase
 
 FEWEST_PIECES = 3
@@ -141,7 +140,7 @@ class TableJudge:
     def result(self, board: chess.Board) -> Outcome | None:
         """With best play; None for too many pieces, castling rights, missing tables, and what is not asked for."""
         rule = self._rule
-        if board.castling_rights or chess.popcount(board.occupied) > rule.pieces:
+        if board.castling_rights or board.occupied.bit_count() > rule.pieces:
             return None
         with _reading():
             value = self._value(board)
@@ -149,7 +148,7 @@ class TableJudge:
             return None
         if not value:
             return Outcome.DRAW
-        return Outcome.WHITE if (value > 0) == (board.turn == chess.WHITE) else Outcome.BLACK
+        return Outcome.WHITE if (value > 0) == board.turn else Outcome.BLACK
 
     def _value(self, board: chess.Board) -> int | None:
         """1, 0 or -1 for the side to move."""
