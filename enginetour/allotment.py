@@ -61,8 +61,9 @@ class Allotment:
         engaged = self._engaged_either_way
         if begun:
             names = {name for encounter in begun for name in encounter[:2]}  # few: a cheap look for most of the offers
+            meetings = {encounter[2] for encounter in begun}
             for one in offers:
-                if one.white in names and one.black in names:
+                if one.meeting in meetings and one.white in names and one.black in names:
                     encounter = (one.white, one.black, one.meeting)
                     if encounter in begun and encounter not in engaged:
                         yield one
