@@ -64,7 +64,8 @@ class Session:
 
     def task(self, pairing: Pairing, again: int) -> GameTask:
         """The game of a pairing; InputRefused when an engine is not what it was at its last game."""
-        task = replace(self.plan.task(self.sides, pairing, again), aborts=self.log.aborts(pairing.key))
+        task, aborts = self.plan.task(self.sides, pairing, again), self.log.aborts(pairing.key)
+        task = replace(task, aborts=aborts) if aborts else task
         if self.ahead is None or not self.ahead.has_begun(task):
             self._files.refuse_changed(*(self.sides[name].spec for name in pairing.pair))
         return task

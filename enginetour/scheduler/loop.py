@@ -169,10 +169,10 @@ class Scheduler:
             slot = self._allotment.slot_for(pairing)
             if slot is None or not self.setbacks.is_playable(pairing):
                 continue
-            needed = room_for(1 + early + len(self.flying))
-            if early and (self.free_bytes() < needed or not self._offers.are_sure_of(pairing, self.state)):
+            needed, free = room_for(1 + early + len(self.flying)), self.free_bytes()
+            if early and (free < needed or not self._offers.are_sure_of(pairing, self.state)):
                 return
-            if self.setbacks.is_cramped(self.free_bytes(), needed):
+            if self.setbacks.is_cramped(free, needed):
                 return
             try:
                 task = unshared(self.task_for(pairing, self.log.replays(pairing.key)), self.slots)

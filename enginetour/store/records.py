@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from itertools import repeat
+from operator import attrgetter
 from typing import Any
 
 from enginetour.model import (
@@ -31,23 +32,24 @@ LARGEST_NUMBER = (1 << 63) - 1  # what a column holds: SQLite file format 2.1
 _NO_OPENING = "[]"
 _MEASURED = ("status", "asked_us", "memory_kb", "load", "own_us")  # of an incident
 _SIDE = tuple(field.name for field in fields(SideRecord))
+# Flat dataclasses as the values of their fields, in their order; new fields go at the end.
+_of_side = attrgetter(*_SIDE)
+_of_opening = attrgetter(*(field.name for field in fields(Opening)))
+_ENCODER = json.JSONEncoder(separators=(",", ":"))  # `json.dumps` makes one for every call
 _MOVE = {name: MoveMade._field_defaults.get(name, MISSING) for name in MoveMade._fields}
 _ALWAYS = tuple(name for name, default in _MOVE.items() if default is MISSING)
 
 
 def packed(value: object) -> str:
     """Compact JSON in ASCII, so that no text of an engine can break a row."""
-    return json.dumps(value, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def clean(text: str) -> str:
     """The text with `?` for what UTF-8 cannot hold (halves of surrogate pairs), and for NUL, which no server takes."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "?")
-
-
-def _row(item: object) -> list[Any]:
-    """A flat dataclass as the list of its fields, in their order; new fields go at the end."""
-    return [getattr(item, field.name) for field in fields(item)]  # type: ignore[arg-type]
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()
+    return text.replace("\0", "?")
 
 
 def moves_blob(moves: Sequence[MoveMade]) -> bytes:
@@ -104,9 +106,9 @@ def game_columns(game: Game) -> dict[str, Any]:
         "culprit": clean(game.culprit),
         "category": clean(game.category),
         "plies": game.plies,
-        "opening": _NO_OPENING if opening == Opening() else packed(_row(opening)),
-        "white_side": packed(_row(game.white)),
-        "black_side": packed(_row(game.black)),
+        "opening": _NO_OPENING if opening == Opening() else packed(_of_opening(opening)),
+        "white_side": packed(_of_side(game.white)),
+        "black_side": packed(_of_side(game.black)),
         "white_tc": game.white_tc,
         "black_tc": game.black_tc,
         "final_fen": clean(game.final_fen),
