@@ -42,7 +42,7 @@ from enginetour.store.sqlwords import upsert
 from enginetour.store.tables import ENGINES, ENTRANTS, EVENTS, GAMES, INCIDENTS, MOVES, NOTES, PAIR_COUNTS
 from enginetour.task import EngineSpec
 
-# Built once: the statement cache then finds them by identity in the commit's way.
+# Built once: compiling takes longer than running.
 _KNOWN = select(GAMES.c.number).where(
     *(GAMES.c[name] == bindparam(f"k_{name}") for name in ("tournament", "a", "b", "meeting", "leg", "replay"))
 )
@@ -126,12 +126,9 @@ class TournamentLog(TournamentReader):
         _MOVES.write(connection, {"game": made, "moves": blob})
         self._write_event(connection, position, "finished", game=made)
         write_notes(connection, self.id, position, notes)
-        incidents = [
-            {"game": made, "ordinal": n, **records.incident_columns(incident)}
-            for n, incident in enumerate(game.incidents, 1)
-        ]
-        if incidents:
-            connection.execute(_INCIDENTS, incidents)
+        for n, incident in enumerate(game.incidents, 1):
+            told = records.incident_columns(incident)
+            connection.execute(_INCIDENTS, {"game": made, "ordinal": n, **told})
         if game.outcome is not Outcome.VOID and not pairing.handicap:
             self._count(connection, white, black, game.outcome, 1)
         for one, side in ((versions[pairing.white], game.white), (versions[pairing.black], game.black)):
