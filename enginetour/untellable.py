@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from enginetour.adapters.cecp_setup import edit_lines
 from enginetour.errors import Unsupported
 from enginetour.model import Opening
 from enginetour.openings import OpeningSuite
@@ -52,6 +51,8 @@ def _by_edit(opening: Opening) -> bool:
         return True
     if opening.variant != STANDARD:
         return False
+    from enginetour.adapters.cecp_setup import edit_lines  # and with it the rules of chess, which few runs need
+
     try:
         edit_lines(board_of(opening.variant, opening.fen), b"")
     except Unsupported:
