@@ -32,6 +32,22 @@ class Tables(Protocol):
         """With best play from here, counters included; None: not known, or not to be judged."""
 
 
+class Counters(Protocol):
+    """What adjudication by scores looks at on a board."""
+
+    @property
+    def turn(self) -> bool:
+        """Whose move it is, after the one that is judged."""
+
+    @property
+    def halfmove_clock(self) -> int:
+        """Plies since a capture or a pawn's move."""
+
+    @property
+    def fullmove_number(self) -> int:
+        """Of the move to come."""
+
+
 class Adjudicator:
     """The rules of one game that are on; in the order tables, resign, draw."""
 
@@ -45,6 +61,10 @@ class Adjudicator:
         """How the game ends by the last move of `board`; `score` is its mover's, in centipawns."""
         if self._tables is not None and (outcome := self._tables.result(board)) is not None:
             return outcome, Termination.ADJUDICATION_TABLEBASE, f"{_subject(outcome)} by adjudication: SyzygyTB"
+        return self.by_score(board, score)
+
+    def by_score(self, board: Counters, score: int | None) -> End | None:
+        """As `judge`, tables left aside."""
         resigned = None if self._resign is None else self._resign.judge(board, score)
         drawn = None if self._draw is None else self._draw.judge(board, score)
         return resigned or drawn
@@ -59,7 +79,7 @@ class _Draws:
         self._rule = rule
         self._plies = 0  # in a row
 
-    def judge(self, board: chess.Board, score: int | None) -> End | None:
+    def judge(self, board: Counters, score: int | None) -> End | None:
         rule = self._rule
         if board.halfmove_clock == 0:
             self._plies = 0
@@ -76,7 +96,7 @@ class _Resignations:
         self._lost = {chess.WHITE: 0, chess.BLACK: 0}  # own moves in a row at -score or less
         self._won = {chess.WHITE: 0, chess.BLACK: 0}  # and at +score or more
 
-    def judge(self, board: chess.Board, score: int | None) -> End | None:
+    def judge(self, board: Counters, score: int | None) -> End | None:
         rule, mover = self._rule, not board.turn
         self._lost[mover] = self._lost[mover] + 1 if score is not None and score <= -rule.score else 0
         self._won[mover] = self._won[mover] + 1 if score is not None and score >= rule.score else 0

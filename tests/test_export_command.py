@@ -9,7 +9,7 @@ from pathlib import Path
 import chess
 import pytest
 
-from enginetour.referee.bookkeeping import KEPT_LENGTH, KEPT_LINES, kept_lines
+from enginetour.referee.keptlines import KEPT_LENGTH, KEPT_LINES, kept_lines
 from tests.touring import config, tour
 
 

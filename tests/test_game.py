@@ -13,7 +13,7 @@ import pytest
 from enginetour.adapters import base, cecp, cecp_listening
 from enginetour.errors import MachineFailure
 from enginetour.model import Game, Opening, Outcome, Termination
-from enginetour.referee import bookkeeping, clock, live
+from enginetour.referee import bookkeeping, clock, live, relay
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
 from enginetour.supervise import ending
@@ -201,6 +201,7 @@ def test_a_delay_between_lines_excuses_no_flag() -> None:
 
 def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the kernel says that this process waited during the search is a part of the referee's own share."""
+    monkeypatch.setattr(relay, "native", None)  # it asks the kernel by itself
     waits = itertools.count(step=10**9)
     monkeypatch.setattr(clock.RunQueue, "look", lambda queue: b"1 %d 1" % next(waits))
     late = scripted("uci", "late", at=1, seconds=0.4)

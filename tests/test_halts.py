@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from enginetour.model import Outcome
-from enginetour.referee import clock
+from enginetour.referee import clock, relay
 from enginetour.referee import converse as converse_module
 from enginetour.referee import game as game_module
 from enginetour.referee.link import Link
@@ -71,6 +71,7 @@ class Frozen:
             self._offset = int(self._seconds * 1e9)
             return Wake((), control=False)
 
+        monkeypatch.setattr(relay, "native", None)  # it waits by itself
         monkeypatch.setattr(time, "monotonic_ns", lambda: now() + self._offset)
         monkeypatch.setattr(module, "wait", held)
 

@@ -27,7 +27,7 @@ def test_the_thread_that_waited_longest_counts(monkeypatch: pytest.MonkeyPatch) 
     at = 0
     monkeypatch.setattr(queueing, "_told", lambda file: f"9 {waits[file][at]} 9".encode() if waits[file][at] else b"")
     queue = EngineQueue(0)
-    monkeypatch.setattr(queue, "_files", [0, 1])
+    monkeypatch.setattr(queue, "files", [0, 1])
     monkeypatch.setattr(queue, "_begun", queue._look())
     at = 1
     assert queue.of_game_ms() == 2.0

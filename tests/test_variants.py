@@ -115,7 +115,7 @@ def test_pockets_make_another_position() -> None:
     seen = Ends(full, Rules())
     assert seen.push(chess.Move.from_uci("h1h2")) is None
     assert not seen.drawn()
-    assert Ends(empty, Rules())._seen.keys() != Ends(full, Rules())._seen.keys()
+    assert Ends(empty, Rules()).seen.keys() != Ends(full, Rules()).seen.keys()
 
 
 def test_castling_in_the_words_of_each_protocol() -> None:

@@ -31,8 +31,8 @@ class Position:
         self.castled = ""  # O-O or O-O-O where the last move was that and its squares say it in UCI only
         self.line = b"position startpos" if fen is None else b"position fen " + self._told(self.board)
         self._last_san: str | None = None  # kept up from the first time that it is asked for
-        self._words_begun = False
-        self._begun_at = 0  # plies before the first move of `line`
+        self.words_begun = False
+        self.begun_at = 0  # plies before the first move of `line`
 
     def start_board(self) -> chess.Board:
         """A board of its own, before the first move."""
@@ -77,23 +77,27 @@ class Position:
         self.moves.append(text)
         if irreversible:
             self.anchor = len(self.moves)
-        if self._words_begun:
+        if self.words_begun:
             self.line += b" " + text.encode("ascii")
         else:
             self.line += b" moves " + text.encode("ascii")
-            self._words_begun = True
+            self.words_begun = True
         if len(self.line) > MAX_LINE:
             self.shorten()
         return irreversible
 
+    def resume(self, line: bytes, anchor: int, *, words_begun: bool) -> None:
+        """After plies that compiled code has played: `board` and `moves` are up to date already."""
+        self.line, self.anchor, self.words_begun, self.check = line, anchor, words_begun, None
+
     def line_with(self, move: chess.Move) -> bytes:
         """The line with one move more, which the game does not have."""
-        start = self.line if self._words_begun else self.line + b" moves"
+        start = self.line if self.words_begun else self.line + b" moves"
         return start + b" " + move.uci().encode("ascii")
 
     def is_long(self, room: int) -> bool:
         """Whether the line is within `room` of its longest, and `shorten` would do something about it."""
-        return len(self.line) > MAX_LINE - room and self.anchor != self._begun_at
+        return len(self.line) > MAX_LINE - room and self.anchor != self.begun_at
 
     def shorten(self, room: int = 0) -> None:
         """Begin the line anew after the last irreversible move if it is within `room` of its longest.
@@ -103,9 +107,9 @@ class Position:
         if not self.is_long(room):
             return
         since = len(self.moves) - self.anchor
-        self._begun_at = self.anchor
+        self.begun_at = self.anchor
         words = [b"position fen " + self._told(self.back(since))]
-        self._words_begun = since > 0
+        self.words_begun = since > 0
         if since:
             words.append(b"moves")
             words.extend(text.encode("ascii") for text in self.moves[-since:])

@@ -8,6 +8,7 @@ from operator import attrgetter
 from enginetour.adapters.base import Ask
 from enginetour.adapters.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, mate_score, whole
 from enginetour.task import Declared
+from enginetour.timecontrol import TimeControl
 
 KINDS = frozenset({"check", "spin", "combo", "button", "string"})
 # Colours, titles, and what a buffer written whole or another encoding leaves: NUL, backspace, a byte order mark.
@@ -160,6 +161,12 @@ def go_words(ask: Ask, command: str = "go") -> str:
         words += f" wtime {white} btime {black} winc {white_increment} binc {black_increment}"
         if ask.moves_to_go:
             words += f" movestogo {ask.moves_to_go}"
+    return words + limit_words(tc)
+
+
+def limit_words(tc: TimeControl) -> str:
+    """What follows the clocks in a `go`, with the blank before it."""
+    words = ""
     if tc.movetime_ms is not None:
         words += f" movetime {tc.movetime_ms}"
     if tc.nodes is not None:

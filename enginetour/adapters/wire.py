@@ -94,6 +94,31 @@ class Wire(ABC):
                 self._last_line_cut = self.intake.end()
         return bool(chunk)
 
+    @property
+    def is_plain(self) -> bool:
+        """Nothing is open between us: all was heard, every ping answered, and its next search needs but one write."""
+        process = self.process
+        return (
+            self.fence == "off"
+            and self.ready
+            and self.searches == self.answers
+            and self._pings == self._pongs
+            and not (self.spoiled or self._ended or self._unheard or self._poke_ns or self.intake.text)
+            and not (process.exited or process.broken or process.wants_write or process.stderr_due)
+        )
+
+    def take_over(self, text: bytes, stamp_ns: int) -> None:
+        """What compiled code has read of it and did not judge, as `pull` would have left it."""
+        self.stamp_ns = stamp_ns
+        self.intake.feed(text)
+
+    def searched(self, searches: int, go_ns: int, *, thinking: bool) -> None:
+        """So many searches were begun by compiled code, all but the last answered, and that one if not `thinking`."""
+        self.searches += searches
+        self.answers += searches - thinking
+        self.search_text, self.late_ns = b"", 0
+        self._last_write_ns = go_ns
+
     def chatter(self) -> int:
         """One read; its stamp where it only tells of the search under way, 0 where `heard` is to look at it."""
         told = self.pull() and self.searches == self.answers + 1 and not self._unheard and self._is_chatter()

@@ -9,24 +9,25 @@ move is a quarter of a second old.
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter, deque
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import chess
 
 from enginetour.adapters.position import ROOM, Position
-from enginetour.adapters.quick import play_san
-from enginetour.adapters.said import printable
+from enginetour.adapters.said import Thought
 from enginetour.model import Incident, MoveMade, SideRecord
 from enginetour.referee.claims import Claims
 from enginetour.referee.clock import MS, RunQueue
 from enginetour.referee.effort import effort
+from enginetour.referee.keptlines import kept_lines
 from enginetour.referee.link import Link
 from enginetour.referee.live import LiveMoves
 from enginetour.referee.queueing import EngineQueue
 from enginetour.referee.seats import Seat, incident, question
+from enginetour.referee.shadow import Told, shadow_of
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
 from enginetour.supervise.waiting import NEVER_NS
 from enginetour.supervise.workload import Workload
@@ -34,8 +35,6 @@ from enginetour.supervise.workload import Workload
 PATIENCE_NS = 1_000_000  # into a search: what answers sooner finds us waiting
 HELD_NS = 250_000_000  # a ply waits so long for others, until a search leaves the time
 HELD_PLIES = 31  # the most: then at once, or all of a quick game would be left to its end; odd, so sides take turns
-KEPT_LINES = 20  # of one search that match a pattern: a record is no log
-KEPT_LENGTH = 300  # bytes of such a line, and all the pattern is tried on: no engine can make a search for it long
 
 
 class RawPly(NamedTuple):
@@ -57,12 +56,10 @@ class Books:
     def __init__(self, position: Position, link: Link, shelf: EngineShelf, keep_lines: str = "") -> None:
         self._position = position
         self._kept = re.compile(keep_lines) if keep_lines else None
-        self._shadow = position.start_board()
-        self._shadow.castling_rights = self._shadow.clean_castling_rights()
-        self._usual = position.usual
+        self._shadow = shadow_of(position)
         self._link = link
         self._shelf = shelf
-        self._raw: deque[tuple[RawPly, int | None]] = deque()  # with the relay gap before it, in ns
+        self.raw: deque[tuple[RawPly, int | None]] = deque()  # with the relay gap before it, in ns
         self._looks: deque[Iterator[None]] = deque()  # PVs that are still to be looked at
         self._claims: dict[Seat, Claims] = {}
         self._thought_moves: dict[Seat, list[MoveMade]] = {}  # of each side, not of a book
@@ -75,7 +72,7 @@ class Books:
         self._queued: dict[Seat, float | None] = {}  # ms in it that its engine waited for a processor
         self.moves: list[MoveMade] = []
         self.incidents: list[Incident] = []
-        self._gaps: list[int] = []
+        self.gaps: list[int] = []
         self._queue = RunQueue()
         self.workload = Workload()
         self._waited = b""  # how long this process waited for a CPU up to the last step, in the kernel's words
@@ -95,7 +92,9 @@ class Books:
                 seat.queue = EngineQueue(seat.present.process.engine_pid)
         self._used = {seat: seat.cpu_ms() for seat in seats}
         self._thought_moves = {seat: [] for seat in seats}
-        self._claims = {seat: Claims(reads_pv=seat.side.spec.protocol == "uci", usual=self._usual) for seat in seats}
+        self._claims = {
+            seat: Claims(reads_pv=seat.side.spec.protocol == "uci", usual=self._position.usual) for seat in seats
+        }
 
     @property
     def final_fen(self) -> str:
@@ -106,12 +105,12 @@ class Books:
         """Take a ply, do nothing yet."""
         if ply.seat is not None and not ply.book and (pondered := ply.seat.engine.pondered_ns):
             ply = ply._replace(pondered_ns=pondered)
-        self._raw.append((ply, self._gap))
+        self.raw.append((ply, self._gap))
         self._gap = None
 
     def relayed(self, gap_ns: int) -> None:
         """One answer became the opponent's `go` after `gap_ns`."""
-        self._gaps.append(gap_ns)
+        self.gaps.append(gap_ns)
         self._gap = gap_ns
 
     def search_begun(self, seat: Seat, other: Seat, go_ns: int) -> None:
@@ -119,25 +118,49 @@ class Books:
         self._waited = self._queue.look()
         if seat.queue is not None:
             seat.queue.mark(go_ns)
+        self._plan(seat, other, go_ns)
+
+    def search_goes_on(self, seat: Seat, other: Seat, go_ns: int, waited: bytes, gap_ns: int | None) -> None:
+        """As `search_begun`, of one that compiled code began, with what it noted then."""
+        self._waited, self._gap = waited, gap_ns
+        self._plan(seat, other, go_ns)
+
+    def terms(self) -> tuple[int, int, int, bool, int]:
+        """What `search_begun` goes by, for who foresees it: plies, ms of the last, since when they wait; what else."""
+        last = self.raw[-1][0].elapsed_ms if self.raw else 0
+        behind = self._live.next_ns if self._live is not None and self._live.is_behind(self.moves) else 0
+        urgent = self._asked is not None or self._watched is not None
+        return len(self.raw), last, self._since_ns, urgent, 1 if self._looks else behind
+
+    def work(self, stirs: Callable[[], bool]) -> None:
+        """Steps that are due, as long as nothing stirs."""
+        self._since_ns = self._since_ns or 1
+        self.due_ns = 0
+        while self.due_ns <= time.monotonic_ns():
+            self.step()
+            if stirs():
+                return
+
+    def _plan(self, seat: Seat, other: Seat, go_ns: int) -> None:
         if other.side.spec.ponder or seat.engine.new_notes or other.engine.new_notes or self._position.is_long(ROOM):
             self._asked = seat, other
             self.due_ns = go_ns
         elif self._pending:  # many are taken up at once, though this search may be answered before they are done
-            self.due_ns = go_ns if len(self._raw) >= HELD_PLIES else self._held_until(go_ns)
+            self.due_ns = go_ns if len(self.raw) >= HELD_PLIES else self._held_until(go_ns)
         elif self._live is not None and self._live.is_behind(self.moves):
             self.due_ns = max(go_ns + PATIENCE_NS, self._live.next_ns)
 
     def _held_until(self, go_ns: int) -> int:
         """When those that wait are written, fewer than the most; in a slow game none comes in time to join them."""
         soon = go_ns + PATIENCE_NS
-        if not self._raw or self._raw[-1][0].elapsed_ms * MS >= HELD_NS:
+        if not self.raw or self.raw[-1][0].elapsed_ms * MS >= HELD_NS:
             return soon
         self._since_ns = self._since_ns or go_ns
         return max(soon, self._since_ns + HELD_NS)
 
     @property
     def _pending(self) -> bool:
-        return self._asked is not None or bool(self._raw) or bool(self._looks) or self._watched is not None
+        return self._asked is not None or bool(self.raw) or bool(self._looks) or self._watched is not None
 
     def step(self) -> None:
         """One ply of bookkeeping, or something else that takes no longer; then live events, all at once."""
@@ -148,9 +171,9 @@ class Books:
                 other.engine.ponder(question(self._position, other, seat))
             self._position.shorten(ROOM)
             self._warnings()
-        elif self._raw:
-            self._write(*self._raw.popleft())
-            if not self._raw:
+        elif self.raw:
+            self._write(*self.raw.popleft())
+            if not self.raw:
                 self._since_ns = 0
         elif self._looks:
             if next(self._looks[0], self) is self:
@@ -160,6 +183,11 @@ class Books:
             self._watched = None
         if not self._pending:
             self.due_ns = NEVER_NS if self._live is None else self._live.look(self.moves)
+
+    @property
+    def queue_fd(self) -> int:
+        """The kernel's file of how long this process waited for a CPU, -1 without."""
+        return -1 if self._queue.file is None else self._queue.file
 
     def watch(self, seat: Seat) -> None:
         """Look at its engine's memory when there is time."""
@@ -192,49 +220,40 @@ class Books:
                 seat.queue.close()
 
     def _write(self, raw: RawPly, gap_ns: int | None) -> None:
-        seat = raw.seat
+        seat, uci = raw.seat, self._position.moves[len(self.moves)]
         if seat is None or raw.book:
-            self.moves.append(MoveMade(self._uci, self._play(raw), 0, raw.clock_ms, book=True))
-        else:
-            self._thought(raw, seat, gap_ns)
-
-    @property
-    def _uci(self) -> str:
-        """Of the next move that is to be written."""
-        return self._position.moves[len(self.moves)]
-
-    def _play(self, raw: RawPly) -> str:
-        """On the shadow board; the move's notation."""
-        if self._usual:
-            return play_san(self._shadow, raw.move, mark=raw.mark)
-        san = self._shadow.san(raw.move)
-        self._shadow.push(raw.move)
-        return san
-
-    def _thought(self, raw: RawPly, seat: Seat, gap_ns: int | None) -> None:
-        """A move with what the search was said to be."""
-        thought = seat.engine.told(raw.search, white=self._shadow.turn == chess.WHITE)
-        look = self._claims[seat].heard(thought, raw.move, self._shadow, raw.elapsed_ms)
-        if look is not None:
-            self._looks.append(look)
-        if thought.bound:  # on record is what draws and resignations are judged by
-            exact = seat.engine.thought(raw.search, white=self._shadow.turn == chess.WHITE, bounds=False)
-            if exact.score is not None:
-                thought = thought._replace(score=exact.score, depth=exact.depth, pv=exact.pv, bound=0)
+            san = self._shadow.play(raw.move, uci, raw.mark)
+            self.moves.append(MoveMade(uci, san, 0, raw.clock_ms, book=True))
+            return
+        score, depth, nodes, pv, seldepth, nps, hashfull, tbhits, _ = self._told(raw, seat, uci)
         move = MoveMade(
-            self._uci, self._play(raw), raw.elapsed_ms, raw.clock_ms,
-            thought.score, thought.depth, thought.nodes, thought.pv,
-            seldepth=thought.seldepth,
-            nps=thought.nps,
-            hashfull=thought.hashfull,
-            tbhits=thought.tbhits,
+            uci, self._shadow.play(raw.move, uci, raw.mark), raw.elapsed_ms, raw.clock_ms, score, depth, nodes, pv,
+            seldepth=seldepth, nps=nps, hashfull=hashfull, tbhits=tbhits,
             gap_us=None if gap_ns is None else gap_ns // 1000,
             lines=() if self._kept is None else kept_lines(raw.search, self._kept),
         )  # fmt: skip
         self.moves.append(move)
         self._thought_moves[seat].append(move)
-        if raw.pondered_ns and move.nodes is not None:
+        if raw.pondered_ns and nodes is not None:
             self._pondered_ns[seat] += raw.pondered_ns
+
+    def _told(self, raw: RawPly, seat: Seat, uci: str) -> Told | Thought:
+        """What the search was said to be, held against the board; nearly always there is nothing to wonder about."""
+        spec, shadow = seat.side.spec, self._shadow
+        if spec.protocol == "uci" and not spec.quirks.whitepov:
+            told = shadow.told(raw.search, uci, raw.elapsed_ms)
+            if told is not None and told[8] and self._claims[seat].passes(told[0], shadow.fullmove_number):
+                return told
+        board, white = shadow.board, shadow.turn == chess.WHITE
+        thought = seat.engine.told(raw.search, white=white)
+        look = self._claims[seat].heard(thought, raw.move, board, raw.elapsed_ms)
+        if look is not None:
+            self._looks.append(look)
+        if thought.bound:  # on record is what draws and resignations are judged by
+            exact = seat.engine.thought(raw.search, white=white, bounds=False)
+            if exact.score is not None:
+                thought = thought._replace(score=exact.score, depth=exact.depth, pv=exact.pv, bound=0)
+        return thought
 
     def _warnings(self) -> None:
         for seat in self._seats:
@@ -270,16 +289,9 @@ class Books:
 
     def relay_us(self) -> tuple[int, int, int] | None:
         """Relay gap in microseconds: median, 99th percentile, largest; None without one."""
-        if not self._gaps:
+        if not self.gaps:
             return None
-        gaps = sorted(self._gaps)
+        gaps = sorted(self.gaps)
         ranks = (len(gaps) // 2, min(len(gaps) - 1, len(gaps) * 99 // 100), len(gaps) - 1)
         median, high, largest = (gaps[rank] // 1000 for rank in ranks)
         return median, high, largest
-
-
-def kept_lines(search: bytes, pattern: re.Pattern[str]) -> tuple[str, ...]:
-    """The last lines of a search's output in which the pattern is found, oldest first."""
-    lines = (line[:KEPT_LENGTH].decode("utf-8", "replace").strip() for line in reversed(search.split(b"\n")))
-    found = (printable(line, KEPT_LENGTH) for line in lines if line and pattern.search(line))
-    return tuple(reversed(list(islice(found, KEPT_LINES))))

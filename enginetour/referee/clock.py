@@ -120,13 +120,13 @@ class RunQueue:
     """How long this process waited for a CPU, from the kernel: a part of the referee's own error budget."""
 
     def __init__(self) -> None:
-        self._file: int | None = None
+        self.file: int | None = None
         with suppress(OSError):
-            self._file = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+            self.file = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
     def look(self) -> bytes:
         """What the kernel says now, to be read by `waited_ns` if ever (proc(5), schedstat); b"" where it does not."""
-        return b"" if self._file is None else os.pread(self._file, 128, 0)
+        return b"" if self.file is None else os.pread(self.file, 128, 0)
 
     @staticmethod
     def waited_ns(said: bytes) -> int:
@@ -136,9 +136,9 @@ class RunQueue:
 
     def close(self) -> None:
         """Give the descriptor back."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        if self.file is not None:
+            os.close(self.file)
+            self.file = None
 
 
 class Halts:
@@ -146,7 +146,7 @@ class Halts:
 
     def __init__(self) -> None:
         self._slept_ns = slept_ns()
-        self._continued = False
+        self.continued = False
         self._overslept_ns = 0
         self._before: Any = None
         with suppress(ValueError):  # outside the main thread nobody hears signals
@@ -169,12 +169,12 @@ class Halts:
 
     def _note(self, number: int, frame: object) -> None:
         del number, frame
-        self._continued = True
+        self.continued = True
 
     @property
     def words(self) -> str:
         """What happened, "" for nothing."""
-        if self._continued:
+        if self.continued:
             return "the referee's process was stopped during a move"
         if self._overslept_ns > OVERSLEPT_NS:
             return f"the referee woke up {self._overslept_ns / 1e9:.1f} s late"

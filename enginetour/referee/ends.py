@@ -60,25 +60,25 @@ class Ends:
         self, position: Position, rules: Rules, max_plies: int = 0, adjudicator: Adjudicator | None = None
     ) -> None:
         self._position = position
-        self._adjudicator = adjudicator or Adjudicator(rules)
+        self.adjudicator = adjudicator or Adjudicator(rules)
         self._repetition = rules.repetition
-        self._halfmoves = rules.fifty * 2
+        self.halfmoves = rules.fifty * 2
         self._fifty_words = "Draw by fifty moves rule" + (f", counted to {rules.fifty}" if rules.fifty != FIFTY else "")
-        self._max_plies = min(rules.max_moves * 2, max_plies or rules.max_moves * 2)
+        self.max_plies = min(rules.max_moves * 2, max_plies or rules.max_moves * 2)
         variant = VARIANTS[position.variant]
         self._is_usual = variant.is_usual
         self._fifty = variant.fifty
         self._key = key if variant.is_usual else variant_key
-        self._seen: dict[tuple[object, ...], int] = {self._key(position.board): 1}
+        self.seen: dict[tuple[object, ...], int] = {self._key(position.board): 1}
 
     def push(self, move: chess.Move) -> End | None:
         """Play `move`; how the game ends by it, or None."""
         board = self._position.board
         before = board.occupied
         if self._position.push(move):
-            self._seen.clear()
+            self.seen.clear()
         now = self._key(board)
-        times = self._seen[now] = self._seen.get(now, 0) + 1
+        times = self.seen[now] = self.seen.get(now, 0) + 1
         if not self._is_usual and (end := self._variant_end()) is not None:
             return end
         if self._is_usual:
@@ -92,10 +92,10 @@ class Ends:
             return Outcome.DRAW, Termination.MATERIAL, "Draw by insufficient mating material"
         if times >= self._repetition:
             return Outcome.DRAW, Termination.REPETITION, f"Draw by {times}-fold repetition"
-        if self._fifty and board.halfmove_clock >= self._halfmoves:
+        if self._fifty and board.halfmove_clock >= self.halfmoves:
             return Outcome.DRAW, Termination.FIFTY, self._fifty_words
-        if len(self._position.moves) >= self._max_plies:
-            words = f"Draw by adjudication: {self._max_plies} plies played"
+        if len(self._position.moves) >= self.max_plies:
+            words = f"Draw by adjudication: {self.max_plies} plies played"
             return Outcome.DRAW, Termination.ADJUDICATION_LENGTH, words
         return None
 
@@ -104,7 +104,7 @@ class Ends:
         end = self.push(move)
         if end is not None:
             return end
-        return self._adjudicator.judge(self._position.board, score() if self._adjudicator.needs_scores else None)
+        return self.adjudicator.judge(self._position.board, score() if self.adjudicator.needs_scores else None)
 
     def mark(self, end: End | None) -> str | None:
         """What the notation of the last move, which led to `end`, ends with; None where nobody looked for a check."""
@@ -135,7 +135,7 @@ class Ends:
     def drawn(self) -> str:
         """Why a player may claim a draw now, "" if it may not (FIDE 9.2, 9.3); a dead position has ended the game."""
         board = self._position.board
-        times = self._seen.get(self._key(board), 0)
+        times = self.seen.get(self._key(board), 0)
         if times >= 3:
             return f"{times}-fold repetition"
         return "fifty moves rule" if self._fifty and board.halfmove_clock >= 2 * FIFTY else ""

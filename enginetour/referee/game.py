@@ -7,13 +7,13 @@ import time
 import chess
 
 from enginetour.adapters.base import Ask
-from enginetour.adapters.moves import read_move
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Said, What, printable
 from enginetour.errors import EngineCrashed, EngineFault
 from enginetour.model import Game, Termination
 from enginetour.referee import record
 from enginetour.referee import verdict as verdicts
+from enginetour.referee.answers import read_answer, second_answer
 from enginetour.referee.bookkeeping import Books, RawPly
 from enginetour.referee.bookplies import OwnBooks, play_opening
 from enginetour.referee.clock import MS, Halts
@@ -22,13 +22,16 @@ from enginetour.referee.draws import Draws
 from enginetour.referee.ends import ends_of
 from enginetour.referee.link import Link
 from enginetour.referee.parting import leave, part, told
+from enginetour.referee.relay import Relay, relay_of
+from enginetour.referee.search import Search
 from enginetour.referee.seats import Seat, question, sit_down
 from enginetour.referee.shelf import EngineShelf
 from enginetour.referee.verdict import Verdict
-from enginetour.supervise.waiting import NEVER_NS, SLICE_NS, wait
+from enginetour.supervise.waiting import NEVER_NS, SLICE_NS, Wake, wait
 from enginetour.task import GameTask
 
 _ANSWER = What.ANSWER  # an enumeration looks its members up by name, each time
+_READ = Wake((), control=False, heard=True)  # what there is to hear has been read
 CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
 
 
@@ -65,12 +68,9 @@ class Contest:
         self._draws = Draws(self.seats, self._ends, by_agreement=task.rules.draw_offers)
         self._books = Books(self._position, link, shelf, task.keep_lines)
         self._own_books = OwnBooks(self.seats, self._position)
-        self._answered_ns = 0  # stamp of the answer that is to be relayed
-        self._go_ns = 0
-        self._write_ns = 0
-        self._gap_ns = 0
-        self._late_ns = 0  # how long this process itself was late for the wait under way
+        self._search = Search()
         self._halts = Halts()
+        self._relay: Relay | None = None  # for plain plies; None: all are played here
 
     def close(self) -> None:
         """Give back what the game held open."""
@@ -86,31 +86,50 @@ class Contest:
         if faults:
             return self._finish(verdicts.at_start(faults, self._halts.words), tuple(faults))
         self._link.tell("start", record.beginning(self._task, self._position, self.seats))
-        while (verdict := self._ply()) is None:
+        self._relay = relay_of(self._task, self._position, self._ends, self._books, self.seats, self._link, self._halts)
+        while (verdict := self._plies()) is None:
             pass
         return self._finish(verdict)
+
+    def _plies(self) -> Verdict | None:
+        """Plain ones as many as there are, and the one that is not."""
+        if self._relay is None or not self._relay.takes(self._search):
+            return self._ply()
+        left = self._relay.run()
+        if left.end is not None:
+            return verdicts.by_rule(left.end)
+        if not left.thinking:
+            return self._ply()
+        seat, other = self._sides()
+        return self._concluded(seat, other, self._await(seat, other, read=left.heard))
+
+    def _sides(self) -> tuple[Seat, Seat]:
+        """Who is to move, and who is not."""
+        return self.seats if self._position.board.turn == chess.WHITE else (self._black, self._white)
 
     def _ply(self) -> Verdict | None:
         played, end = self._own_books.play(self._ends, self._books)
         if end is not None:
             return verdicts.by_rule(end)
-        self._answered_ns = 0 if played else self._answered_ns
-        seat, other = self.seats if self._position.board.turn == chess.WHITE else self.seats[::-1]
+        self._search.answered_ns = 0 if played else self._search.answered_ns
+        seat, other = self._sides()
         ask = question(self._position, seat, other)
         if (verdict := self._approach(seat, other, ask)) is not None:
             return verdict
         # What is said ahead of `go` takes its time on nobody's clock: no part of the referee's own share.
-        relayed = self._answered_ns and not seat.engine.stands_apart(ask)
-        before_ns = time.monotonic_ns()
-        self._go_ns = seat.engine.go(ask)
-        self._write_ns = self._go_ns - before_ns
-        seat.asked_ns = self._go_ns
-        self._gap_ns = before_ns - self._answered_ns if relayed else 0
+        relayed = self._search.answered_ns and not seat.engine.stands_apart(ask)
+        search, before_ns = self._search, time.monotonic_ns()
+        search.go_ns = seat.asked_ns = seat.engine.go(ask)
+        search.write_ns, search.late_ns = search.go_ns - before_ns, 0
+        search.gap_ns = before_ns - search.answered_ns if relayed else 0
         if relayed:
-            self._books.relayed(self._gap_ns)
-        self._books.search_begun(seat, other, self._go_ns)
+            self._books.relayed(search.gap_ns)
+        self._books.search_begun(seat, other, search.go_ns)
         seat.searched = True
-        return said if isinstance(said := self._await(seat, other), Verdict) else self._answered(seat, other, said)
+        return self._concluded(seat, other, self._await(seat, other))
+
+    def _concluded(self, seat: Seat, other: Seat, said: Said | Verdict) -> Verdict | None:
+        return said if isinstance(said, Verdict) else self._answered(seat, other, said)
 
     def _approach(self, seat: Seat, other: Seat, ask: Ask) -> Verdict | None:
         """Everything that stands before `go`, on nobody's clock."""
@@ -129,20 +148,26 @@ class Contest:
                 return self._crash(seat, other) if crashed else verdicts.stall(seat, fault, self._halts.words)
         return None
 
-    def _await(self, seat: Seat, other: Seat) -> Said | Verdict:
-        """The answer, or what ended the game instead. Books are kept while nothing has come."""
+    def _await(self, seat: Seat, other: Seat, *, read: bool = False) -> Said | Verdict:
+        """The answer, or what ended the game instead. Books are kept while nothing has come.
+
+        `read`: some of what it said has been read and not heard.
+        """
         engine, books, control = seat.engine, self._books, self._link.control_fd
         processes = process, other_process = engine.process, other.engine.process
-        deadline = (now := self._go_ns) + seat.clock.wait_ns()
-        self._late_ns = 0
+        deadline = self._search.go_ns + seat.clock.wait_ns()
+        now = time.monotonic_ns()
         verdict = self._overhear(other)  # what came with its answer and was not yet heard
         while verdict is None:
             due = deadline if (owed := engine.due_ns) is None else min(deadline, owed)
-            working = books.due_ns <= now
+            working = books.due_ns <= now and not read
             until = now if working else max(now, min(due, books.due_ns, now + SLICE_NS))
-            wake = wait(processes, control, 0) if working else wait(processes, control, until, engine.chatter)
+            if read:
+                wake, read = _READ, False
+            else:
+                wake = wait(processes, control, 0) if working else wait(processes, control, until, engine.chatter)
             now = time.monotonic_ns()
-            self._late_ns += self._halts.woke(now, until, NEVER_NS if working else due)
+            self._search.late_ns += self._halts.woke(now, until, NEVER_NS if working else due)
             if now >= seat.look_ns:
                 books.watch(seat)
             spoke = process in wake.readable
@@ -199,27 +224,29 @@ class Contest:
 
     def _late(self, seat: Seat, said: Said) -> Verdict | None:
         """The first cause wins: a flag, if it said that too late."""
-        in_time = (elapsed := said.stamp_ns - self._go_ns) < seat.clock.flag_ns()
+        in_time = (elapsed := said.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
         return None if in_time else self._flag(seat, elapsed, f"with {printable(said.text)!r}")
 
     def _answered(self, seat: Seat, other: Seat, said: Said) -> Verdict | None:
         clock, engine = seat.clock, seat.engine
         if (late := self._late(seat, said)) is not None:
             return late
-        elapsed, move = said.stamp_ns - self._go_ns, self._read(seat, said)
+        elapsed, move = said.stamp_ns - self._search.go_ns, read_answer(seat, said, self._position)
         if move is None:
             if said.cut:
                 return self._crash(seat, other)
-            if (second := self._question(seat)) is not None:
-                said, elapsed = second, second.stamp_ns - self._go_ns
-                move = self._read(seat, said)
+            second = second_answer(seat, self._search.go_ns + clock.flag_ns(), self._link, self._halts.overslept)
+            if second is not None:
+                said, elapsed = second, second.stamp_ns - self._search.go_ns
+                move = read_answer(seat, said, self._position)
         if move is None:
-            return self._illegal(seat, said)
+            ignored = clock.moves == 0 and self._task.opening.fen is not None
+            return verdicts.illegal(seat, said.text, self._position.board, ignored=ignored)
         spent = clock.charge(elapsed, other.clock)
         if spent is None:
             return self._flag(seat, elapsed, "after a stale answer")
         end = self._ends.answered(move, seat.score)
-        self._answered_ns = said.stamp_ns
+        self._search.answered_ns = said.stamp_ns
         self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
         if self._halts.words:
             return verdicts.void(None, "host", self._halts.words)
@@ -227,35 +254,18 @@ class Contest:
             return verdicts.by_rule(end)
         return self._draws.answered(seat)
 
-    def _read(self, seat: Seat, said: Said) -> chess.Move | None:
-        lenient, at = seat.side.spec.quirks.lenient_promotion, self._position
-        move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
-        if move is not None and odd and not seat.engine.usual(said.text):
-            seat.engine.note("odd-move", f"wrote {printable(said.text)!r} for {move.uci()}")
-        return move
-
-    def _question(self, seat: Seat) -> Said | None:
-        """A second answer after an illegal one, or None, also after a death meanwhile."""
-        script = seat.engine.question(self._go_ns + seat.clock.flag_ns())
-        second = converse({seat.engine: script}, self._link, self._halts.overslept)[seat.engine]
-        return second if isinstance(second, Said) else None
-
-    def _illegal(self, seat: Seat, said: Said) -> Verdict:
-        ignored = seat.clock.moves == 0 and self._task.opening.fen is not None
-        return verdicts.illegal(seat, said.text, self._position.board, ignored=ignored)
-
     # Ends without an answer.
 
     def _silent(self, seat: Seat) -> Verdict:
         """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
-        flag_ns = self._go_ns + seat.clock.flag_ns()
+        flag_ns = self._search.go_ns + seat.clock.flag_ns()
         engine, own_ns = seat.engine, self._own_ns()  # what we wait from here on excuses nothing
         converse({engine: engine.settle()}, self._link, self._halts.overslept)
         if seat.draw_claimed:
             words = f"{seat.color} claims a draw that is none and does not move"
             return verdicts.loss(seat, Termination.FALSE_CLAIM, words)
         if engine.late_ns:
-            return self._flag(seat, engine.late_ns - self._go_ns, "after stop", own_ns=own_ns)
+            return self._flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
         late = time.monotonic_ns() - flag_ns
         words = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
         return self._flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns)
@@ -270,16 +280,16 @@ class Contest:
 
     def _own_ns(self) -> int:
         """What we ourselves may have cost the move under way: the error budget (runner spec 3)."""
-        return self._write_ns + self._gap_ns + self._books.waited_now() + self._late_ns
+        return self._search.own_ns(self._books.waited_now())
 
     def _crash(self, seat: Seat, other: Seat) -> Verdict:
         """Look for a stop first: a service manager ends engines and us in one go. The first cause wins."""
         seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
         heed_until(self._link, time.monotonic_ns() + CRASH_LOOK_NS)
         other.engine.pull()
-        if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._go_ns >= seat.clock.flag_ns():
-            return self._flag(seat, seen_ns - self._go_ns, f"when it ended: {ended(seat.engine)}")
-        if other.engine.process.eof and verdicts.at_once(seen_ns, other.engine.stamp_ns, self._answered_ns):
+        if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._search.go_ns >= seat.clock.flag_ns():
+            return self._flag(seat, seen_ns - self._search.go_ns, f"when it ended: {ended(seat.engine)}")
+        if other.engine.process.eof and verdicts.at_once(seen_ns, other.engine.stamp_ns, self._search.answered_ns):
             return verdicts.both_ended(seat, ended(seat.engine), ended(other.engine))
         return verdicts.crash(seat, ended(seat.engine))
 

@@ -18,10 +18,10 @@ class EngineQueue:
     """The threads that are there when a game begins; what they waited is that of the one that waited longest."""
 
     def __init__(self, pid: int) -> None:
-        self._files: list[int] = []
+        self.files: list[int] = []
         with suppress(OSError):  # it is gone, or the kernel does not tell
             for thread in sorted(os.listdir(f"/proc/{pid}/task"), key=int)[:MOST_THREADS]:  # noqa: PTH208 - numbers
-                self._files.append(os.open(f"/proc/{pid}/task/{thread}/schedstat", os.O_RDONLY | os.O_CLOEXEC))
+                self.files.append(os.open(f"/proc/{pid}/task/{thread}/schedstat", os.O_RDONLY | os.O_CLOEXEC))
         self._begun = self._marked = self._look()
         self._marked_ns = 0
 
@@ -29,6 +29,10 @@ class EngineQueue:
         """From here on, CLOCK_MONOTONIC `now_ns`, counts what a move waited; or from a mark of less than 1 ms ago."""
         if now_ns >= self._marked_ns + MARK_NS:
             self._marked, self._marked_ns = self._look(), now_ns
+
+    def marked(self, said: list[bytes], now_ns: int) -> None:
+        """A mark that somebody else made."""
+        self._marked, self._marked_ns = said, now_ns
 
     def of_move_ms(self) -> float | None:
         """Since the last mark, at most: also from a search just before. None where nothing is known."""
@@ -40,11 +44,11 @@ class EngineQueue:
 
     def close(self) -> None:
         """Give the descriptors back."""
-        while self._files:
-            os.close(self._files.pop())
+        while self.files:
+            os.close(self.files.pop())
 
     def _look(self) -> list[bytes]:
-        return [_told(file) for file in self._files]
+        return [_told(file) for file in self.files]
 
     def _longest(self, before: list[bytes]) -> float | None:
         waits = [

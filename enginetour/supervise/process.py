@@ -61,6 +61,7 @@ class EngineProcess:
         self.turns = 0  # how often a descriptor of it ceased to say anything
         self.polled: Polled | None = None  # by `wait`
         self._traffic = Traffic(self.started_ns)
+        self.note = self._traffic.append
         self._stderr = ByteRing(STDERR_CAP)
         self._status = ""
         living.add(self)
@@ -219,6 +220,11 @@ class EngineProcess:
         if not self.broken:  # asked for nothing, a poll still tells when nobody reads any more
             poll.register(self.stdin_fd, select.POLLOUT if self.wants_write else 0)
             where[self.stdin_fd] = self
+
+    def beside(self) -> tuple[tuple[int, int, str], ...]:
+        """Descriptors, events and kinds of all but stdout that can still say something: s for stderr, x for an end."""
+        told = [(self.pidfd, select.POLLIN, "x"), (self.stdin_fd, 0, "x")]
+        return (*told, (self.stderr_fd, select.POLLIN, "s")) if self._stderr_open else tuple(told)
 
     def woke(self, fd: int) -> bool:
         """What one ready descriptor means; True when `read` or `broken` has something to tell."""

@@ -1,0 +1,87 @@
+from collections.abc import Callable
+from typing import Any
+
+import chess
+
+INTERFACE: int
+
+class Board:
+    """A position by FIDE's rules, Chess960 among them; moves are UCI, king takes rook where ranks are shuffled."""
+
+    def __init__(self, board: chess.Board) -> None: ...
+    @property
+    def fullmove_number(self) -> int: ...
+    @property
+    def turn(self) -> bool: ...
+    def play(self, uci: str) -> str: ...
+    def onto(self, board: chess.Board) -> None: ...
+    def is_legal(self, uci: str) -> bool: ...
+    def can_move(self) -> bool: ...
+    def in_check(self) -> bool: ...
+    def told(
+        self, search: bytes, uci: str, plies: int
+    ) -> tuple[int, int | None, int | None, str, int | None, int | None, int | None, int | None, bool] | None: ...
+
+class Relay:
+    """Two engines and a game under way: `enginetour.referee.relay` says what each word means."""
+
+    def __init__(
+        self,
+        moves: list[str],
+        enter: Callable[[Any], None],
+        gap: Callable[[int], None],
+        raw: type,
+        written: Callable[[str], chess.Move],
+        halts: object,
+        judge: Callable[..., Any] | None,
+        control: int,
+        own_stat: int,
+        repetition: int,
+        halfmoves: int,
+        most_plies: int,
+        longest_line: int,
+    ) -> None: ...
+    def seat(
+        self,
+        white: bool,
+        seat: object,
+        stdin: int,
+        stdout: int,
+        traffic: Callable[[str, int, bytes], None],
+        limits: bytes,
+        threads: list[int],
+    ) -> None: ...
+    def watch(self, others: tuple[tuple[int, int, str], ...]) -> None: ...
+    def clock(
+        self,
+        white: bool,
+        rest: int,
+        increment: int,
+        margin: int,
+        to_go: int,
+        fixed: int,
+        limit: int,
+        least: int,
+        longest: int,
+    ) -> None: ...
+    def take(
+        self,
+        board: chess.Board,
+        line: bytes,
+        words_begun: bool,
+        plies: int,
+        anchor: int,
+        begun_at: int,
+        seen: dict[tuple[object, ...], int],
+        answered_ns: int,
+    ) -> bool: ...
+    def run(
+        self, held: int, last_elapsed: int, since: int, urgent: bool, live: int, look_black: int, look_white: int
+    ) -> int: ...
+    def turn(self) -> bool: ...
+    def stirs(self) -> bool: ...
+    def give(self, board: chess.Board) -> tuple[bytes, bool, int, dict[tuple[object, ...], int]]: ...
+    def clocked(self, white: bool) -> tuple[int, int, int, int, int, int, int, int, int, list[bytes], int]: ...
+    def ply(
+        self,
+    ) -> tuple[bool, bytes, int, int, int, int, int, bytes, int, int, int, bytes | None, Any]: ...

@@ -1,0 +1,16 @@
+/* The module enginetour._native: what is done for every ply, compiled. Without it Python does the same, slower. */
+#include "native.h"
+
+static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "enginetour._native", .m_size = -1};
+
+PyMODINIT_FUNC PyInit__native(void) {
+    if (boards_begin() < 0)
+        return NULL;
+    PyObject *module = PyModule_Create(&MODULE);
+    if (module == NULL || PyModule_AddType(module, &BoardType) < 0 || PyModule_AddType(module, &RelayType) < 0 ||
+        PyModule_AddIntConstant(module, "INTERFACE", 1) < 0) {
+        Py_XDECREF(module);
+        return NULL;
+    }
+    return module;
+}

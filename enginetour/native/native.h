@@ -1,0 +1,17 @@
+/* What the parts of the module enginetour._native share; see module.c. */
+#ifndef ENGINETOUR_NATIVE_H
+#define ENGINETOUR_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "rules.h"
+
+/* From and to a board of python-chess. False and -1 with an exception set; -1 without one: not for these rules. */
+int board_read(PyObject *theirs, Board *board);
+int board_give(const Board *board, PyObject *theirs);
+
+extern PyTypeObject BoardType, RelayType;
+int boards_begin(void);
+
+#endif

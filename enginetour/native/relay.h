@@ -1,0 +1,85 @@
+/* A relay: two engines, a game under way, and all that the path of a plain ply needs of both. */
+#ifndef ENGINETOUR_RELAY_H
+#define ENGINETOUR_RELAY_H
+
+#include "native.h"
+
+#include <poll.h>
+
+enum {
+    READ_SIZE = 64 * 1024, /* a read, and a search that is longer is Python's: runner spec 2 */
+    MOST_FDS = 16,
+    MOST_THREADS = 8, /* enginetour/referee/queueing.py */
+    MOST_KEYS = 512,  /* positions since the last irreversible move: 75 moves always end a game */
+    TOLD = 160,       /* bytes of a schedstat file, of the clocks in a `go` */
+};
+
+typedef enum { PLAIN, BOOKS, STIRRED, ODD, ENDED, FAILED } Why;
+
+typedef struct {
+    int in, out;
+    PyObject *seat;    /* that its plies are entered for */
+    PyObject *traffic; /* what notes a chunk: direction, stamp, bytes */
+    char *limits;      /* what follows the clocks in its `go` */
+    long long rest, increment, margin, fixed; /* ms; rest -1: no clock, then `fixed` are the ns to its flag */
+    long long limit; /* ms of a move without a clock, from which the margin is used */
+    long to_go;
+    long moves, margin_uses, searches;
+    long long total, longest, least, asked, look;
+    int threads, thread[MOST_THREADS];
+    char marked[MOST_THREADS][TOLD];
+    int marked_length[MOST_THREADS];
+    long long marked_ns;
+} Side;
+
+typedef struct {
+    Key key;
+    long times;
+} Seen;
+
+typedef struct {
+    PyObject_HEAD
+    Side side[2]; /* by colour, as in python-chess */
+    PyObject *moves, *enter, *gap, *raw, *written, *halts, *judge;
+    int control, own_stat;
+    long repetition, halfmoves, most_plies, longest_line;
+    struct pollfd polled[MOST_FDS];
+    char kind[MOST_FDS];
+    int count;
+    bool watched;
+    /* of the game under way */
+    Board board;
+    Seen *seen;
+    int seen_count;
+    char *line;
+    size_t line_length, line_room;
+    bool words_begun;
+    long plies, anchor, begun_at;
+    /* of the ply under way */
+    bool thinking;
+    char *text;
+    size_t text_length;
+    long long go, write, gap_ns, answered, stamp, slept, now, until;
+    char waited[TOLD];
+    int waited_length;
+    size_t taken; /* bytes of the last write that the pipe took */
+    PyObject *unread, *end;
+    /* of the books */
+    long held, last_elapsed;
+    long long since, due, live;
+    bool urgent;
+} Relay;
+
+/* Play until something is not plain; FAILED with an exception set. */
+Why play_on(Relay *relay);
+
+/* When the books are due in the search under way. */
+void foresee_books(Relay *relay);
+
+/* Nanoseconds this machine has been suspended since boot. */
+long long slept_ns(void);
+
+/* What a file of /proc says; bytes of it. */
+int told_by(int file, char text[TOLD]);
+
+#endif

@@ -1,0 +1,294 @@
+/* The relay as Python sees it: what it is told of a game, and what it gives back. */
+#include "relay.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static PyObject *relay_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named)) {
+    PyObject *moves, *enter, *gap, *raw, *written, *halts, *judge;
+    int control, own_stat;
+    long repetition, halfmoves, most_plies, longest_line;
+    if (!PyArg_ParseTuple(args, "O!OOO!OOOiillll", &PyList_Type, &moves, &enter, &gap, &PyType_Type, &raw, &written,
+                          &halts, &judge, &control, &own_stat, &repetition, &halfmoves, &most_plies, &longest_line))
+        return NULL;
+    Relay *made = (Relay *)type->tp_alloc(type, 0);
+    if (made == NULL)
+        return NULL;
+    made->moves = Py_NewRef(moves);
+    made->enter = Py_NewRef(enter);
+    made->gap = Py_NewRef(gap);
+    made->raw = Py_NewRef(raw);
+    made->written = Py_NewRef(written);
+    made->halts = Py_NewRef(halts);
+    made->judge = Py_NewRef(judge);
+    made->control = control;
+    made->own_stat = own_stat;
+    made->repetition = repetition;
+    made->halfmoves = halfmoves;
+    made->most_plies = most_plies;
+    made->longest_line = longest_line;
+    made->slept = slept_ns();
+    made->text = malloc(2 * READ_SIZE);
+    made->seen = malloc(MOST_KEYS * sizeof *made->seen);
+    made->line_room = READ_SIZE / 8;
+    made->line = malloc(made->line_room);
+    if (made->text == NULL || made->seen == NULL || made->line == NULL) {
+        Py_DECREF(made);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)made;
+}
+
+static void relay_gone(Relay *self) {
+    PyObject_GC_UnTrack(self);
+    for (int turn = 0; turn < 2; turn++) {
+        Py_XDECREF(self->side[turn].seat);
+        Py_XDECREF(self->side[turn].traffic);
+        free(self->side[turn].limits);
+    }
+    PyObject *all[] = {self->moves, self->enter, self->gap, self->raw, self->written, self->halts, self->judge,
+                       self->unread, self->end};
+    for (size_t at = 0; at < sizeof all / sizeof *all; at++)
+        Py_XDECREF(all[at]);
+    free(self->text);
+    free(self->seen);
+    free(self->line);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static int relay_visit(Relay *self, visitproc visit, void *arg) {
+    for (int turn = 0; turn < 2; turn++) {
+        Py_VISIT(self->side[turn].seat);
+        Py_VISIT(self->side[turn].traffic);
+    }
+    Py_VISIT(self->moves);
+    Py_VISIT(self->enter);
+    Py_VISIT(self->gap);
+    Py_VISIT(self->halts);
+    Py_VISIT(self->judge);
+    return 0;
+}
+
+/* seat(white, seat, stdin, stdout, traffic, limits, threads): who plays that colour. */
+static PyObject *relay_seat(Relay *self, PyObject *args) {
+    int white, in, out;
+    PyObject *seat, *traffic, *threads;
+    const char *limits;
+    if (!PyArg_ParseTuple(args, "pOiiOyO!", &white, &seat, &in, &out, &traffic, &limits, &PyList_Type, &threads))
+        return NULL;
+    Side *side = &self->side[white];
+    side->in = in;
+    side->out = out;
+    Py_XSETREF(side->seat, Py_NewRef(seat));
+    Py_XSETREF(side->traffic, Py_NewRef(traffic));
+    free(side->limits);
+    side->limits = strdup(limits);
+    if (side->limits == NULL)
+        return PyErr_NoMemory();
+    side->threads = 0;
+    for (Py_ssize_t at = 0; at < PyList_GET_SIZE(threads) && at < MOST_THREADS; at++) {
+        side->thread[at] = (int)PyLong_AsLong(PyList_GET_ITEM(threads, at));
+        side->marked_length[at] = 0;
+        side->threads++;
+    }
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* watch(((fd, events, kind), ...)): what is polled beside; both outputs stand first, Black's before White's. */
+static PyObject *relay_watch(Relay *self, PyObject *all) {
+    if (!PyTuple_Check(all) || PyTuple_GET_SIZE(all) > MOST_FDS - 3) {
+        PyErr_SetString(PyExc_ValueError, "a tuple of at most 13 descriptors");
+        return NULL;
+    }
+    int count = 0;
+    for (int turn = 0; turn < 2; turn++, count++) {
+        self->polled[count] = (struct pollfd){self->side[turn].out, POLLIN, 0};
+        self->kind[count] = 'o';
+    }
+    if (self->control >= 0) {
+        self->polled[count] = (struct pollfd){self->control, POLLIN, 0};
+        self->kind[count++] = 'c';
+    }
+    for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(all); at++, count++) {
+        int fd, events, kind;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(all, at), "iiC", &fd, &events, &kind))
+            return NULL;
+        self->polled[count] = (struct pollfd){fd, (short)events, 0};
+        self->kind[count] = (char)kind;
+    }
+    self->count = count;
+    Py_RETURN_NONE;
+}
+
+/* clock(white, rest, increment, margin, to_go, fixed, limit, least, longest): before the first ply of a run. */
+static PyObject *relay_clock(Relay *self, PyObject *args) {
+    int white;
+    long long rest, increment, margin, fixed, limit, least, longest;
+    long to_go;
+    if (!PyArg_ParseTuple(args, "pLLLlLLLL", &white, &rest, &increment, &margin, &to_go, &fixed, &limit, &least,
+                          &longest))
+        return NULL;
+    Side *side = &self->side[white];
+    side->rest = rest;
+    side->increment = increment;
+    side->margin = margin;
+    side->to_go = to_go;
+    side->fixed = fixed;
+    side->limit = limit;
+    side->least = least;
+    side->longest = longest;
+    side->moves = side->margin_uses = side->searches = 0;
+    side->total = side->asked = side->marked_ns = 0;
+    Py_RETURN_NONE;
+}
+
+static int seen_from(Relay *self, PyObject *dict) {
+    Py_ssize_t at = 0;
+    PyObject *key, *times;
+    self->seen_count = 0;
+    while (PyDict_Next(dict, &at, &key, &times)) {
+        if (self->seen_count == MOST_KEYS || PyTuple_GET_SIZE(key) != 10)
+            return 0;
+        Seen *seen = &self->seen[self->seen_count++];
+        for (int word = 0; word < 10; word++)
+            seen->key.words[word] = PyLong_AsUnsignedLongLongMask(PyTuple_GET_ITEM(key, word));
+        seen->times = PyLong_AsLong(times);
+    }
+    return PyErr_Occurred() ? -1 : 1;
+}
+
+/* take(board, line, words_begun, plies, anchor, begun_at, seen, answered_ns) -> bool: the game as it stands. */
+static PyObject *relay_take(Relay *self, PyObject *args) {
+    PyObject *board, *seen;
+    const char *line;
+    Py_ssize_t length;
+    int words_begun;
+    if (!PyArg_ParseTuple(args, "Oy#plllO!L", &board, &line, &length, &words_begun, &self->plies, &self->anchor,
+                          &self->begun_at, &PyDict_Type, &seen, &self->answered))
+        return NULL;
+    int fits = board_read(board, &self->board);
+    int known = fits < 0 ? fits : seen_from(self, seen);
+    if (PyErr_Occurred())
+        return NULL;
+    if (fits < 0 || !known || (size_t)length > self->line_room / 2)
+        Py_RETURN_FALSE;
+    memcpy(self->line, line, (size_t)length);
+    self->line_length = (size_t)length;
+    self->words_begun = words_begun;
+    self->thinking = false;
+    self->text_length = 0;
+    self->stamp = 0;
+    Py_RETURN_TRUE;
+}
+
+/* run(held, last_elapsed, since, urgent, live, look_black, look_white) -> why it came back. */
+static PyObject *relay_run(Relay *self, PyObject *args) {
+    int urgent;
+    if (!PyArg_ParseTuple(args, "llLpLLL", &self->held, &self->last_elapsed, &self->since, &urgent, &self->live,
+                          &self->side[0].look, &self->side[1].look))
+        return NULL;
+    self->urgent = urgent;
+    Py_CLEAR(self->unread);
+    Py_CLEAR(self->end);
+    self->now = self->until = 0;
+    if (self->thinking)
+        foresee_books(self);
+    Why why = play_on(self);
+    return why == FAILED ? NULL : PyLong_FromLong(why);
+}
+
+/* Whether whoever thinks, or the place, has something to say now. */
+static PyObject *relay_stirs(Relay *self, PyObject *Py_UNUSED(none)) {
+    int ready = poll(self->polled, (nfds_t)self->count, 0);
+    return PyBool_FromLong(ready != 0);
+}
+
+/* Whether White is to move. */
+static PyObject *relay_turn(Relay *self, PyObject *Py_UNUSED(none)) { return PyBool_FromLong(self->board.turn); }
+
+static PyObject *seen_told(const Relay *self) {
+    PyObject *dict = PyDict_New();
+    for (int at = 0; dict != NULL && at < self->seen_count; at++) {
+        PyObject *key = PyTuple_New(10), *times = PyLong_FromLong(self->seen[at].times);
+        for (int word = 0; key != NULL && word < 10; word++) {
+            Squares number = self->seen[at].key.words[word];
+            PyObject *item = word == 7                ? PyBool_FromLong(number != 0)
+                             : number == (Squares)-1 ? PyLong_FromLong(-1)
+                                                      : PyLong_FromUnsignedLongLong(number);
+            if (item == NULL)
+                Py_CLEAR(key);
+            else
+                PyTuple_SET_ITEM(key, word, item);
+        }
+        if (key == NULL || times == NULL || PyDict_SetItem(dict, key, times) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(key);
+        Py_XDECREF(times);
+    }
+    return dict;
+}
+
+/* give(board) -> (line, words_begun, anchor, seen): the game as it stands now, the board by what it is made. */
+static PyObject *relay_give(Relay *self, PyObject *board) {
+    if (board_give(&self->board, board) < 0)
+        return NULL;
+    PyObject *seen = seen_told(self);
+    if (seen == NULL)
+        return NULL;
+    return Py_BuildValue("y#NlN", self->line, (Py_ssize_t)self->line_length, PyBool_FromLong(self->words_begun),
+                         self->anchor, seen);
+}
+
+/* clocked(white) -> (rest, to_go, moves, total, longest, least, margin_uses, searches, asked, marked, marked_ns). */
+static PyObject *relay_clocked(Relay *self, PyObject *white) {
+    const Side *side = &self->side[PyObject_IsTrue(white) == 1];
+    PyObject *marked = PyList_New(side->threads);
+    for (int at = 0; marked != NULL && at < side->threads; at++) {
+        PyObject *said = PyBytes_FromStringAndSize(side->marked[at], side->marked_length[at]);
+        if (said == NULL)
+            Py_CLEAR(marked);
+        else
+            PyList_SET_ITEM(marked, at, said);
+    }
+    if (marked == NULL)
+        return NULL;
+    return Py_BuildValue("LllLLLllLNL", side->rest, side->to_go, side->moves, side->total, side->longest, side->least,
+                         side->margin_uses, side->searches, side->asked, marked, side->marked_ns);
+}
+
+/* ply() -> (thinking, text, stamp, go, write, gap, answered, waited, now, until, taken, unread, end). */
+static PyObject *relay_ply(Relay *self, PyObject *Py_UNUSED(none)) {
+    PyObject *none = Py_None;
+    return Py_BuildValue("Oy#LLLLLy#LLnOO", self->thinking ? Py_True : Py_False, self->text,
+                         (Py_ssize_t)self->text_length, self->stamp, self->go, self->write,
+                         self->gap_ns, self->answered, self->waited,
+                         (Py_ssize_t)self->waited_length, self->now, self->until, (Py_ssize_t)self->taken,
+                         self->unread ? self->unread : none, self->end ? self->end : none);
+}
+
+static PyMethodDef METHODS[] = {
+    {"seat", (PyCFunction)relay_seat, METH_VARARGS, NULL},
+    {"watch", (PyCFunction)relay_watch, METH_O, NULL},
+    {"clock", (PyCFunction)relay_clock, METH_VARARGS, NULL},
+    {"take", (PyCFunction)relay_take, METH_VARARGS, NULL},
+    {"run", (PyCFunction)relay_run, METH_VARARGS, NULL},
+    {"turn", (PyCFunction)relay_turn, METH_NOARGS, NULL},
+    {"stirs", (PyCFunction)relay_stirs, METH_NOARGS, NULL},
+    {"give", (PyCFunction)relay_give, METH_O, NULL},
+    {"clocked", (PyCFunction)relay_clocked, METH_O, NULL},
+    {"ply", (PyCFunction)relay_ply, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject RelayType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "enginetour._native.Relay",
+    .tp_basicsize = sizeof(Relay),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = relay_new,
+    .tp_dealloc = (destructor)relay_gone,
+    .tp_traverse = (traverseproc)relay_visit,
+    .tp_methods = METHODS,
+};

@@ -1,0 +1,51 @@
+/* The rules of chess on FIDE's board, Chess960 among them: as python-chess has them, for the path of a ply.
+ *
+ * Squares, colours and pieces are numbered as in python-chess: a1 is 0, h8 is 63, White is 1, a pawn is 1, a king 6.
+ */
+#ifndef ENGINETOUR_RULES_H
+#define ENGINETOUR_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NONE, PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING };
+enum { LONGEST_SAN = 12 }; /* bytes of "Qa1xb2=Q+#" and its end */
+
+typedef uint64_t Squares;
+
+typedef struct {
+    uint8_t from, to, promotion;
+} Move;
+
+typedef struct {
+    Squares of[KING + 1]; /* by piece */
+    Squares side[2];
+    Squares promoted;
+    Squares rights; /* rooks that may castle; clean: only such as stand where they must */
+    int passed;     /* the square a pawn has just passed, -1: none */
+    int halfmoves;  /* since a capture or a pawn's move */
+    int number;     /* of the move */
+    int turn;
+    bool shuffled; /* Chess960: castling is written as king takes rook */
+} Board;
+
+/* What must be equal for a repetition, FIDE 9.2.2. */
+typedef struct {
+    Squares words[10];
+} Key;
+
+void rules_begin(void);
+bool rules_fit(const Board *board); /* one king a side, the side that has moved not in check */
+bool move_read(const char *text, size_t length, Move *move);
+size_t move_write(Move move, char text[6]);
+bool move_is_castling(const Board *board, Move move);
+bool move_is_legal(const Board *board, Move move);
+bool in_check(const Board *board);
+bool can_move(const Board *board);
+bool play(Board *board, Move move); /* a legal one; true where no earlier position can come again */
+bool is_thin(const Board *board);   /* so few pieces that nobody may be able to mate */
+void key_of(const Board *board, Key *key);
+size_t move_san(const Board *board, Move move, char san[LONGEST_SAN]); /* without its mark of check or mate */
+
+#endif

@@ -1,0 +1,186 @@
+"""The plies of a game to which nothing unusual happens, in compiled code (runner spec 4).
+
+`native.Relay` asks, waits, reads, judges and passes on as `referee/game.py` does, and stops before the first thing that
+is not plain: a line out of turn, an odd, late or last answer, a full pipe, a signal, a wake-up that came late. Nothing
+of that has been acted on; the game takes over what was read, with its stamps, as if it had read it itself. So whatever
+decides anything is written once, in Python.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from enginetour.adapters.moves import written
+from enginetour.adapters.position import MAX_LINE
+from enginetour.adapters.uci_lines import limit_words
+from enginetour.compiled import native
+from enginetour.referee.bookkeeping import Books, RawPly
+from enginetour.referee.clock import Halts
+from enginetour.referee.search import Search
+from enginetour.task import GameTask
+
+if TYPE_CHECKING:
+    from enginetour.adapters.position import Position
+    from enginetour.adjudication import End
+    from enginetour.referee.ends import Ends
+    from enginetour.referee.link import Link
+    from enginetour.referee.seats import Seat
+
+_PLAIN, _BOOKS, _STIRRED = range(3)  # why a run came back, as in native/relay.h; all else is the game's
+
+
+class Left(NamedTuple):
+    """How the plain plies ended."""
+
+    end: End | None  # adjudicated
+    thinking: bool  # a search is under way
+    heard: bool  # there is something to hear in it already
+
+
+class Relay:
+    """One game's. Made by `relay_of`, after both engines sat down."""
+
+    def __init__(
+        self,
+        task: GameTask,
+        position: Position,
+        ends: Ends,
+        books: Books,
+        seats: tuple[Seat, Seat],
+        link: Link,
+        halts: Halts,
+    ) -> None:
+        assert native is not None
+        self._position, self._ends, self._books, self._seats, self._halts = position, ends, books, seats, halts
+        control = -1 if link.control_fd is None else link.control_fd
+        judge = self._judge if ends.adjudicator.needs_scores else None
+        self._own = native.Relay(
+            position.moves, books.raw.append, books.gaps.append, RawPly, written, halts, judge,
+            control, books.queue_fd, task.rules.repetition, ends.halfmoves, ends.max_plies, MAX_LINE,
+        )  # fmt: skip
+        for seat in seats:
+            process = seat.engine.process
+            threads = [] if seat.queue is None else seat.queue.files
+            limits = limit_words(seat.clock.tc).encode("ascii")
+            self._own.seat(seat.white, seat, process.stdin_fd, process.stdout_fd, process.note, limits, threads)
+        self._turns = -1  # of what is polled
+        self._search = Search()
+
+    def takes(self, search: Search) -> bool:
+        """Take the game over before a search, if all is as plain as it was; else its next ply is Python's."""
+        if not all(seat.engine.is_plain and seat.queue is not None for seat in self._seats):
+            return False
+        self._search = search
+        position = self._position
+        if not self._own.take(
+            position.board, position.line, position.words_begun, len(position.moves), position.anchor,
+            position.begun_at, self._ends.seen, search.answered_ns,
+        ):  # fmt: skip
+            return False
+        for seat in self._seats:
+            clock = seat.clock
+            rest, least = (-1 if ms is None else ms for ms in (clock.rest_ms, clock.least_ms))
+            self._own.clock(
+                seat.white, rest, clock.increment_ms, clock.margin_ms, clock.moves_to_go,
+                clock.flag_ns(), clock.limit_ms, least, clock.longest_ms,
+            )  # fmt: skip
+        return True
+
+    def run(self) -> Left:
+        """Plain plies up to the first that is not; books are kept on the way, while nothing has come."""
+        books, (white, black) = self._books, self._seats
+        while True:
+            self._watch()
+            why = self._own.run(*books.terms(), black.look_ns, white.look_ns)
+            if why == _STIRRED:
+                for seat in self._seats:
+                    seat.engine.process.drain_stderr()
+            elif why == _BOOKS:
+                seat = white if self._own.turn() else black
+                if time.monotonic_ns() >= seat.look_ns:
+                    books.watch(seat)
+                books.work(self._own.stirs)
+            else:
+                return self._leave()
+
+    def _watch(self) -> None:
+        processes = [seat.engine.process for seat in self._seats]
+        turns = sum(process.turns + process.out.turns for process in processes)
+        if turns != self._turns:
+            self._turns = turns
+            self._own.watch(tuple(one for process in processes for one in process.beside()))
+
+    def _judge(self, seat: Seat, turn: bool, halfmoves: int, number: int, score: int | None) -> End | None:  # noqa: FBT001
+        """The adjudicator's word on a position that no rule ends; the score is as the engine wrote it."""
+        if score is not None and seat.side.spec.quirks.whitepov and not seat.white:
+            score = -score
+        return self._ends.adjudicator.by_score(Counters(turn, halfmoves, number), score)
+
+    def _leave(self) -> Left:
+        """Bring everything up to where the relay stands."""
+        thinking, text, stamp, go_ns, write_ns, gap_ns, answered_ns, waited, now, until, taken, unread, end = (
+            self._own.ply()
+        )
+        line, words_begun, anchor, self._ends.seen = self._own.give(self._position.board)
+        self._position.resume(line, anchor, words_begun=words_begun)
+        for seat in self._seats:
+            self._update(seat, go_ns, thinking=thinking and seat.white == self._own.turn())
+        seat, other = self._seats if self._own.turn() else self._seats[::-1]
+        if answered_ns:
+            other.engine.stamp_ns = answered_ns
+        search = self._search
+        search.answered_ns = answered_ns
+        if thinking:
+            search.go_ns, search.write_ns, search.late_ns = go_ns, write_ns, 0
+            search.gap_ns = gap_ns if answered_ns else 0
+            self._books.search_goes_on(seat, other, go_ns, waited, gap_ns if answered_ns else None)
+            if text:
+                seat.engine.take_over(text, stamp)
+            if unread:
+                seat.engine.process.out.send(unread[taken:])
+            if now:
+                search.late_ns = self._halts.woke(now, until, go_ns + seat.clock.wait_ns())
+        elif unread:
+            seat.engine.take_over(unread, stamp)
+        return Left(end, thinking, bool(text))
+
+    def _update(self, seat: Seat, go_ns: int, *, thinking: bool) -> None:
+        rest, to_go, moves, total, longest, least, margin_uses, searches, asked, marked, marked_ns = self._own.clocked(
+            seat.white
+        )
+        if not searches:
+            return
+        clock = seat.clock
+        clock.rest_ms, clock.least_ms = (None if ms < 0 else ms for ms in (rest, least))
+        clock.moves_to_go, clock.longest_ms = to_go, longest
+        clock.moves += moves
+        clock.total_ms += total
+        clock.margin_uses += margin_uses
+        seat.searched, seat.asked_ns = True, asked
+        seat.engine.searched(searches, go_ns if thinking else asked, thinking=thinking)
+        if marked_ns and seat.queue is not None:
+            seat.queue.marked(marked, marked_ns)
+
+
+class Counters(NamedTuple):
+    """What adjudication by scores looks at on a board."""
+
+    turn: bool
+    halfmove_clock: int
+    fullmove_number: int
+
+
+def relay_of(
+    task: GameTask, position: Position, ends: Ends, books: Books, seats: tuple[Seat, Seat], link: Link, halts: Halts
+) -> Relay | None:
+    """None where compiled code is missing, or something in the game is not plain from its first to its last ply."""
+    if native is None or not position.usual or task.rules.tables is not None:
+        return None
+    for seat in seats:
+        spec = seat.side.spec
+        if spec.protocol != "uci" or spec.ponder or spec.quirks.line_delay_ms or spec.resources.memory is not None:
+            return None
+        if seat.side.own_book is not None or seat.side.tc.hourglass:
+            return None
+    return Relay(task, position, ends, books, seats, link, halts)

@@ -1,0 +1,110 @@
+"""The board behind the real one, on which the record of a game is written ply by ply."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import chess
+
+from enginetour.adapters.position import Position
+from enginetour.adapters.quick import play_san
+from enginetour.compiled import native
+
+Told = tuple[int, int | None, int | None, str, int | None, int | None, int | None, int | None, bool]
+"""Score, depth, nodes, PV, seldepth, nps, hashfull, tbhits; and whether the PV holds as far as it was looked at."""
+
+
+class Shadow(Protocol):
+    """What stands before the next ply to be written."""
+
+    @property
+    def board(self) -> chess.Board:
+        """To look at, not to play on."""
+
+    @property
+    def turn(self) -> bool:
+        """Whose ply it is."""
+
+    @property
+    def fullmove_number(self) -> int:
+        """As the PGN has it."""
+
+    def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
+        """The move's notation. `mark`: the ``+`` or ``#`` at its end, or "", where that is known."""
+
+    def told(self, search: bytes, uci: str, plies: int) -> Told | None:
+        """What an UCI engine's search came to, its PV looked at so far; None: somebody patient is to read it."""
+
+
+class PlainShadow:
+    """By python-chess, for all variants."""
+
+    def __init__(self, position: Position) -> None:
+        self.board = position.start_board()
+        self.board.castling_rights = self.board.clean_castling_rights()
+        self._usual = position.usual
+
+    @property
+    def turn(self) -> bool:
+        """Whose ply it is."""
+        return self.board.turn
+
+    @property
+    def fullmove_number(self) -> int:
+        """As the PGN has it."""
+        return self.board.fullmove_number
+
+    def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
+        """In 4 us where FIDE's rules hold, 14 elsewhere (measured)."""
+        del uci
+        if self._usual:
+            return play_san(self.board, move, mark=mark)
+        san = self.board.san(move)
+        self.board.push(move)
+        return san
+
+    def told(self, search: bytes, uci: str, plies: int) -> None:
+        """Nobody here reads quickly."""
+        del search, uci, plies
+
+
+class QuickShadow:
+    """Compiled, where FIDE's rules hold."""
+
+    def __init__(self, position: Position) -> None:
+        """ValueError for a position without a king, with two, or one that cannot have come about."""
+        assert native is not None
+        self._seen = PlainShadow(position).board
+        self._own = native.Board(self._seen)
+        self.told = self._own.told
+
+    @property
+    def board(self) -> chess.Board:
+        """Made anew each time, some 3 us."""
+        self._own.onto(self._seen)
+        return self._seen
+
+    @property
+    def turn(self) -> bool:
+        """Whose ply it is."""
+        return bool(self._own.turn)
+
+    @property
+    def fullmove_number(self) -> int:
+        """As the PGN has it."""
+        return int(self._own.fullmove_number)
+
+    def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
+        """The mark is found out sooner than handed over."""
+        del move, mark
+        return str(self._own.play(uci))
+
+
+def shadow_of(position: Position) -> Shadow:
+    """The quickest that knows the rules of the game."""
+    if native is not None and position.usual:
+        try:
+            return QuickShadow(position)
+        except ValueError:  # a set-up that only python-chess takes
+            pass
+    return PlainShadow(position)

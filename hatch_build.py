@@ -1,0 +1,55 @@
+"""Builds enginetour._native from enginetour/native/*.c where there is a C compiler; else Python does its work."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+FLAGS = ("-O2", "-std=c11", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden", "-shared")
+
+
+class NativeHook(BuildHookInterface):
+    """For wheels and editable installations; a source archive holds the sources alone."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile next to the package; the wheel is this platform's and interpreter's then."""
+        del version
+        if self.target_name != "wheel":
+            return
+        built = compiled(Path(self.root))
+        if built is not None:
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
+            build_data["artifacts"].append(built.relative_to(self.root).as_posix())
+
+
+def compiled(root: Path) -> Path | None:
+    """The module, put in place by a rename: it may be in use; None, with a word on stderr, where it cannot be built."""
+    suffix = sysconfig.get_config_var("EXT_SUFFIX") or ".so"
+    target, fresh = root / "enginetour" / f"_native{suffix}", root / "enginetour" / f"_native.{os.getpid()}.tmp"
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    if shutil.which(compiler[0]) is None:
+        compiler = ["cc"]
+    if os.environ.get("ENGINETOUR_NO_NATIVE", "") not in ("", "0"):
+        return None
+    sources = sorted((root / "enginetour" / "native").glob("*.c"))
+    words = [*compiler, *FLAGS, f"-I{sysconfig.get_path('include')}", *map(str, sources), "-o", str(fresh)]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        why = done.stderr if done.returncode else ""
+    except OSError as error:
+        why = f"{compiler[0]}: {error.strerror}"
+    if why:
+        fresh.unlink(missing_ok=True)
+        print(f"enginetour: without its compiled part, which is only slower:\n{why}", file=sys.stderr)  # noqa: T201
+        return None
+    fresh.replace(target)
+    return target

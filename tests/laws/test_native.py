@@ -1,0 +1,186 @@
+"""The compiled part says what python-chess and our Python say: rules, notation, what an engine tells, whole games."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import chess
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.adapters.uci_lines import filled, last_thought
+from enginetour.compiled import native
+from enginetour.model import Game, Opening
+from enginetour.referee import game as game_module
+from enginetour.referee import relay, shadow
+from enginetour.referee.claims import Claims
+from enginetour.task import DrawRule, EngineSpec, ResignRule
+from enginetour.variants import shuffled_fen
+from tests.laws.test_quick import INFO, STARTS, STATE, usual_lines
+from tests.playing import game
+
+DICING = str(Path(__file__).parent.parent / "engines" / "dicing.py")
+EVERY = [
+    chess.SQUARE_NAMES[start] + chess.SQUARE_NAMES[end] + promotion
+    for start in chess.SQUARES
+    for end in chess.SQUARES
+    for promotion in ("", "q", "n")
+    if start != end
+]
+
+
+def test_it_was_built() -> None:
+    """A machine that runs these tests has a C compiler: else they would hold Python against Python."""
+    assert native is not None
+
+
+@settings(deadline=None)
+@given(st.sampled_from(STARTS), st.integers(0, 2**32), st.booleans())
+def test_rules_are_those_of_python_chess(fen: str | None, seed: int, shuffled: bool) -> None:
+    """Along any line: which texts are moves, checks, whether any move is left, notation, all that a position is."""
+    assert native is not None
+    dice = random.Random(seed)
+    if shuffled:
+        board = chess.Board(shuffled_fen(dice.randrange(960), dice.randrange(960)), chess960=True)
+    else:
+        board = chess.Board(fen or chess.STARTING_FEN)
+    board.castling_rights = board.clean_castling_rights()
+    own, copy = native.Board(board), chess.Board(chess960=shuffled)
+    for _ in range(40):
+        legal = {move.uci() for move in board.legal_moves}
+        assert {text for text in (*legal, *dice.choices(EVERY, k=99)) if own.is_legal(text)} == legal
+        assert own.in_check() == board.is_check()
+        assert own.can_move() == any(not board.is_castling(move) or not shuffled for move in board.legal_moves)
+        assert (own.turn, own.fullmove_number) == (board.turn, board.fullmove_number)
+        if not legal:
+            return
+        move = dice.choice(sorted(legal))
+        assert own.play(move) == board.san(chess.Move.from_uci(move))
+        board.push_uci(move)
+        own.onto(copy)
+        assert all(getattr(copy, name) == getattr(board, name) for name in STATE)
+
+
+@pytest.mark.parametrize(
+    "fen", ["8/8/8/8/8/8/8/K7 w - - 0 1", "k7/8/8/8/8/8/8/KK6 w - - 0 1", "k7/Q7/8/8/8/8/8/K7 w - - 0 1"]
+)
+def test_positions_that_cannot_be_are_left_to_python(fen: str) -> None:
+    """No king, two kings, the side that has moved in check."""
+    assert native is not None
+    with pytest.raises(ValueError, match="usual chess"):
+        native.Board(chess.Board(fen))
+
+
+def test_what_is_no_move_is_refused() -> None:
+    """And nothing is played."""
+    assert native is not None
+    own = native.Board(chess.Board())
+    for text in ("e2e5", "e2", "", "e2e4q", "e2e2", "i1i2", "E2E4", "e7e8k", "0000"):
+        with pytest.raises(ValueError, match="move"):
+            own.play(text)
+    assert own.play("e2e4") == "e4"
+
+
+PVS = st.lists(
+    st.sampled_from(["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "e1g1", "a1a8", "e4", "x", "1.", "d2d4"]), max_size=7
+).map(" ".join)
+TOLD = st.builds(lambda pv, score: f"info depth 4 score cp {score} nodes 5 pv {pv}".encode(), PVS, st.integers(-99, 99))
+SAID = st.lists(st.one_of(TOLD, usual_lines(), INFO.map(lambda words: f"info {words} score cp 7".encode())), max_size=4)
+
+
+@settings(deadline=None)
+@given(SAID, st.sampled_from(["e2e4", "d2d4"]), st.integers(0, 9))
+def test_searches_are_read_as_python_reads_them(lines: list[bytes], move: str, plies: int) -> None:
+    """The last scored line with all its figures, and whether its PV holds; what is odd is left to Python."""
+    assert native is not None
+    text = b"".join(line + b"\n" for line in lines)
+    board = chess.Board()
+    found = native.Board(board).told(text, move, plies)
+    thought = filled(last_thought(text), text)
+    if found is None:
+        return
+    assert found[:8] == thought[:8]
+    assert not thought.bound
+    claims = Claims(reads_pv=True, usual=True)
+    for _ in claims.heard(thought._replace(score=0), chess.Move.from_uci(move), board, plies) or ():
+        pass
+    if found[8]:
+        assert not claims.broken()
+
+
+def test_what_engines_usually_say_is_not_left_to_python() -> None:
+    """Else nothing would be gained."""
+    assert native is not None
+    own = native.Board(chess.Board())
+    usual = b"info depth 9 seldepth 12 multipv 1 score cp -17 nodes 20 nps 20000 tbhits 0 time 1 pv e2e4 e7e5 g1f3\n"
+    assert own.told(b"info string net\n" + usual, "e2e4", 50) == (
+        -17,
+        9,
+        20,
+        "e2e4 e7e5 g1f3",
+        12,
+        20000,
+        None,
+        0,
+        True,
+    )
+    other = b"info time 3 nodes 7 score mate 2 depth 4 pv d2d4\r\n"
+    assert own.told(usual + other, "e2e4", 5) is None  # figures of an earlier line
+    assert own.told(other, "e2e4", 5) == (31998, 4, 7, "d2d4", None, None, None, None, False)
+
+
+def dice(seed: str, name: str) -> EngineSpec:
+    """Plays by dice."""
+    return EngineSpec(name, (sys.executable, DICING, seed), "uci", dir="scratch")
+
+
+def bare(played: Game) -> tuple[Any, ...]:
+    """A game without what times are in; of a PV as many plies are looked at as the search took milliseconds."""
+    moves = [replace_times(move) for move in played.moves]
+    sides = [
+        (side.moves, [claim for claim in side.claims if claim[0] != "pv-illegal"], side.warnings, side.own_name)
+        for side in (played.white, played.black)
+    ]
+    return played.outcome, played.termination, played.cause, played.category, played.culprit, moves, sides
+
+
+def replace_times(move: Any) -> Any:
+    changed = {"elapsed_ms": 0, "clock_ms": None, "gap_us": None}
+    return move._replace(**changed) if hasattr(move, "_replace") else replace(move, **changed)
+
+
+ROOKS = Opening("rooks", fen="r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 1", moves=("e1g1", "e8c8"))
+SHUFFLED = Opening("shuffled", fen=shuffled_fen(17, 300), variant="double-chess960")
+PAWNS = Opening("pawns", fen="4k3/PPPP4/8/8/8/8/pppp4/4K3 b - - 0 1")
+BARE = Opening("bare", fen="8/8/4k3/8/8/3NK3/8/8 w - - 80 90")
+
+
+@pytest.mark.parametrize("tc", ["nodes=1", "60+1", "9/60:50+0.5"])
+@pytest.mark.parametrize("opening", [None, ROOKS, SHUFFLED, PAWNS, BARE], ids=lambda one: one.name if one else "usual")
+def test_a_game_is_the_same_on_both_ways(opening: Opening | None, tc: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ended by whatever rule: every move with all that is known of it, the end and its words, and what was odd."""
+    in_python = 0
+    slow = game_module.Contest._ply
+
+    def counted(contest: game_module.Contest) -> Any:
+        nonlocal in_python
+        in_python += 1
+        return slow(contest)
+
+    monkeypatch.setattr(game_module.Contest, "_ply", counted)
+    rules: dict[str, Any] = {"repetition": 3, "max_moves": 60}
+    if tc == "60+1":
+        rules |= {"resign": ResignRule(3, 400, two_sided=True), "draw": DrawRule(20, 5, 120)}
+    both = dice("one", "A"), dice("two", "B")
+    quick = game(*both, white_tc=tc, black_tc=tc, opening=opening, **rules)
+    few = in_python
+    monkeypatch.setattr(relay, "native", None)
+    monkeypatch.setattr(shadow, "native", None)
+    slowly = game(*both, white_tc=tc, black_tc=tc, opening=opening, **rules)
+    assert bare(quick) == bare(slowly)
+    assert few < (in_python - few) / 4 + 2  # those before were nearly all compiled
