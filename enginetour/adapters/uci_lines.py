@@ -127,10 +127,13 @@ def patient_thought(line: bytes) -> Thought | None:
     figures: dict[str, int | None] = {}
     bound, pv = 0, ""
     at = 1
-    while at < len(words) - 1:
-        word, value = words[at], words[at + 1]
+    while at < len(words):
+        word, value = words[at], words[at + 1] if at + 1 < len(words) else ""
         at += 2
-        if word in _FIGURES:
+        if word in _BOUNDS:
+            bound = _BOUNDS[word]
+            at -= 1
+        elif word in _FIGURES and value:
             figures[word] = whole(value)
         elif word == "score":
             number = whole(words[at]) if at < len(words) else None
@@ -139,14 +142,11 @@ def patient_thought(line: bytes) -> Thought | None:
                 score = number
             elif number is not None and value == "mate":
                 score = mate_score(number)
-        elif word == "multipv" and value != "1":
+        elif word == "multipv" and value not in ("1", ""):
             return None
         elif word == "pv":
             pv = " ".join(words[at - 1 : at - 1 + PV_PLIES])[:LONGEST_PV]
             break
-        elif word in _BOUNDS:
-            bound = _BOUNDS[word]
-            at -= 1
     return None if score is None else Thought(clamp(score), pv=pv, bound=bound, **figures)
 
 

@@ -65,7 +65,7 @@ static int figure_of(const char *word, size_t length) {
 static Finding thought_in(const char *line, const char *end, Thought *thought) {
     if (!is_plain(line, end))
         return ODD_WORDS;
-    const char *at = line, *word, *value, *back;
+    const char *at = line, *word, *value;
     size_t length, long_value;
     memset(thought, 0, sizeof *thought);
     for (const char *look = line; (length = next_word(&look, end, &word)) != 0;)
@@ -79,7 +79,10 @@ static Finding thought_in(const char *line, const char *end, Thought *thought) {
         return NOTHING;
     for (;;) {
         length = next_word(&at, end, &word);
-        back = at;
+        if (is(word, length, "lowerbound") || is(word, length, "upperbound")) {
+            thought->bound = *word == 'l' ? 1 : -1;
+            continue;
+        }
         long_value = next_word(&at, end, &value);
         if (!long_value)
             break;
@@ -110,9 +113,6 @@ static Finding thought_in(const char *line, const char *end, Thought *thought) {
             thought->pv = value;
             thought->pv_length = (size_t)(end - value);
             break;
-        } else if (is(word, length, "lowerbound") || is(word, length, "upperbound")) {
-            thought->bound = *word == 'l' ? 1 : -1;
-            at = back;
         }
     }
     return thought->scored ? FOUND : NOTHING;
