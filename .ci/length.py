@@ -9,7 +9,7 @@ GLANCE = 300
 lengths = {
     path: len(path.read_text("utf-8").splitlines())
     for folder in ("enginetour", "engines")
-    for path in sorted(Path(folder).rglob("*.py"))
+    for path in sorted((*Path(folder).rglob("*.py"), *Path(folder).rglob("*.c")))
 }
 for path, lines in lengths.items():
     if lines > GLANCE:

@@ -13,7 +13,7 @@ import pytest
 from enginetour.adapters import base, cecp, cecp_listening
 from enginetour.errors import MachineFailure
 from enginetour.model import Game, Opening, Outcome, Termination
-from enginetour.referee import bookkeeping, clock, live, relay
+from enginetour.referee import bookkeeping, clock, live, relay, shadow
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
 from enginetour.supervise import ending
@@ -26,6 +26,14 @@ def nothing_left() -> object:
     """Every test ends with no engine alive."""
     yield
     assert not living
+
+
+@pytest.fixture(autouse=True, params=["compiled", "plain"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the part in C and without it: the same verdicts."""
+    if request.param == "plain":
+        monkeypatch.setattr(relay, "native", None)
+        monkeypatch.setattr(shadow, "native", None)
 
 
 @pytest.fixture

@@ -113,8 +113,17 @@ class Lazy(click.Group):
                 formatter.write_dl(rows)
 
 
+def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click's own call
+    """Ours, and whether plies are compiled here: who has no C compiler wonders why another machine is quicker."""
+    if asked:
+        from enginetour.compiled import native  # nobody else in this process needs it
+
+        click.echo(f"enginetour {__version__}, plies in {'Python' if native is None else 'C'}")
+        ctx.exit()
+
+
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
-@click.version_option(__version__, prog_name="enginetour")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 def cli() -> None:
     """Leave a field of chess engines alone overnight, find a rating list you can trust.
 

@@ -6,6 +6,8 @@
 
 #include <poll.h>
 
+#define MS 1000000LL /* nanoseconds in a millisecond */
+
 enum {
     READ_SIZE = 64 * 1024, /* a read, and a search that is longer is Python's: runner spec 2 */
     MOST_FDS = 16,
@@ -70,16 +72,18 @@ typedef struct {
     bool urgent;
 } Relay;
 
-/* Play until something is not plain; FAILED with an exception set. */
-Why play_on(Relay *relay);
+/* The parts of a ply, in their order. FAILED: with an exception set. */
+Why set_thinking(Relay *relay);
+Py_ssize_t answer_of(const Relay *relay, size_t from); /* where its line begins; -1: it is odd, -2: none yet */
+Why answered(Relay *relay, size_t begins);             /* PLAIN: it is on the board, and the game goes on */
+Why play_on(Relay *relay);                             /* plies until something is not plain */
 
-/* When the books are due in the search under way. */
-void foresee_books(Relay *relay);
-
-/* Nanoseconds this machine has been suspended since boot. */
-long long slept_ns(void);
-
-/* What a file of /proc says; bytes of it. */
-int told_by(int file, char text[TOLD]);
+void foresee_books(Relay *relay); /* when they are due in the search under way */
+bool reserve_line(Relay *relay, size_t more);
+bool note(const Side *side, const char *direction, long long stamp, PyObject *chunk);
+long long flag_of(const Side *side); /* ns of thought from which a move is late */
+int told_by(int file, char text[TOLD]); /* what a file of /proc says; bytes of it */
+long long now_ns(void);                 /* CLOCK_MONOTONIC */
+long long slept_ns(void);               /* that this machine has been suspended since boot */
 
 #endif

@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-#define BIT(square) ((Squares)1 << (square))
-#define FILE_A 0x0101010101010101ULL
-#define RANK_1 0xffULL
 #define BACK_RANKS 0xff000000000000ffULL
 
 /* Rays by direction; the first four lead to higher squares. */
@@ -62,7 +59,7 @@ static bool is_hit(const Board *board, int turn, int square, Squares taken, Squa
     return (rooks && straight(square, taken) & rooks) || (bishops && slanted(square, taken) & bishops);
 }
 
-static int piece_at(const Board *board, int square) {
+int piece_at(const Board *board, int square) {
     for (int piece = PAWN; piece <= KING; piece++)
         if (board->of[piece] & BIT(square))
             return piece;
@@ -79,35 +76,6 @@ bool rules_fit(const Board *board) {
     return !is_hit(board, waits, king_of(board, waits), occupied(board), board->side[!waits]);
 }
 
-bool move_read(const char *text, size_t length, Move *move) {
-    static const char PROMOTIONS[] = "nbrq";
-    if (length != 4 && length != 5)
-        return false;
-    for (int at = 0; at < 4; at += 2)
-        if (text[at] < 'a' || text[at] > 'h' || text[at + 1] < '1' || text[at + 1] > '8')
-            return false;
-    move->from = (uint8_t)((text[1] - '1') * 8 + text[0] - 'a');
-    move->to = (uint8_t)((text[3] - '1') * 8 + text[2] - 'a');
-    move->promotion = NONE;
-    if (length == 5) {
-        const char *found = text[4] ? strchr(PROMOTIONS, text[4]) : NULL;
-        if (found == NULL)
-            return false;
-        move->promotion = (uint8_t)(KNIGHT + (found - PROMOTIONS));
-    }
-    return move->from != move->to;
-}
-
-size_t move_write(Move move, char text[6]) {
-    text[0] = (char)('a' + (move.from & 7));
-    text[1] = (char)('1' + (move.from >> 3));
-    text[2] = (char)('a' + (move.to & 7));
-    text[3] = (char)('1' + (move.to >> 3));
-    text[4] = "\0\0nbrq\0"[move.promotion];
-    text[5] = 0;
-    return move.promotion ? 5 : 4;
-}
-
 bool move_is_castling(const Board *board, Move move) {
     if (!(board->of[KING] & BIT(move.from)))
         return false;
@@ -116,7 +84,7 @@ bool move_is_castling(const Board *board, Move move) {
 }
 
 /* The rook of a castling move, -1: there is none, or it is written as in the other kind of chess. */
-static int castling_rook(const Board *board, Move move) {
+int castling_rook(const Board *board, Move move) {
     Squares home = RANK_1 << (board->turn ? 0 : 56), rooks = board->rights & home;
     if (move.promotion || !(home & BIT(move.from)) || !(home & BIT(move.to)))
         return -1;
@@ -149,7 +117,7 @@ static bool castles_legally(const Board *board, Move move) {
 }
 
 /* Where a piece of the side to move may go, but for castling and what leaves its king in check. */
-static Squares reach(const Board *board, int piece, int square) {
+Squares reach(const Board *board, int piece, int square) {
     Squares taken = occupied(board), own = board->side[board->turn];
     switch (piece) {
     case PAWN: {
@@ -171,7 +139,7 @@ static Squares reach(const Board *board, int piece, int square) {
 }
 
 /* Whether a move within the reach of its piece leaves the own king safe. */
-static bool is_safe(const Board *board, int piece, int from, int to) {
+bool is_safe(const Board *board, int piece, int from, int to) {
     int turn = board->turn;
     Squares taken = (occupied(board) & ~BIT(from)) | BIT(to), theirs = board->side[!turn] & ~BIT(to);
     if (piece == PAWN && to == board->passed) {
@@ -274,50 +242,4 @@ void key_of(const Board *board, Key *key) {
     key->words[7] = (Squares)board->turn;
     key->words[8] = board->rights;
     key->words[9] = may_pass(board) ? (Squares)board->passed : (Squares)-1;
-}
-
-/* Own pieces of that kind, but for the one that moves, that may go there too. */
-static Squares rivals(const Board *board, int piece, Move move) {
-    Squares found = 0;
-    for (Squares left = board->of[piece] & board->side[board->turn] & ~BIT(move.from); left; left &= left - 1) {
-        int from = lowest(left);
-        if (reach(board, piece, from) & BIT(move.to) && is_safe(board, piece, from, move.to))
-            found |= BIT(from);
-    }
-    return found;
-}
-
-size_t move_san(const Board *board, Move move, char san[LONGEST_SAN]) {
-    int piece = piece_at(board, move.from), file = move.from & 7, rank = move.from >> 3;
-    char *end = san;
-    if (move_is_castling(board, move)) {
-        const char *word = castling_rook(board, move) > move.from ? "O-O" : "O-O-O";
-        strcpy(san, word);
-        return strlen(word);
-    }
-    bool takes = occupied(board) & BIT(move.to) || (piece == PAWN && file != (move.to & 7));
-    if (piece == PAWN) {
-        if (takes)
-            *end++ = (char)('a' + file);
-    } else {
-        *end++ = "  NBRQK"[piece];
-        Squares others = piece == KING ? 0 : rivals(board, piece, move);
-        if (others) {
-            bool same_file = others & FILE_A << file, same_rank = others & RANK_1 << (rank * 8);
-            if (same_rank || !same_file)
-                *end++ = (char)('a' + file);
-            if (same_file)
-                *end++ = (char)('1' + rank);
-        }
-    }
-    if (takes)
-        *end++ = 'x';
-    *end++ = (char)('a' + (move.to & 7));
-    *end++ = (char)('1' + (move.to >> 3));
-    if (move.promotion) {
-        *end++ = '=';
-        *end++ = "  NBRQK"[move.promotion];
-    }
-    *end = 0;
-    return (size_t)(end - san);
 }

@@ -35,6 +35,10 @@ typedef struct {
     Squares words[10];
 } Key;
 
+#define BIT(square) ((Squares)1 << (square))
+#define FILE_A 0x0101010101010101ULL
+#define RANK_1 0xffULL
+
 void rules_begin(void);
 bool rules_fit(const Board *board); /* one king a side, the side that has moved not in check */
 bool move_read(const char *text, size_t length, Move *move);
@@ -47,5 +51,11 @@ bool play(Board *board, Move move); /* a legal one; true where no earlier positi
 bool is_thin(const Board *board);   /* so few pieces that nobody may be able to mate */
 void key_of(const Board *board, Key *key);
 size_t move_san(const Board *board, Move move, char san[LONGEST_SAN]); /* without its mark of check or mate */
+
+/* For notation.c. */
+int piece_at(const Board *board, int square);
+int castling_rook(const Board *board, Move move);
+Squares reach(const Board *board, int piece, int square);
+bool is_safe(const Board *board, int piece, int from, int to);
 
 #endif

@@ -1,0 +1,79 @@
+/* Moves as they are written: UCI in and out, SAN out. */
+#include "rules.h"
+
+#include <string.h>
+
+bool move_read(const char *text, size_t length, Move *move) {
+    static const char PROMOTIONS[] = "nbrq";
+    if (length != 4 && length != 5)
+        return false;
+    for (int at = 0; at < 4; at += 2)
+        if (text[at] < 'a' || text[at] > 'h' || text[at + 1] < '1' || text[at + 1] > '8')
+            return false;
+    move->from = (uint8_t)((text[1] - '1') * 8 + text[0] - 'a');
+    move->to = (uint8_t)((text[3] - '1') * 8 + text[2] - 'a');
+    move->promotion = NONE;
+    if (length == 5) {
+        const char *found = text[4] ? strchr(PROMOTIONS, text[4]) : NULL;
+        if (found == NULL)
+            return false;
+        move->promotion = (uint8_t)(KNIGHT + (found - PROMOTIONS));
+    }
+    return move->from != move->to;
+}
+
+size_t move_write(Move move, char text[6]) {
+    text[0] = (char)('a' + (move.from & 7));
+    text[1] = (char)('1' + (move.from >> 3));
+    text[2] = (char)('a' + (move.to & 7));
+    text[3] = (char)('1' + (move.to >> 3));
+    text[4] = "\0\0nbrq\0"[move.promotion];
+    text[5] = 0;
+    return move.promotion ? 5 : 4;
+}
+
+/* Own pieces of that kind, but for the one that moves, that may go there too. */
+static Squares rivals(const Board *board, int piece, Move move) {
+    Squares found = 0;
+    for (Squares left = board->of[piece] & board->side[board->turn] & ~BIT(move.from); left; left &= left - 1) {
+        int from = __builtin_ctzll(left);
+        if (reach(board, piece, from) & BIT(move.to) && is_safe(board, piece, from, move.to))
+            found |= BIT(from);
+    }
+    return found;
+}
+
+size_t move_san(const Board *board, Move move, char san[LONGEST_SAN]) {
+    int piece = piece_at(board, move.from), file = move.from & 7, rank = move.from >> 3;
+    char *end = san;
+    if (move_is_castling(board, move)) {
+        const char *word = castling_rook(board, move) > move.from ? "O-O" : "O-O-O";
+        strcpy(san, word);
+        return strlen(word);
+    }
+    bool takes = (board->side[0] | board->side[1]) & BIT(move.to) || (piece == PAWN && file != (move.to & 7));
+    if (piece == PAWN) {
+        if (takes)
+            *end++ = (char)('a' + file);
+    } else {
+        *end++ = "  NBRQK"[piece];
+        Squares others = piece == KING ? 0 : rivals(board, piece, move);
+        if (others) {
+            bool same_file = others & FILE_A << file, same_rank = others & RANK_1 << (rank * 8);
+            if (same_rank || !same_file)
+                *end++ = (char)('a' + file);
+            if (same_file)
+                *end++ = (char)('1' + rank);
+        }
+    }
+    if (takes)
+        *end++ = 'x';
+    *end++ = (char)('a' + (move.to & 7));
+    *end++ = (char)('1' + (move.to >> 3));
+    if (move.promotion) {
+        *end++ = '=';
+        *end++ = "  NBRQK"[move.promotion];
+    }
+    *end = 0;
+    return (size_t)(end - san);
+}

@@ -1,0 +1,126 @@
+/* What stands before the wait of a plain ply: the words that set an engine thinking, and when the books are due in it. */
+#include "relay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NEVER (1LL << 62)
+static const long long PATIENCE = 1 * MS; /* enginetour/referee/bookkeeping.py */
+static const long long HELD = 250 * MS;   /* as above */
+static const int HELD_PLIES = 31;         /* as above */
+static const int ROOM = 100;              /* enginetour/adapters/position.py */
+static const long long MARK = 1 * MS;     /* enginetour/referee/queueing.py */
+
+bool reserve_line(Relay *relay, size_t more) {
+    if (relay->line_length + more <= relay->line_room)
+        return true;
+    size_t room = relay->line_room * 2 + more;
+    char *line = realloc(relay->line, room);
+    if (line == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    relay->line = line;
+    relay->line_room = room;
+    return true;
+}
+
+/* `go` behind the position, written past the end of the line; the bytes of both. */
+static size_t ask(Relay *relay, const Side *side, const Side *other) {
+    size_t room = TOLD + strlen(side->limits);
+    if (!reserve_line(relay, room))
+        return 0;
+    char *at = relay->line + relay->line_length;
+    int length;
+    if (side->rest < 0) {
+        length = snprintf(at, room, "\ngo%s\n", side->limits);
+    } else {
+        long long own = side->rest > 1 ? side->rest : 1;
+        long long theirs = other->rest < 0 ? own : other->rest > 1 ? other->rest : 1;
+        bool white = relay->board.turn;
+        length = snprintf(at, room, "\ngo wtime %lld btime %lld winc %lld binc %lld", white ? own : theirs,
+                          white ? theirs : own, white ? side->increment : other->increment,
+                          white ? other->increment : side->increment);
+        if (side->to_go)
+            length += snprintf(at + length, room - (size_t)length, " movestogo %ld", side->to_go);
+        length += snprintf(at + length, room - (size_t)length, "%s\n", side->limits);
+    }
+    return relay->line_length + (size_t)length;
+}
+
+void foresee_books(Relay *relay) {
+    if (relay->urgent || relay->held >= HELD_PLIES) {
+        relay->due = relay->go;
+    } else if (relay->held) {
+        long long soon = relay->go + PATIENCE;
+        if (relay->last_elapsed * MS < HELD) {
+            if (!relay->since)
+                relay->since = relay->go;
+            if (relay->since + HELD > soon)
+                soon = relay->since + HELD;
+        }
+        relay->due = soon;
+    } else if (relay->live) {
+        relay->due = relay->live > relay->go + PATIENCE ? relay->live : relay->go + PATIENCE;
+    } else {
+        relay->due = NEVER;
+    }
+}
+
+static void mark_queue(Relay *relay, Side *side) {
+    relay->waited_length = told_by(relay->own_stat, relay->waited);
+    if (!side->threads || relay->go < side->marked_ns + MARK)
+        return;
+    for (int at = 0; at < side->threads; at++)
+        side->marked_length[at] = told_by(side->thread[at], side->marked[at]);
+    side->marked_ns = relay->go;
+}
+
+Why set_thinking(Relay *relay) {
+    Side *side = &relay->side[relay->board.turn], *other = &relay->side[!relay->board.turn];
+    if (relay->line_length + (size_t)ROOM > (size_t)relay->longest_line && relay->anchor != relay->begun_at)
+        return ODD; /* Python shortens the line */
+    ssize_t stale = read(side->out, relay->text, READ_SIZE);
+    if (stale >= 0 || errno != EAGAIN) {
+        if (stale > 0) {
+            relay->stamp = now_ns();
+            relay->unread = PyBytes_FromStringAndSize(relay->text, stale);
+            if (relay->unread == NULL || !note(side, "<", relay->stamp, relay->unread))
+                return FAILED;
+        }
+        return ODD;
+    }
+    size_t length = ask(relay, side, other);
+    if (!length)
+        return FAILED;
+    long long before = now_ns();
+    ssize_t taken = write(side->in, relay->line, length);
+    relay->go = side->asked = now_ns();
+    relay->write = relay->go - before;
+    relay->gap_ns = relay->answered ? before - relay->answered : 0;
+    relay->thinking = true;
+    relay->text_length = 0;
+    relay->stamp = 0;
+    relay->taken = taken < 0 ? 0 : (size_t)taken;
+    side->searches++;
+    PyObject *words = PyBytes_FromStringAndSize(relay->line, (Py_ssize_t)length);
+    bool noted = words != NULL && note(side, ">", relay->go, words);
+    if (noted && relay->answered) {
+        PyObject *done = PyObject_CallFunction(relay->gap, "L", relay->gap_ns);
+        Py_XDECREF(done);
+        noted = done != NULL;
+    }
+    if (noted && (taken < 0 || relay->taken < length)) {
+        relay->unread = Py_NewRef(words); /* the pipe is full or broken */
+        Py_DECREF(words);
+        return ODD;
+    }
+    Py_XDECREF(words);
+    if (!noted)
+        return FAILED;
+    mark_queue(relay, side);
+    foresee_books(relay);
+    return PLAIN;
+}

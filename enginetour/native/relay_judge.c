@@ -1,0 +1,176 @@
+/* What stands behind the wait of a plain ply: the answer is read, judged, charged, and on the board. */
+#define _GNU_SOURCE /* memmem */
+#include "relay.h"
+#include "thoughts.h"
+
+#include <string.h>
+
+static const long long SLEPT = 1000 * MS; /* enginetour/referee/clock.py */
+
+Py_ssize_t answer_of(const Relay *relay, size_t from) {
+    static const char WORD[] = "bestmove";
+    size_t begun = from > sizeof WORD ? from - sizeof WORD : 0; /* a word may come in two reads */
+    const char *hit = memmem(relay->text + begun, relay->text_length - begun, WORD, sizeof WORD - 1);
+    if (hit == NULL)
+        return -2;
+    size_t at = (size_t)(hit - relay->text), left = relay->text_length - at;
+    if (at && relay->text[at - 1] != '\n')
+        return -1;
+    const char *end = memchr(hit, '\n', left);
+    if (end == NULL)
+        return -1; /* a line in pieces */
+    return (size_t)(end - hit) + 1 == left ? (Py_ssize_t)at : -1;
+}
+
+static bool plain_answer(const char *line, const char *end, Move *move) {
+    const char *at = line, *word;
+    size_t length = next_word(&at, end, &word);
+    if (length != 8) /* bestmove */
+        return false;
+    length = next_word(&at, end, &word);
+    static const char *const ROOK_TAKING[] = {"e1h1", "e1a1", "e8h8", "e8a8"};
+    for (int one = 0; one < 4; one++)
+        if (length == 4 && memcmp(word, ROOK_TAKING[one], 4) == 0)
+            return false; /* enginetour/adapters/moves.py */
+    if (!move_read(word, length, move))
+        return false;
+    for (; at < end; at++)
+        if ((*at < ' ' && *at != '\r' && *at != '\t') || *at >= 127)
+            return false;
+    return true;
+}
+
+static Seen *seen_of(Relay *relay, const Key *key) {
+    for (int at = relay->seen_count - 1; at >= 0; at--)
+        if (relay->seen[at].key.words[6] == key->words[6] && memcmp(&relay->seen[at].key, key, sizeof *key) == 0)
+            return &relay->seen[at];
+    return NULL;
+}
+
+/* What the adjudicator says of the position after the move: PLAIN, ODD, ENDED. */
+static Why judged(Relay *relay, const Board *after, size_t before_answer) {
+    if (relay->judge == Py_None)
+        return PLAIN;
+    Thought thought;
+    if (thought_of(relay->text, before_answer, false, &thought) == ODD_WORDS)
+        return ODD;
+    PyObject *score = thought.scored ? PyLong_FromLongLong(thought.score) : Py_NewRef(Py_None);
+    if (score == NULL)
+        return FAILED;
+    PyObject *seat = relay->side[relay->board.turn].seat;
+    PyObject *end = PyObject_CallFunction(relay->judge, "OOiiN", seat, after->turn ? Py_True : Py_False,
+                                          after->halfmoves, after->number, score);
+    if (end == NULL)
+        return FAILED;
+    if (end == Py_None) {
+        Py_DECREF(end);
+        return PLAIN;
+    }
+    relay->end = end;
+    return ENDED;
+}
+
+/* The clock and the record of an answer that is plain in all; the board stays as it was. */
+static bool enter(Relay *relay, Side *side, Move move, long long elapsed, size_t before_answer, bool check) {
+    long long spent = elapsed / MS;
+    side->moves++;
+    side->total += spent;
+    if (spent > side->longest)
+        side->longest = spent;
+    if (spent > (side->rest < 0 ? side->limit : side->rest))
+        side->margin_uses++;
+    PyObject *clock = Py_None;
+    if (side->rest >= 0) {
+        long long left = side->rest > spent ? side->rest - spent : 0;
+        if (side->least < 0 || left < side->least)
+            side->least = left;
+        if (side->to_go)
+            side->to_go--;
+        side->rest = left + side->increment;
+        clock = PyLong_FromLongLong(side->rest);
+    } else {
+        Py_INCREF(clock);
+    }
+    char text[6];
+    size_t length = move_write(move, text);
+    PyObject *uci = PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
+    PyObject *made = uci ? PyObject_CallOneArg(relay->written, uci) : NULL;
+    PyObject *search = PyBytes_FromStringAndSize(relay->text, (Py_ssize_t)before_answer);
+    PyObject *gap = relay->answered ? PyLong_FromLongLong(relay->gap_ns) : Py_NewRef(Py_None);
+    PyObject *fields = NULL, *ply = NULL, *done = NULL;
+    bool kept = false;
+    if (uci && made && search && gap && clock && PyList_Append(relay->moves, uci) == 0) {
+        fields = Py_BuildValue("((OOLOOOsi))", made, side->seat, spent, clock, search, Py_False, check ? "+" : "", 0);
+        ply = fields ? PyTuple_Type.tp_new((PyTypeObject *)relay->raw, fields, NULL) : NULL;
+        done = ply ? PyObject_CallFunction(relay->enter, "((OO))", ply, gap) : NULL;
+        kept = done != NULL;
+    }
+    Py_XDECREF(fields);
+    Py_XDECREF(ply);
+    Py_XDECREF(done);
+    Py_XDECREF(uci);
+    Py_XDECREF(made);
+    Py_XDECREF(search);
+    Py_XDECREF(gap);
+    Py_XDECREF(clock);
+    relay->held++;
+    relay->last_elapsed = (long)spent;
+    if (!kept || !reserve_line(relay, 16))
+        return false;
+    char *at = relay->line + relay->line_length;
+    if (!relay->words_begun) {
+        memcpy(at, " moves", 6);
+        at += 6;
+        relay->words_begun = true;
+    }
+    *at++ = ' ';
+    memcpy(at, text, length);
+    relay->line_length = (size_t)(at - relay->line) + length;
+    return true;
+}
+
+Why answered(Relay *relay, size_t begins) {
+    Side *side = &relay->side[relay->board.turn];
+    long long elapsed = relay->stamp - relay->go;
+    Move move;
+    if (elapsed >= flag_of(side) || side->to_go == 1 ||
+        !plain_answer(relay->text + begins, relay->text + relay->text_length - 1, &move) ||
+        !move_is_legal(&relay->board, move) || relay->seen_count == MOST_KEYS)
+        return ODD;
+    PyObject *stopped = PyObject_GetAttrString(relay->halts, "continued");
+    if (stopped == NULL)
+        return FAILED;
+    bool halted = stopped != Py_False || slept_ns() - relay->slept > SLEPT;
+    Py_DECREF(stopped);
+    if (halted)
+        return ODD;
+    Board after = relay->board;
+    bool thinner = move.promotion || (after.side[!after.turn] & (Squares)1 << move.to) || move.to == after.passed;
+    bool irreversible = play(&after, move);
+    Key key;
+    key_of(&after, &key);
+    Seen *seen = irreversible ? NULL : seen_of(relay, &key);
+    if (!can_move(&after) || (thinner && is_thin(&after)) || (seen ? seen->times : 0) + 1 >= relay->repetition ||
+        (relay->halfmoves && after.halfmoves >= relay->halfmoves) || relay->plies + 1 >= relay->most_plies)
+        return ODD;
+    Why why = judged(relay, &after, begins);
+    if (why == ODD || why == FAILED)
+        return why;
+    relay->thinking = false;
+    relay->board = after;
+    relay->plies++;
+    if (irreversible) {
+        relay->anchor = relay->plies;
+        relay->seen_count = 0;
+    }
+    if (seen) {
+        seen->times++;
+    } else {
+        relay->seen[relay->seen_count].key = key;
+        relay->seen[relay->seen_count++].times = 1;
+    }
+    if (!enter(relay, side, move, elapsed, begins, in_check(&after)))
+        return FAILED;
+    relay->answered = relay->stamp;
+    return why;
+}
