@@ -100,14 +100,14 @@ static Why hear(Relay *relay) {
     if (length <= 0)
         return ODD;
     relay->stamp = stamp;
+    relay->chunk = relay->text_length;
+    relay->chunk_length = (size_t)length;
     relay->text_length += (size_t)length;
-    PyObject *chunk = PyBytes_FromStringAndSize(at, length);
-    bool noted = chunk != NULL && note(side, "<", stamp, chunk);
-    Py_XDECREF(chunk);
-    return noted ? PLAIN : FAILED;
+    return PLAIN;
 }
 
-Why play_on(Relay *relay) {
+/* Plies until something is not plain, the last of which may not be noted yet. */
+static Why go_on(Relay *relay) {
     for (;;) {
         Why why = relay->thinking ? PLAIN : set_thinking(relay);
         if (why == PLAIN)
@@ -118,10 +118,18 @@ Why play_on(Relay *relay) {
         if (why != PLAIN)
             return why;
         Py_ssize_t begins = answer_of(relay, before);
-        if (begins == -2)
-            continue;
-        why = begins < 0 ? ODD : answered(relay, (size_t)begins);
+        if (begins >= 0)
+            why = answered(relay, (size_t)begins);
+        else if (begins == -1)
+            why = ODD;
+        else if (!settle(relay))
+            why = FAILED;
         if (why != PLAIN)
             return why;
     }
+}
+
+Why play_on(Relay *relay) {
+    Why why = go_on(relay);
+    return why == FAILED || !settle(relay) ? FAILED : why;
 }

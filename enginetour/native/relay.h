@@ -66,6 +66,16 @@ typedef struct {
     int waited_length;
     size_t taken; /* bytes of the last write that the pipe took */
     PyObject *unread, *end;
+    /* what is noted behind the next `go`: the read that brought the answer, and the ply */
+    size_t chunk, chunk_length;
+    struct {
+        bool is;
+        Side *side;
+        Move move;
+        long long spent, clock, gap; /* clock -1: none; gap -1: none */
+        size_t search;
+        bool check;
+    } ply;
     /* of the books */
     long held, last_elapsed;
     long long since, due, live;
@@ -76,6 +86,7 @@ typedef struct {
 Why set_thinking(Relay *relay);
 Py_ssize_t answer_of(const Relay *relay, size_t from); /* where its line begins; -1: it is odd, -2: none yet */
 Why answered(Relay *relay, size_t begins);             /* PLAIN: it is on the board, and the game goes on */
+bool settle(Relay *relay);                             /* what the relay of an answer has left to be noted */
 Why play_on(Relay *relay);                             /* plies until something is not plain */
 
 void foresee_books(Relay *relay); /* when they are due in the search under way */

@@ -82,12 +82,13 @@ Why set_thinking(Relay *relay) {
     Side *side = &relay->side[relay->board.turn], *other = &relay->side[!relay->board.turn];
     if (relay->line_length + (size_t)ROOM > (size_t)relay->longest_line && relay->anchor != relay->begun_at)
         return ODD; /* Python shortens the line */
-    ssize_t stale = read(side->out, relay->text, READ_SIZE);
+    char *aside = relay->text + 2 * READ_SIZE; /* before it stands what is not noted yet */
+    ssize_t stale = read(side->out, aside, READ_SIZE);
     if (stale >= 0 || errno != EAGAIN) {
         if (stale > 0) {
             relay->stamp = now_ns();
-            relay->unread = PyBytes_FromStringAndSize(relay->text, stale);
-            if (relay->unread == NULL || !note(side, "<", relay->stamp, relay->unread))
+            relay->unread = PyBytes_FromStringAndSize(aside, stale);
+            if (!settle(relay) || relay->unread == NULL || !note(side, "<", relay->stamp, relay->unread))
                 return FAILED;
         }
         return ODD;
@@ -100,11 +101,13 @@ Why set_thinking(Relay *relay) {
     relay->go = side->asked = now_ns();
     relay->write = relay->go - before;
     relay->gap_ns = relay->answered ? before - relay->answered : 0;
+    relay->taken = taken < 0 ? 0 : (size_t)taken;
+    side->searches++;
+    if (!settle(relay))
+        return FAILED;
     relay->thinking = true;
     relay->text_length = 0;
     relay->stamp = 0;
-    relay->taken = taken < 0 ? 0 : (size_t)taken;
-    side->searches++;
     PyObject *words = PyBytes_FromStringAndSize(relay->line, (Py_ssize_t)length);
     bool noted = words != NULL && note(side, ">", relay->go, words);
     if (noted && relay->answered) {

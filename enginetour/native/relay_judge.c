@@ -70,8 +70,8 @@ static Why judged(Relay *relay, const Board *after, size_t before_answer) {
     return ENDED;
 }
 
-/* The clock and the record of an answer that is plain in all; the board stays as it was. */
-static bool enter(Relay *relay, Side *side, Move move, long long elapsed, size_t before_answer, bool check) {
+/* The clock of an answer that is plain in all, and the line; the board stays as it was. */
+static bool enter(Relay *relay, Side *side, Move move, long long elapsed, size_t search, bool check) {
     long long spent = elapsed / MS;
     side->moves++;
     side->total += spent;
@@ -79,7 +79,6 @@ static bool enter(Relay *relay, Side *side, Move move, long long elapsed, size_t
         side->longest = spent;
     if (spent > (side->rest < 0 ? side->limit : side->rest))
         side->margin_uses++;
-    PyObject *clock = Py_None;
     if (side->rest >= 0) {
         long long left = side->rest > spent ? side->rest - spent : 0;
         if (side->least < 0 || left < side->least)
@@ -87,37 +86,21 @@ static bool enter(Relay *relay, Side *side, Move move, long long elapsed, size_t
         if (side->to_go)
             side->to_go--;
         side->rest = left + side->increment;
-        clock = PyLong_FromLongLong(side->rest);
-    } else {
-        Py_INCREF(clock);
     }
-    char text[6];
-    size_t length = move_write(move, text);
-    PyObject *uci = PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
-    PyObject *made = uci ? PyObject_CallOneArg(relay->written, uci) : NULL;
-    PyObject *search = PyBytes_FromStringAndSize(relay->text, (Py_ssize_t)before_answer);
-    PyObject *gap = relay->answered ? PyLong_FromLongLong(relay->gap_ns) : Py_NewRef(Py_None);
-    PyObject *fields = NULL, *ply = NULL, *done = NULL;
-    bool kept = false;
-    if (uci && made && search && gap && clock && PyList_Append(relay->moves, uci) == 0) {
-        fields = Py_BuildValue("((OOLOOOsi))", made, side->seat, spent, clock, search, Py_False, check ? "+" : "", 0);
-        ply = fields ? PyTuple_Type.tp_new((PyTypeObject *)relay->raw, fields, NULL) : NULL;
-        done = ply ? PyObject_CallFunction(relay->enter, "((OO))", ply, gap) : NULL;
-        kept = done != NULL;
-    }
-    Py_XDECREF(fields);
-    Py_XDECREF(ply);
-    Py_XDECREF(done);
-    Py_XDECREF(uci);
-    Py_XDECREF(made);
-    Py_XDECREF(search);
-    Py_XDECREF(gap);
-    Py_XDECREF(clock);
+    relay->ply.is = true;
+    relay->ply.side = side;
+    relay->ply.move = move;
+    relay->ply.spent = spent;
+    relay->ply.clock = side->rest;
+    relay->ply.gap = relay->answered ? relay->gap_ns : -1;
+    relay->ply.search = search;
+    relay->ply.check = check;
     relay->held++;
     relay->last_elapsed = (long)spent;
-    if (!kept || !reserve_line(relay, 16))
+    if (!reserve_line(relay, 16))
         return false;
-    char *at = relay->line + relay->line_length;
+    char text[6], *at = relay->line + relay->line_length;
+    size_t length = move_write(move, text);
     if (!relay->words_begun) {
         memcpy(at, " moves", 6);
         at += 6;
@@ -127,6 +110,46 @@ static bool enter(Relay *relay, Side *side, Move move, long long elapsed, size_t
     memcpy(at, text, length);
     relay->line_length = (size_t)(at - relay->line) + length;
     return true;
+}
+
+static PyObject *number_or_none(long long number) {
+    return number < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(number);
+}
+
+static bool settle_ply(Relay *relay) {
+    char text[6];
+    size_t length = move_write(relay->ply.move, text);
+    PyObject *uci = PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
+    PyObject *made = uci ? PyObject_CallOneArg(relay->written, uci) : NULL;
+    PyObject *search = PyBytes_FromStringAndSize(relay->text, (Py_ssize_t)relay->ply.search);
+    PyObject *clock = number_or_none(relay->ply.clock), *gap = number_or_none(relay->ply.gap);
+    PyObject *fields = NULL, *ply = NULL, *done = NULL;
+    if (uci && made && search && gap && clock && PyList_Append(relay->moves, uci) == 0) {
+        fields = Py_BuildValue("((OOLOOOsi))", made, relay->ply.side->seat, relay->ply.spent, clock, search, Py_False,
+                               relay->ply.check ? "+" : "", 0);
+        ply = fields ? PyTuple_Type.tp_new((PyTypeObject *)relay->raw, fields, NULL) : NULL;
+        done = ply ? PyObject_CallFunction(relay->enter, "((OO))", ply, gap) : NULL;
+    }
+    PyObject *all[] = {uci, made, search, clock, gap, fields, ply, done};
+    for (size_t at = 0; at < sizeof all / sizeof *all; at++)
+        Py_XDECREF(all[at]);
+    return done != NULL;
+}
+
+bool settle(Relay *relay) {
+    if (relay->chunk_length) {
+        /* who said it has moved since, if that was its answer */
+        const Side *side = relay->ply.is ? relay->ply.side : &relay->side[relay->board.turn];
+        PyObject *chunk = PyBytes_FromStringAndSize(relay->text + relay->chunk, (Py_ssize_t)relay->chunk_length);
+        relay->chunk_length = 0;
+        bool noted = chunk != NULL && note(side, "<", relay->stamp, chunk);
+        Py_XDECREF(chunk);
+        if (!noted)
+            return false;
+    }
+    bool is = relay->ply.is;
+    relay->ply.is = false;
+    return !is || settle_ply(relay);
 }
 
 Why answered(Relay *relay, size_t begins) {

@@ -29,7 +29,7 @@ static PyObject *relay_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUS
     made->most_plies = most_plies;
     made->longest_line = longest_line;
     made->slept = slept_ns();
-    made->text = malloc(2 * READ_SIZE);
+    made->text = malloc(3 * READ_SIZE);
     made->seen = malloc(MOST_KEYS * sizeof *made->seen);
     made->line_room = READ_SIZE / 8;
     made->line = malloc(made->line_room);

@@ -26,8 +26,10 @@ def _version() -> str:
     kinds = (kind for module in (timecontrol, model, task) for kind in vars(module).values())
     told = [
         (kind.__name__, [(one.name, str(one.type)) for one in fields(kind)])
+        if is_dataclass(kind)
+        else (kind.__name__, [(name, str(told)) for name, told in kind.__annotations__.items()])
         for kind in kinds
-        if isinstance(kind, type) and is_dataclass(kind)
+        if isinstance(kind, type) and (is_dataclass(kind) or hasattr(kind, "_fields"))
     ]
     return f"{__version__} ({zlib.crc32(repr(told).encode()):08x})"
 
