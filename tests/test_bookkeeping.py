@@ -11,8 +11,9 @@ import pytest
 
 from enginetour.adapters.position import Position
 from enginetour.model import MoveMade
-from enginetour.referee.bookkeeping import HELD_NS, HELD_PLIES, PATIENCE_NS, Books, RawPly
+from enginetour.referee.bookkeeping import HELD_NS, HELD_PLIES, PATIENCE_NS, PIECE, Books
 from enginetour.referee.live import EVERY_NS, LiveMoves
+from enginetour.referee.scribe import RawPly
 from enginetour.referee.seats import Seat
 from enginetour.referee.shelf import EngineShelf
 from enginetour.supervise.waiting import NEVER_NS
@@ -95,12 +96,12 @@ def test_a_ply_of_a_slow_game_waits_for_no_other(table: Table) -> None:
     assert table.ask(SECOND_NS) == SECOND_NS + PATIENCE_NS
 
 
-def test_a_row_of_plies_is_written_one_by_one(table: Table) -> None:
-    """A step is a ply; afterwards the next one waits anew. Sides take turns at being thinking meanwhile."""
+def test_a_row_of_plies_is_written_piece_by_piece(table: Table) -> None:
+    """A step is some 30 us; afterwards the next one waits anew. Sides take turns at being thinking meanwhile."""
     assert HELD_PLIES % 2
     table.play(HELD_PLIES)
     assert table.ask(SECOND_NS) == SECOND_NS
-    assert table.work() == HELD_PLIES
+    assert table.work() == -(-HELD_PLIES // PIECE)
     assert [move.uci for move in table.books.moves] == (list(SHUFFLE) * HELD_PLIES)[:HELD_PLIES]
     table.play(1)
     assert table.ask(5 * SECOND_NS) == 5 * SECOND_NS + HELD_NS

@@ -18,8 +18,8 @@ from enginetour.adapters.moves import written
 from enginetour.compiled import native
 from enginetour.model import Outcome
 from enginetour.referee import relay
-from enginetour.referee.bookkeeping import RawPly
 from enginetour.referee.ends import key
+from enginetour.referee.scribe import RawPly
 from tests.playing import game, scripted, sound
 
 PLAIN, BOOKS, STIRRED, ODD, ENDED = range(5)  # native/relay.h

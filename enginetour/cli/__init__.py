@@ -113,7 +113,7 @@ class Lazy(click.Group):
                 formatter.write_dl(rows)
 
 
-def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click's own call
+def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     """Ours, and whether plies are compiled here: who has no C compiler wonders why another machine is quicker."""
     if asked:
         from enginetour.compiled import native  # nobody else in this process needs it

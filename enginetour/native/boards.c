@@ -4,7 +4,12 @@
 
 #include <string.h>
 
-enum { PV_PLIES = 200, LONGEST_PV = 2048 }; /* runner spec 6 */
+enum {
+    PV_PLIES = 200, /* runner spec 6 */
+    LONGEST_PV = 2048,
+    ELAPSED = 2, CLOCK, SEARCH, /* places in RawPly, enginetour/referee/scribe.py */
+    SOME_MATE = 31000, /* enginetour/referee/claims.py: nearer to 32000 a score is a distance to mate */
+};
 
 static const char *const NAMES[] = {"", "pawns", "knights", "bishops", "rooks", "queens", "kings"};
 static PyObject *names[KING + 1], *occupied_co, *occupied, *turn, *castling_rights, *ep_square, *halfmove_clock,
@@ -207,30 +212,54 @@ static PyObject *line_of(const Thought *thought, Board board, Move played, long 
     return PyUnicode_DecodeASCII(kept, (Py_ssize_t)used, NULL);
 }
 
-/* (score, depth, nodes, pv, seldepth, nps, hashfull, tbhits), whether the PV holds; None: left to Python. */
-static PyObject *shadow_told(Shadow *self, PyObject *args) {
-    PyObject *text;
-    const char *search;
-    Py_ssize_t length;
-    long plies;
-    Move move;
-    Thought thought;
-    if (!PyArg_ParseTuple(args, "y#Ul", &search, &length, &text, &plies) || !read_uci(text, &move))
-        return NULL;
-    if (thought_of(search, (size_t)length, true, &thought) != FOUND || thought.bound ||
-        has_more(search, (size_t)length, &thought))
-        Py_RETURN_NONE;
-    int holds;
-    PyObject *line = line_of(&thought, self->board, move, plies, &holds);
-    if (line == NULL)
-        return NULL;
-    return Py_BuildValue("LNNNNNNNO", thought.score, figure_or_none(&thought, DEPTH), figure_or_none(&thought, NODES),
-                         line, figure_or_none(&thought, SELDEPTH), figure_or_none(&thought, NPS),
-                         figure_or_none(&thought, HASHFULL), figure_or_none(&thought, TBHITS),
-                         holds ? Py_True : Py_False);
+/* The move as it was made: a tuple of that kind, with all of its search. */
+static PyObject *made_of(Shadow *self, PyTypeObject *kind, PyObject *raw, PyObject *gap, PyObject *uci, Move move,
+                         const Thought *thought, PyObject *line) {
+    PyObject *gap_us = Py_None;
+    if (gap != Py_None) {
+        gap_us = PyLong_FromLongLong(PyLong_AsLongLong(gap) / 1000);
+        if (gap_us == NULL)
+            return NULL;
+    } else {
+        Py_INCREF(gap_us);
+    }
+    PyObject *fields = Py_BuildValue(
+        "((ONOOLNNOONNNNN()))", uci, noted(&self->board, move), PyTuple_GET_ITEM(raw, ELAPSED), PyTuple_GET_ITEM(raw, CLOCK),
+        thought->score, figure_or_none(thought, DEPTH), figure_or_none(thought, NODES), line, Py_False,
+        figure_or_none(thought, SELDEPTH), figure_or_none(thought, NPS), figure_or_none(thought, HASHFULL),
+        figure_or_none(thought, TBHITS), gap_us);
+    PyObject *made = fields ? PyTuple_Type.tp_new(kind, fields, NULL) : NULL;
+    Py_XDECREF(fields);
+    return made;
 }
 
-static PyObject *shadow_number(Shadow *self, void *Py_UNUSED(closure)) { return PyLong_FromLong(self->board.number); }
+/* write(kind, raw, gap_ns, uci): a ply of which there is nothing to tell but what it was; None: left to Python. */
+static PyObject *shadow_write(Shadow *self, PyObject *args) {
+    PyObject *kind, *raw, *gap, *uci;
+    char *search;
+    Py_ssize_t length;
+    Move move;
+    Thought thought;
+    if (!PyArg_ParseTuple(args, "O!O!OU", &PyType_Type, &kind, &PyTuple_Type, &raw, &gap, &uci) ||
+        !read_legal(&self->board, uci, &move) ||
+        PyBytes_AsStringAndSize(PyTuple_GET_ITEM(raw, SEARCH), &search, &length) < 0)
+        return NULL;
+    if (thought_of(search, (size_t)length, true, &thought) != FOUND || thought.bound || thought.score >= SOME_MATE ||
+        thought.score <= -SOME_MATE || has_more(search, (size_t)length, &thought))
+        Py_RETURN_NONE;
+    int holds;
+    long elapsed = PyLong_AsLong(PyTuple_GET_ITEM(raw, ELAPSED));
+    PyObject *line = line_of(&thought, self->board, move, elapsed, &holds);
+    if (line == NULL || !holds || PyErr_Occurred()) {
+        Py_XDECREF(line);
+        if (PyErr_Occurred())
+            return NULL;
+        Py_RETURN_NONE;
+    }
+    PyObject *made = made_of(self, (PyTypeObject *)kind, raw, gap, uci, move, &thought, line);
+    Py_DECREF(line);
+    return made;
+}
 
 static PyObject *shadow_turn(Shadow *self, void *Py_UNUSED(closure)) { return PyBool_FromLong(self->board.turn); }
 
@@ -240,12 +269,11 @@ static PyMethodDef METHODS[] = {
     {"is_legal", (PyCFunction)shadow_legal, METH_O, NULL},
     {"can_move", (PyCFunction)shadow_can_move, METH_NOARGS, NULL},
     {"in_check", (PyCFunction)shadow_in_check, METH_NOARGS, NULL},
-    {"told", (PyCFunction)shadow_told, METH_VARARGS, NULL},
+    {"write", (PyCFunction)shadow_write, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef FIELDS[] = {
-    {"fullmove_number", (getter)shadow_number, NULL, NULL, NULL},
     {"turn", (getter)shadow_turn, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -8,46 +8,27 @@ move is a quarter of a second old.
 
 from __future__ import annotations
 
-import re
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
-
-import chess
+from collections import deque
+from collections.abc import Callable
 
 from enginetour.adapters.position import ROOM, Position
-from enginetour.adapters.said import Thought
-from enginetour.model import Incident, MoveMade, SideRecord
-from enginetour.referee.claims import Claims
+from enginetour.compiled import native
+from enginetour.model import Incident, SideRecord
 from enginetour.referee.clock import MS, RunQueue
-from enginetour.referee.effort import effort
-from enginetour.referee.keptlines import kept_lines
 from enginetour.referee.link import Link
 from enginetour.referee.live import LiveMoves
 from enginetour.referee.queueing import EngineQueue
+from enginetour.referee.scribe import RawPly, Scribe
 from enginetour.referee.seats import Seat, incident, question
-from enginetour.referee.shadow import Told, shadow_of
 from enginetour.referee.shelf import SOME_TRAFFIC, EngineShelf
 from enginetour.supervise.waiting import NEVER_NS
 from enginetour.supervise.workload import Workload
 
 PATIENCE_NS = 1_000_000  # into a search: what answers sooner finds us waiting
 HELD_NS = 250_000_000  # a ply waits so long for others, until a search leaves the time
+PIECE = 8 if native else 1  # plies a step: 30 us (measured), a ply of bookkeeping in Python (runner spec 15)
 HELD_PLIES = 31  # the most: then at once, or all of a quick game would be left to its end; odd, so sides take turns
-
-
-class RawPly(NamedTuple):
-    """One ply as it was played; `search` is the engine's raw output."""
-
-    move: chess.Move
-    seat: Seat | None  # None: of the opening
-    elapsed_ms: int = 0
-    clock_ms: int | None = None
-    search: bytes = b""
-    book: bool = False  # played by us from the book of its side
-    mark: str | None = None  # of check or mate at the end of its notation, where that is known
-    pondered_ns: int = 0  # of the same search, before the clock ran
 
 
 class Books:
@@ -55,22 +36,18 @@ class Books:
 
     def __init__(self, position: Position, link: Link, shelf: EngineShelf, keep_lines: str = "") -> None:
         self._position = position
-        self._kept = re.compile(keep_lines) if keep_lines else None
-        self._shadow = shadow_of(position)
+        self._scribe = Scribe(position, keep_lines)
+        self.moves = self._scribe.moves
         self._link = link
         self._shelf = shelf
         self.raw: deque[tuple[RawPly, int | None]] = deque()  # with the relay gap before it, in ns
-        self._looks: deque[Iterator[None]] = deque()  # PVs that are still to be looked at
-        self._claims: dict[Seat, Claims] = {}
-        self._thought_moves: dict[Seat, list[MoveMade]] = {}  # of each side, not of a book
-        self._pondered_ns: Counter[Seat] = Counter()  # in searches that told nodes, before a clock ran
+        self._looks = self._scribe.looks
         self._since_ns = 0  # CLOCK_MONOTONIC: the first search that left them waiting; 0: none
         self._gap: int | None = None  # in ns, before the search under way
         self._seats: tuple[Seat, ...] = ()
         self._used: dict[Seat, int | None] = {}  # processor time in ms at the beginning of the game
         self._spent: dict[Seat, int] = {}  # and in it
         self._queued: dict[Seat, float | None] = {}  # ms in it that its engine waited for a processor
-        self.moves: list[MoveMade] = []
         self.incidents: list[Incident] = []
         self.gaps: list[int] = []
         self._queue = RunQueue()
@@ -91,10 +68,7 @@ class Books:
             if seat.present is not None:
                 seat.queue = EngineQueue(seat.present.process.engine_pid)
         self._used = {seat: seat.cpu_ms() for seat in seats}
-        self._thought_moves = {seat: [] for seat in seats}
-        self._claims = {
-            seat: Claims(reads_pv=seat.side.spec.protocol == "uci", usual=self._position.usual) for seat in seats
-        }
+        self._scribe.begin(*seats)
 
     @property
     def final_fen(self) -> str:
@@ -163,7 +137,7 @@ class Books:
         return self._asked is not None or bool(self.raw) or bool(self._looks) or self._watched is not None
 
     def step(self) -> None:
-        """One ply of bookkeeping, or something else that takes no longer; then live events, all at once."""
+        """Some plies of bookkeeping, or something else that takes no longer; then live events, all at once."""
         if self._asked is not None:
             seat, other = self._asked
             self._asked = None
@@ -172,7 +146,8 @@ class Books:
             self._position.shorten(ROOM)
             self._warnings()
         elif self.raw:
-            self._write(*self.raw.popleft())
+            for _ in range(min(PIECE, len(self.raw))):
+                self._scribe.write(*self.raw.popleft())
             if not self.raw:
                 self._since_ns = 0
         elif self._looks:
@@ -219,42 +194,6 @@ class Books:
             if seat.queue is not None:
                 seat.queue.close()
 
-    def _write(self, raw: RawPly, gap_ns: int | None) -> None:
-        seat, uci = raw.seat, self._position.moves[len(self.moves)]
-        if seat is None or raw.book:
-            san = self._shadow.play(raw.move, uci, raw.mark)
-            self.moves.append(MoveMade(uci, san, 0, raw.clock_ms, book=True))
-            return
-        score, depth, nodes, pv, seldepth, nps, hashfull, tbhits, _ = self._told(raw, seat, uci)
-        move = MoveMade(
-            uci, self._shadow.play(raw.move, uci, raw.mark), raw.elapsed_ms, raw.clock_ms, score, depth, nodes, pv,
-            seldepth=seldepth, nps=nps, hashfull=hashfull, tbhits=tbhits,
-            gap_us=None if gap_ns is None else gap_ns // 1000,
-            lines=() if self._kept is None else kept_lines(raw.search, self._kept),
-        )  # fmt: skip
-        self.moves.append(move)
-        self._thought_moves[seat].append(move)
-        if raw.pondered_ns and nodes is not None:
-            self._pondered_ns[seat] += raw.pondered_ns
-
-    def _told(self, raw: RawPly, seat: Seat, uci: str) -> Told | Thought:
-        """What the search was said to be, held against the board; nearly always there is nothing to wonder about."""
-        spec, shadow = seat.side.spec, self._shadow
-        if spec.protocol == "uci" and not spec.quirks.whitepov:
-            told = shadow.told(raw.search, uci, raw.elapsed_ms)
-            if told is not None and told[8] and self._claims[seat].passes(told[0], shadow.fullmove_number):
-                return told
-        board, white = shadow.board, shadow.turn == chess.WHITE
-        thought = seat.engine.told(raw.search, white=white)
-        look = self._claims[seat].heard(thought, raw.move, board, raw.elapsed_ms)
-        if look is not None:
-            self._looks.append(look)
-        if thought.bound:  # on record is what draws and resignations are judged by
-            exact = seat.engine.thought(raw.search, white=white, bounds=False)
-            if exact.score is not None:
-                thought = thought._replace(score=exact.score, depth=exact.depth, pv=exact.pv, bound=0)
-        return thought
-
     def _warnings(self) -> None:
         for seat in self._seats:
             engine = seat.present
@@ -280,8 +219,8 @@ class Books:
             warnings=tuple(seat.warnings),
             cpu_ms=self._spent.get(seat),
             speed=seat.side.speed,
-            effort=effort(self._thought_moves.get(seat, ()), self._pondered_ns[seat] // MS),
-            claims=self._claims[seat].broken() if seat in self._claims else (),
+            effort=self._scribe.effort(seat),
+            claims=self._scribe.broken(seat),
             ponders=seat.present.ponders if seat.present is not None else None,
             ponder_hits=seat.present.ponder_hits if seat.present is not None else None,
             waited_ms=None if (waited := self._queued.get(seat)) is None else round(waited),

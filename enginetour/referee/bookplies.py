@@ -12,8 +12,9 @@ from enginetour.adapters.position import Position
 from enginetour.adjudication import End
 from enginetour.errors import InputRefused, MachineFailure
 from enginetour.model import Opening
-from enginetour.referee.bookkeeping import Books, RawPly
+from enginetour.referee.bookkeeping import Books
 from enginetour.referee.ends import Ends
+from enginetour.referee.scribe import RawPly
 from enginetour.referee.seats import Seat
 from enginetour.task import OwnBook
 

@@ -63,13 +63,14 @@ class Claims:
         whole = pv if len(thought.pv) < LONGEST_PV else pv[:-1]
         return self._line(whole[:elapsed_ms], board.copy(stack=False))
 
-    def passes(self, score: int, number: int) -> bool:
-        """Take note of the search for move `number`, whose PV holds; false, and no note, with mates to look at."""
-        if self._mates or self._due is not None or abs(score) >= MATE - _MATE_RANGE:
-            return False
+    @property
+    def is_quiet(self) -> bool:
+        """Nothing was promised that the next search might break."""
+        return not self._mates and self._due is None
+
+    def passed(self) -> None:
+        """A search of whose score and PV there is nothing to tell, after others that were quiet."""
         self._moves += 1
-        self._number = number
-        return True
 
     def _mate(self, score: int, bound: int) -> None:
         counts = MATE - _MATE_RANGE <= abs(score) <= MATE  # beyond it engines have scales of their own

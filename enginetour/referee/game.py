@@ -14,7 +14,7 @@ from enginetour.model import Game, Termination
 from enginetour.referee import record
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.answers import read_answer, second_answer
-from enginetour.referee.bookkeeping import Books, RawPly
+from enginetour.referee.bookkeeping import Books
 from enginetour.referee.bookplies import OwnBooks, play_opening
 from enginetour.referee.clock import MS, Halts
 from enginetour.referee.converse import converse, ended, heed, heed_until
@@ -23,6 +23,7 @@ from enginetour.referee.ends import ends_of
 from enginetour.referee.link import Link
 from enginetour.referee.parting import leave, part, told
 from enginetour.referee.relay import Relay, relay_of
+from enginetour.referee.scribe import RawPly
 from enginetour.referee.search import Search
 from enginetour.referee.seats import Seat, question, sit_down
 from enginetour.referee.shelf import EngineShelf

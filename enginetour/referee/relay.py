@@ -15,8 +15,9 @@ from enginetour.adapters.moves import written
 from enginetour.adapters.position import MAX_LINE
 from enginetour.adapters.uci_lines import limit_words
 from enginetour.compiled import native
-from enginetour.referee.bookkeeping import Books, RawPly
+from enginetour.referee.bookkeeping import Books
 from enginetour.referee.clock import Halts
+from enginetour.referee.scribe import RawPly
 from enginetour.referee.search import Search
 from enginetour.task import GameTask
 

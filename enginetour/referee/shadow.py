@@ -10,9 +10,6 @@ from enginetour.adapters.position import Position
 from enginetour.adapters.quick import play_san
 from enginetour.compiled import native
 
-Told = tuple[int, int | None, int | None, str, int | None, int | None, int | None, int | None, bool]
-"""Score, depth, nodes, PV, seldepth, nps, hashfull, tbhits; and whether the PV holds as far as it was looked at."""
-
 
 class Shadow(Protocol):
     """What stands before the next ply to be written."""
@@ -25,15 +22,8 @@ class Shadow(Protocol):
     def turn(self) -> bool:
         """Whose ply it is."""
 
-    @property
-    def fullmove_number(self) -> int:
-        """As the PGN has it."""
-
     def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
         """The move's notation. `mark`: the ``+`` or ``#`` at its end, or "", where that is known."""
-
-    def told(self, search: bytes, uci: str, plies: int) -> Told | None:
-        """What an UCI engine's search came to, its PV looked at so far; None: somebody patient is to read it."""
 
 
 class PlainShadow:
@@ -49,11 +39,6 @@ class PlainShadow:
         """Whose ply it is."""
         return self.board.turn
 
-    @property
-    def fullmove_number(self) -> int:
-        """As the PGN has it."""
-        return self.board.fullmove_number
-
     def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
         """In 4 us where FIDE's rules hold, 14 elsewhere (measured)."""
         del uci
@@ -62,10 +47,6 @@ class PlainShadow:
         san = self.board.san(move)
         self.board.push(move)
         return san
-
-    def told(self, search: bytes, uci: str, plies: int) -> None:
-        """Nobody here reads quickly."""
-        del search, uci, plies
 
 
 class QuickShadow:
@@ -76,7 +57,7 @@ class QuickShadow:
         assert native is not None
         self._seen = PlainShadow(position).board
         self._own = native.Board(self._seen)
-        self.told = self._own.told
+        self.write = self._own.write  # an UCI engine's ply with its search; None: somebody patient is to read it
 
     @property
     def board(self) -> chess.Board:
@@ -88,11 +69,6 @@ class QuickShadow:
     def turn(self) -> bool:
         """Whose ply it is."""
         return bool(self._own.turn)
-
-    @property
-    def fullmove_number(self) -> int:
-        """As the PGN has it."""
-        return int(self._own.fullmove_number)
 
     def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
         """The mark is found out sooner than handed over."""
