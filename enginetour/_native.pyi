@@ -32,7 +32,6 @@ class Relay:
         written: Callable[[str], chess.Move],
         halts: object,
         judge: Callable[..., Any] | None,
-        control: int,
         own_stat: int,
         repetition: int,
         halfmoves: int,
@@ -45,7 +44,7 @@ class Relay:
         seat: object,
         stdin: int,
         stdout: int,
-        traffic: Callable[[str, int, bytes], None],
+        traffic: Callable[[list[tuple[str, int, bytes]], int], None],
         limits: bytes,
         threads: list[int],
     ) -> None: ...

@@ -54,18 +54,19 @@ class Desk:
             written,
             self.halts,
             judge,
-            self.control,
             -1,
             *rules.values(),
         )
         for white in (0, 1):
             ends = self.ins[white][1], self.outs[white][0]
-            self.own.seat(
-                bool(white), white, *ends, lambda way, ns, text: self.noted.append((way, text)), b" depth 9", []
-            )
+            self.own.seat(bool(white), white, *ends, self._note, b" depth 9", [])
             self.clock(white)
-        self.own.watch(((self.err[0], 1, "s"),))
+        self.own.watch(((self.control, 1, "c"), (self.err[0], 1, "s")))
         self.take()
+
+    def _note(self, chunks: list[tuple[str, int, bytes]], size: int) -> None:
+        assert sum(len(text) for _, _, text in chunks) == size
+        self.noted += [(way, text) for way, _, text in chunks]
 
     def clock(self, white: int, rest: int = LONG, to_go: int = 0) -> None:
         self.own.clock(bool(white), rest, 10, 50, to_go, 0, 0, -1, 0)

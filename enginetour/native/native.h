@@ -12,6 +12,6 @@ int board_read(PyObject *theirs, Board *board);
 int board_give(const Board *board, PyObject *theirs);
 
 extern PyTypeObject BoardType, RelayType;
-int boards_begin(void);
+int boards_begin(void), relays_begin(void);
 
 #endif

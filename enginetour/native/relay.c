@@ -8,6 +8,7 @@
 #include "relay.h"
 
 #include <errno.h>
+#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,10 +35,36 @@ long long flag_of(const Side *side) {
     return side->rest < 0 ? side->fixed : (side->rest + side->margin + 1) * MS;
 }
 
-bool note(const Side *side, const char *direction, long long stamp, PyObject *chunk) {
-    PyObject *done = PyObject_CallFunction(side->traffic, "sLO", direction, stamp, chunk);
+bool hand_notes_over(Side *side) {
+    if (side->noted == NULL)
+        return true;
+    PyObject *done = PyObject_CallFunction(side->traffic, "On", side->noted, (Py_ssize_t)side->noted_size);
+    Py_CLEAR(side->noted);
+    side->noted_size = 0;
     Py_XDECREF(done);
     return done != NULL;
+}
+
+bool note(Side *side, PyObject *direction, long long stamp, const char *text, size_t length) {
+    if (side->noted_size > READ_SIZE && !hand_notes_over(side))
+        return false;
+    if (side->noted == NULL && (side->noted = PyList_New(0)) == NULL)
+        return false;
+    PyObject *chunk = Py_BuildValue("OLy#", direction, stamp, text, (Py_ssize_t)length);
+    bool kept = chunk != NULL && PyList_Append(side->noted, chunk) == 0;
+    Py_XDECREF(chunk);
+    side->noted_size += length;
+    return kept;
+}
+
+/* What speaks beside the outputs: stderr is STIRRED. */
+static Why heard_beside(Relay *relay) {
+    struct epoll_event events[MOST_FDS];
+    int count = epoll_wait(relay->beside, events, MOST_FDS, 0);
+    for (int at = 0; at < count; at++)
+        if (events[at].data.u32 != 's')
+            return ODD;
+    return count < 0 ? ODD : count ? STIRRED : PLAIN;
 }
 
 /* Wait until the side that thinks has said something, the only one who may. */
@@ -54,7 +81,7 @@ static Why await(Relay *relay) {
         struct timespec pause = {(until - now) / 1000000000LL, (until - now) % 1000000000LL};
         int ready;
         Py_BEGIN_ALLOW_THREADS
-        ready = ppoll(relay->polled, (nfds_t)relay->count, &pause, NULL);
+        ready = ppoll(relay->polled, 3, &pause, NULL);
         Py_END_ALLOW_THREADS
         if (ready < 0) {
             if (errno != EINTR || PyErr_CheckSignals() < 0) {
@@ -75,16 +102,12 @@ static Why await(Relay *relay) {
                 return BOOKS;
             continue;
         }
-        bool stirred = false;
-        for (int at = 0; at < relay->count; at++)
-            if (relay->polled[at].revents && at != thinker) {
-                if (relay->kind[at] != 's')
-                    return ODD;
-                stirred = true;
-            }
+        Why beside = relay->polled[2].revents ? heard_beside(relay) : PLAIN;
+        if (beside == ODD || relay->polled[!thinker].revents)
+            return ODD;
         if (relay->polled[thinker].revents)
             return relay->polled[thinker].revents & POLLIN ? PLAIN : ODD;
-        if (stirred)
+        if (beside == STIRRED)
             return STIRRED;
     }
 }
@@ -131,5 +154,7 @@ static Why go_on(Relay *relay) {
 
 Why play_on(Relay *relay) {
     Why why = go_on(relay);
-    return why == FAILED || !settle(relay) ? FAILED : why;
+    if (why == FAILED || !settle(relay) || !hand_notes_over(&relay->side[0]) || !hand_notes_over(&relay->side[1]))
+        return FAILED;
+    return why;
 }

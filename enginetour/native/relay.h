@@ -10,7 +10,7 @@
 
 enum {
     READ_SIZE = 64 * 1024, /* a read, and a search that is longer is Python's: runner spec 2 */
-    MOST_FDS = 16,
+    MOST_FDS = 16, /* beside both outputs */
     MOST_THREADS = 8, /* enginetour/referee/queueing.py */
     MOST_KEYS = 512,  /* positions since the last irreversible move: 75 moves always end a game */
     TOLD = 160,       /* bytes of a schedstat file, of the clocks in a `go` */
@@ -21,7 +21,9 @@ typedef enum { PLAIN, BOOKS, STIRRED, ODD, ENDED, FAILED } Why;
 typedef struct {
     int in, out;
     PyObject *seat;    /* that its plies are entered for */
-    PyObject *traffic; /* what notes a chunk: direction, stamp, bytes */
+    PyObject *traffic; /* what takes the chunks that are noted: a list of (direction, stamp, bytes), bytes in all */
+    PyObject *noted;
+    size_t noted_size;
     char *limits;      /* what follows the clocks in its `go` */
     long long rest, increment, margin, fixed; /* ms; rest -1: no clock, then `fixed` are the ns to its flag */
     long long limit; /* ms of a move without a clock, from which the margin is used */
@@ -43,12 +45,10 @@ typedef struct {
     PyObject_HEAD
     Side side[2]; /* by colour, as in python-chess */
     PyObject *moves, *enter, *gap, *raw, *written, *halts, *judge;
-    int control, own_stat;
+    int own_stat;
     long repetition, halfmoves, most_plies, longest_line;
-    struct pollfd polled[MOST_FDS];
-    char kind[MOST_FDS];
-    int count;
-    bool watched;
+    struct pollfd polled[3]; /* both outputs, Black's first; and an epoll of all that seldom speaks: half the cost */
+    int beside;              /* that epoll */
     /* of the game under way */
     Board board;
     Seen *seen;
@@ -64,6 +64,7 @@ typedef struct {
     long long go, write, gap_ns, answered, stamp, slept, now, until;
     char waited[TOLD];
     int waited_length;
+    long long waited_ns; /* when that was asked for: searches that are sooner over are not told apart */
     size_t taken; /* bytes of the last write that the pipe took */
     PyObject *unread, *end;
     /* what is noted behind the next `go`: the read that brought the answer, and the ply */
@@ -91,7 +92,9 @@ Why play_on(Relay *relay);                             /* plies until something 
 
 void foresee_books(Relay *relay); /* when they are due in the search under way */
 bool reserve_line(Relay *relay, size_t more);
-bool note(const Side *side, const char *direction, long long stamp, PyObject *chunk);
+bool note(Side *side, PyObject *direction, long long stamp, const char *text, size_t length);
+bool hand_notes_over(Side *side);
+extern PyObject *to_it, *from_it; /* directions */
 long long flag_of(const Side *side); /* ns of thought from which a move is late */
 int told_by(int file, char text[TOLD]); /* what a file of /proc says; bytes of it */
 long long now_ns(void);                 /* CLOCK_MONOTONIC */

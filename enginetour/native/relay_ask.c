@@ -70,7 +70,10 @@ void foresee_books(Relay *relay) {
 }
 
 static void mark_queue(Relay *relay, Side *side) {
-    relay->waited_length = told_by(relay->own_stat, relay->waited);
+    if (relay->go >= relay->waited_ns + MARK) {
+        relay->waited_length = told_by(relay->own_stat, relay->waited);
+        relay->waited_ns = relay->go;
+    }
     if (!side->threads || relay->go < side->marked_ns + MARK)
         return;
     for (int at = 0; at < side->threads; at++)
@@ -88,7 +91,7 @@ Why set_thinking(Relay *relay) {
         if (stale > 0) {
             relay->stamp = now_ns();
             relay->unread = PyBytes_FromStringAndSize(aside, stale);
-            if (!settle(relay) || relay->unread == NULL || !note(side, "<", relay->stamp, relay->unread))
+            if (!settle(relay) || relay->unread == NULL || !note(side, from_it, relay->stamp, aside, (size_t)stale))
                 return FAILED;
         }
         return ODD;
@@ -108,19 +111,16 @@ Why set_thinking(Relay *relay) {
     relay->thinking = true;
     relay->text_length = 0;
     relay->stamp = 0;
-    PyObject *words = PyBytes_FromStringAndSize(relay->line, (Py_ssize_t)length);
-    bool noted = words != NULL && note(side, ">", relay->go, words);
+    bool noted = note(side, to_it, relay->go, relay->line, length);
     if (noted && relay->answered) {
         PyObject *done = PyObject_CallFunction(relay->gap, "L", relay->gap_ns);
         Py_XDECREF(done);
         noted = done != NULL;
     }
     if (noted && (taken < 0 || relay->taken < length)) {
-        relay->unread = Py_NewRef(words); /* the pipe is full or broken */
-        Py_DECREF(words);
-        return ODD;
+        relay->unread = PyBytes_FromStringAndSize(relay->line, (Py_ssize_t)length); /* the pipe is full or broken */
+        return relay->unread ? ODD : FAILED;
     }
-    Py_XDECREF(words);
     if (!noted)
         return FAILED;
     mark_queue(relay, side);

@@ -139,11 +139,9 @@ static bool settle_ply(Relay *relay) {
 bool settle(Relay *relay) {
     if (relay->chunk_length) {
         /* who said it has moved since, if that was its answer */
-        const Side *side = relay->ply.is ? relay->ply.side : &relay->side[relay->board.turn];
-        PyObject *chunk = PyBytes_FromStringAndSize(relay->text + relay->chunk, (Py_ssize_t)relay->chunk_length);
+        Side *side = relay->ply.is ? relay->ply.side : &relay->side[relay->board.turn];
+        bool noted = note(side, from_it, relay->stamp, relay->text + relay->chunk, relay->chunk_length);
         relay->chunk_length = 0;
-        bool noted = chunk != NULL && note(side, "<", relay->stamp, chunk);
-        Py_XDECREF(chunk);
         if (!noted)
             return false;
     }

@@ -3,18 +3,28 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
+
+PyObject *to_it, *from_it;
+
+int relays_begin(void) {
+    to_it = PyUnicode_InternFromString(">");
+    from_it = PyUnicode_InternFromString("<");
+    return to_it && from_it ? 0 : -1;
+}
 
 static PyObject *relay_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named)) {
     PyObject *moves, *enter, *gap, *raw, *written, *halts, *judge;
-    int control, own_stat;
+    int own_stat;
     long repetition, halfmoves, most_plies, longest_line;
-    if (!PyArg_ParseTuple(args, "O!OOO!OOOiillll", &PyList_Type, &moves, &enter, &gap, &PyType_Type, &raw, &written,
-                          &halts, &judge, &control, &own_stat, &repetition, &halfmoves, &most_plies, &longest_line))
+    if (!PyArg_ParseTuple(args, "O!OOO!OOOillll", &PyList_Type, &moves, &enter, &gap, &PyType_Type, &raw, &written,
+                          &halts, &judge, &own_stat, &repetition, &halfmoves, &most_plies, &longest_line))
         return NULL;
     Relay *made = (Relay *)type->tp_alloc(type, 0);
     if (made == NULL)
         return NULL;
+    made->beside = -1;
     made->moves = Py_NewRef(moves);
     made->enter = Py_NewRef(enter);
     made->gap = Py_NewRef(gap);
@@ -22,7 +32,6 @@ static PyObject *relay_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUS
     made->written = Py_NewRef(written);
     made->halts = Py_NewRef(halts);
     made->judge = Py_NewRef(judge);
-    made->control = control;
     made->own_stat = own_stat;
     made->repetition = repetition;
     made->halfmoves = halfmoves;
@@ -45,6 +54,7 @@ static void relay_gone(Relay *self) {
     for (int turn = 0; turn < 2; turn++) {
         Py_XDECREF(self->side[turn].seat);
         Py_XDECREF(self->side[turn].traffic);
+        Py_XDECREF(self->side[turn].noted);
         free(self->side[turn].limits);
     }
     PyObject *all[] = {self->moves, self->enter, self->gap, self->raw, self->written, self->halts, self->judge,
@@ -54,6 +64,8 @@ static void relay_gone(Relay *self) {
     free(self->text);
     free(self->seen);
     free(self->line);
+    if (self->beside >= 0)
+        close(self->beside);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -97,29 +109,28 @@ static PyObject *relay_seat(Relay *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* watch(((fd, events, kind), ...)): what is polled beside; both outputs stand first, Black's before White's. */
+/* watch(((fd, events, kind), ...)): what may speak beside both outputs, until it is called again. */
 static PyObject *relay_watch(Relay *self, PyObject *all) {
-    if (!PyTuple_Check(all) || PyTuple_GET_SIZE(all) > MOST_FDS - 3) {
-        PyErr_SetString(PyExc_ValueError, "a tuple of at most 13 descriptors");
+    if (!PyTuple_Check(all) || PyTuple_GET_SIZE(all) > MOST_FDS) {
+        PyErr_SetString(PyExc_ValueError, "a tuple of at most 16 descriptors");
         return NULL;
     }
-    int count = 0;
-    for (int turn = 0; turn < 2; turn++, count++) {
-        self->polled[count] = (struct pollfd){self->side[turn].out, POLLIN, 0};
-        self->kind[count] = 'o';
-    }
-    if (self->control >= 0) {
-        self->polled[count] = (struct pollfd){self->control, POLLIN, 0};
-        self->kind[count++] = 'c';
-    }
-    for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(all); at++, count++) {
+    if (self->beside >= 0)
+        close(self->beside);
+    self->beside = epoll_create1(EPOLL_CLOEXEC);
+    if (self->beside < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(all); at++) {
         int fd, events, kind;
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(all, at), "iiC", &fd, &events, &kind))
             return NULL;
-        self->polled[count] = (struct pollfd){fd, (short)events, 0};
-        self->kind[count] = (char)kind;
+        struct epoll_event event = {.events = (uint32_t)events, .data = {.u32 = (uint32_t)kind}};
+        if (epoll_ctl(self->beside, EPOLL_CTL_ADD, fd, &event) < 0)
+            return PyErr_SetFromErrno(PyExc_OSError);
     }
-    self->count = count;
+    for (int turn = 0; turn < 2; turn++)
+        self->polled[turn] = (struct pollfd){self->side[turn].out, POLLIN, 0};
+    self->polled[2] = (struct pollfd){self->beside, POLLIN, 0};
     Py_RETURN_NONE;
 }
 
@@ -202,7 +213,7 @@ static PyObject *relay_run(Relay *self, PyObject *args) {
 
 /* Whether whoever thinks, or the place, has something to say now. */
 static PyObject *relay_stirs(Relay *self, PyObject *Py_UNUSED(none)) {
-    int ready = poll(self->polled, (nfds_t)self->count, 0);
+    int ready = poll(self->polled, 3, 0);
     return PyBool_FromLong(ready != 0);
 }
 

@@ -67,7 +67,7 @@ class Books:
             seat.look()
             if seat.present is not None:
                 seat.queue = EngineQueue(seat.present.process.engine_pid)
-        self._used = {seat: seat.cpu_ms() for seat in seats}
+        self._used = {seat: seat.cpu_ms(whole=False) for seat in seats}
         self._scribe.begin(*seats)
 
     @property
@@ -184,7 +184,7 @@ class Books:
         for seat, begun in self._used.items():
             now = seat.cpu_ms()
             if now is not None and begun is not None:
-                self._spent[seat] = now - begun
+                self._spent[seat] = max(0, now - begun)  # of two clocks, one of which ticks
             self._queued[seat] = None if seat.queue is None else seat.queue.of_game_ms()
 
     def release(self) -> None:

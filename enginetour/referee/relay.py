@@ -8,6 +8,7 @@ decides anything is written once, in Python.
 
 from __future__ import annotations
 
+import select
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,11 +55,11 @@ class Relay:
     ) -> None:
         assert native is not None
         self._position, self._ends, self._books, self._seats, self._halts = position, ends, books, seats, halts
-        control = -1 if link.control_fd is None else link.control_fd
+        self._control = () if link.control_fd is None else ((link.control_fd, select.EPOLLIN, "c"),)
         judge = self._judge if ends.adjudicator.needs_scores else None
         self._own = native.Relay(
             position.moves, books.raw.append, books.gaps.append, RawPly, written, halts, judge,
-            control, books.queue_fd, task.rules.repetition, ends.halfmoves, ends.max_plies, MAX_LINE,
+            books.queue_fd, task.rules.repetition, ends.halfmoves, ends.max_plies, MAX_LINE,
         )  # fmt: skip
         for seat in seats:
             process = seat.engine.process
@@ -110,7 +111,7 @@ class Relay:
         turns = sum(process.turns + process.out.turns for process in processes)
         if turns != self._turns:
             self._turns = turns
-            self._own.watch(tuple(one for process in processes for one in process.beside()))
+            self._own.watch((*self._control, *(one for process in processes for one in process.beside())))
 
     def _judge(self, seat: Seat, turn: bool, halfmoves: int, number: int, score: int | None) -> End | None:  # noqa: FBT001
         """The adjudicator's word on a position that no rule ends; the score is as the engine wrote it."""

@@ -62,9 +62,9 @@ class Seat:
         """
         return self.engine.thought(self.engine.search_text, white=self.white, bounds=False).score
 
-    def cpu_ms(self) -> int | None:
+    def cpu_ms(self, *, whole: bool = True) -> int | None:
         """Processor time of its engine since its start; None when it never came, or has been ended."""
-        return None if self.present is None else self.present.process.cpu_ms()
+        return None if self.present is None else self.present.process.cpu_ms(whole=whole)
 
     def look(self) -> int | None:
         """The most memory its engine was seen to hold, in kB; None when it never came."""

@@ -65,6 +65,15 @@ class Traffic:
         """Note a chunk as it passed the pipe; it need not be a whole line."""
         self._chunks.append((direction, stamp_ns, chunk))
         self._size += len(chunk) + CHUNK_COST
+        self._trim()
+
+    def extend(self, chunks: list[tuple[str, int, bytes]], size: int) -> None:
+        """Several chunks at once, of so many bytes in all."""
+        self._chunks.extend(chunks)
+        self._size += size + CHUNK_COST * len(chunks)
+        self._trim()
+
+    def _trim(self) -> None:
         while self._size > TRAFFIC_CAP:
             self._size -= len(self._chunks.popleft()[2]) + CHUNK_COST
 

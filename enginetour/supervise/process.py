@@ -48,6 +48,7 @@ class EngineProcess:
         self.engine_pid = inside[0] if inside else self.pid  # by its number outside
         self._left = started.early
         self._used_ms: int | None = None
+        self._alone_ns = 0  # of its own clock when that was looked at, where there was no other process of it
         self._over = ""  # what it exceeded and was killed for
         self.watch_ns = self.started_ns if spec.resources.memory is not None else NEVER_NS
         self.eof = False
@@ -61,7 +62,7 @@ class EngineProcess:
         self.turns = 0  # how often a descriptor of it ceased to say anything
         self.polled: Polled | None = None  # by `wait`
         self._traffic = Traffic(self.started_ns)
-        self.note = self._traffic.append
+        self.note = self._traffic.extend
         self._stderr = ByteRing(STDERR_CAP)
         self._status = ""
         living.add(self)
@@ -223,8 +224,8 @@ class EngineProcess:
 
     def beside(self) -> tuple[tuple[int, int, str], ...]:
         """Descriptors, events and kinds of all but stdout that can still say something: s for stderr, x for an end."""
-        told = [(self.pidfd, select.POLLIN, "x"), (self.stdin_fd, 0, "x")]
-        return (*told, (self.stderr_fd, select.POLLIN, "s")) if self._stderr_open else tuple(told)
+        told = ((self.pidfd, select.EPOLLIN, "x"), (self.stdin_fd, 0, "x"))
+        return (*told, (self.stderr_fd, select.EPOLLIN, "s")) if self._stderr_open else told
 
     def woke(self, fd: int) -> bool:
         """What one ready descriptor means; True when `read` or `broken` has something to tell."""
@@ -243,11 +244,19 @@ class EngineProcess:
             self.out.gone()
         return self.broken
 
-    def cpu_ms(self) -> int | None:
-        """Processor time since its start, by the kernel's ticks of 10 ms; the launcher's, which does not grow, too."""
-        now = None if self.closed else strays.used_ms(self.pid)
-        if now is not None:
-            self._used_ms = max(now, self._used_ms or 0)  # what was killed together is nobody's to count
+    def cpu_ms(self, *, whole: bool = True) -> int | None:
+        """Processor time since its start, by the kernel's ticks of 10 ms; the launcher's, which does not grow, too.
+
+        Not `whole`: where the engine had no other process when that was last asked for, by its own clock since then.
+        """
+        if self.closed:
+            return self._used_ms
+        alone = strays.alone_ns(self.engine_pid)
+        if self._alone_ns and not whole:
+            return (self._used_ms or 0) + (max(alone, self._alone_ns) - self._alone_ns) // 1_000_000
+        if (now := strays.used_ms(self.pid)) is not None:
+            self._used_ms = max(now[0], self._used_ms or 0)  # what was killed together is nobody's to count
+            self._alone_ns = alone if now[1] == self.engine_pid else 0
         return self._used_ms
 
     def left(self) -> list[str]:
