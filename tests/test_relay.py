@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import signal
 import threading
@@ -20,6 +21,7 @@ from enginetour.model import Outcome
 from enginetour.referee import relay
 from enginetour.referee.ends import key
 from enginetour.referee.scribe import RawPly
+from enginetour.task import DrawRule
 from tests.playing import game, scripted, sound
 
 PLAIN, BOOKS, STIRRED, ODD, ENDED = range(5)  # native/relay.h
@@ -356,6 +358,18 @@ def test_odd_positions_are_not_taken(board: chess.Board, desk: Callable[..., Des
     """They are Python's from the first ply."""
     table = desk()
     assert not table.own.take(board, b"position", False, 0, 0, 0, {}, 0)
+
+
+def test_a_game_leaves_no_descriptor() -> None:
+    """Not even one with an adjudicator, which the compiled part and ours hold between them."""
+    before = os.listdir("/proc/self/fd")
+    game(sound(), sound(), draw=DrawRule(1, 50, 10))
+    gc.disable()
+    try:
+        game(sound(), sound(), draw=DrawRule(1, 50, 10))
+        assert len(os.listdir("/proc/self/fd")) == len(before)
+    finally:
+        gc.enable()
 
 
 class Delayed:

@@ -12,6 +12,7 @@ import pytest
 
 from enginetour.adapters import base
 from enginetour.model import Termination
+from enginetour.referee import relay
 from enginetour.referee.link import Link
 from enginetour.supervise import ending
 from enginetour.supervise.ending import living
@@ -70,6 +71,7 @@ def writing(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
         took.setdefault(engine.spec.name, []).append(last)
         return stamp
 
+    monkeypatch.setattr(relay, "native", None)  # it writes by itself
     monkeypatch.setattr(EngineProcess, "write", timed_write)
     monkeypatch.setattr(base.Engine, "go", timed_go)
     return took

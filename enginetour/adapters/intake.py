@@ -25,6 +25,11 @@ class Intake:
         self._skipping = False  # inside the tail of an over-long line
         self.overlong = False  # a line was cut at LINE_CAP
 
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is unread, and what comes next begins a line."""
+        return not (self.text or self._skipping)
+
     def feed(self, chunk: bytes) -> None:
         """Take what one read brought."""
         if self._skipping:

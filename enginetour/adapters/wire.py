@@ -81,11 +81,7 @@ class Wire(ABC):
         """One read; `stamp_ns` is the time right after it. Whether anything came."""
         chunk, stamp = self.process.read()
         if chunk:
-            self._poke_ns = 0
-            self.stamp_ns = stamp
-            self.intake.feed(chunk)
-            if self.intake.overlong:
-                self.note("long-line", f"wrote a line of more than {LINE_CAP // 1024} KiB; the rest of it was dropped")
+            self.take_over(chunk, stamp)
         elif self.process.eof:
             self._poke_ns = 0
             if not self._ended:
@@ -103,14 +99,17 @@ class Wire(ABC):
             and self.ready
             and self.searches == self.answers
             and self._pings == self._pongs
-            and not (self.spoiled or self._ended or self._unheard or self._poke_ns or self.intake.text)
+            and not (self.spoiled or self._ended or self._unheard or self._poke_ns or not self.intake.is_empty)
             and not (process.exited or process.broken or process.wants_write or process.stderr_due)
         )
 
     def take_over(self, text: bytes, stamp_ns: int) -> None:
-        """What compiled code has read of it and did not judge, as `pull` would have left it."""
+        """What was read of it, by compiled code too, and not judged yet."""
+        self._poke_ns = 0
         self.stamp_ns = stamp_ns
         self.intake.feed(text)
+        if self.intake.overlong:
+            self.note("long-line", f"wrote a line of more than {LINE_CAP // 1024} KiB; the rest of it was dropped")
 
     def searched(self, searches: int, go_ns: int, *, thinking: bool) -> None:
         """So many searches were begun by compiled code, all but the last answered, and that one if not `thinking`."""

@@ -72,6 +72,8 @@ static Why await(Relay *relay) {
     Side *side = &relay->side[relay->board.turn];
     int thinker = relay->board.turn ? 1 : 0; /* where its output stands in the poll */
     for (;;) {
+        if (PyErr_CheckSignals() < 0) /* one that came while nobody waited */
+            return FAILED;
         long long now = now_ns(), until = now + SLICE, deadline = relay->go + flag_of(side) + GRACE;
         long long soonest = relay->due < side->look ? relay->due : side->look;
         if (deadline < soonest)

@@ -108,7 +108,8 @@ class Books:
 
     def work(self, stirs: Callable[[], bool]) -> None:
         """Steps that are due, as long as nothing stirs."""
-        self._since_ns = self._since_ns or 1
+        if self.raw:
+            self._since_ns = self._since_ns or 1  # those that are left do not wait for others again
         self.due_ns = 0
         while self.due_ns <= time.monotonic_ns():
             self.step()

@@ -78,6 +78,8 @@ class Contest:
         self._books.release()
         self._own_books.close()
         self._halts.close()
+        if self._relay is not None:
+            self._relay.close()
 
     def play(self) -> Game:
         """From the opening to the record."""
@@ -104,8 +106,7 @@ class Contest:
         seat, other = self._sides()
         return self._concluded(seat, other, self._await(seat, other, read=left.heard))
 
-    def _sides(self) -> tuple[Seat, Seat]:
-        """Who is to move, and who is not."""
+    def _sides(self) -> tuple[Seat, Seat]:  # who is to move, and who is not
         return self.seats if self._position.board.turn == chess.WHITE else (self._black, self._white)
 
     def _ply(self) -> Verdict | None:

@@ -69,6 +69,10 @@ class Relay:
         self._turns = -1  # of what is polled
         self._search = Search()
 
+    def close(self) -> None:
+        """Give its memory and descriptor back: it and `_judge` hold each other."""
+        del self._own
+
     def takes(self, search: Search) -> bool:
         """Take the game over before a search, if all is as plain as it was; else its next ply is Python's."""
         if not all(seat.engine.is_plain and seat.queue is not None for seat in self._seats):

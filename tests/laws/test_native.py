@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,18 +15,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from enginetour.adapters import position, said
 from enginetour.adapters.uci_lines import filled, last_thought
 from enginetour.compiled import native
 from enginetour.model import Game, MoveMade, Opening
+from enginetour.referee import bookkeeping, claims, clock, queueing, relay, shadow
 from enginetour.referee import game as game_module
-from enginetour.referee import relay, shadow
 from enginetour.referee.claims import Claims
 from enginetour.referee.scribe import RawPly
+from enginetour.supervise import process, waiting
 from enginetour.task import DrawRule, EngineSpec, ResignRule
 from enginetour.variants import shuffled_fen
 from tests.laws.test_quick import INFO, STARTS, STATE, usual_lines
 from tests.playing import game
 
+NATIVE = Path(relay.__file__).parent.parent / "native"
 DICING = str(Path(__file__).parent.parent / "engines" / "dicing.py")
 EVERY = [
     chess.SQUARE_NAMES[start] + chess.SQUARE_NAMES[end] + promotion
@@ -108,10 +113,10 @@ def test_searches_are_read_as_python_reads_them(lines: list[bytes], move: str, p
         return
     assert found == MoveMade(move, move[2:], plies, 7, *thought[:4], False, *thought[4:8], 12)
     assert not thought.bound
-    claims = Claims(reads_pv=True, usual=True)
-    for _ in claims.heard(thought._replace(score=0), chess.Move.from_uci(move), board, plies) or ():
+    looked = Claims(reads_pv=True, usual=True)
+    for _ in looked.heard(thought._replace(score=0), chess.Move.from_uci(move), board, plies) or ():
         pass
-    assert not claims.broken()
+    assert not looked.broken()
 
 
 def test_what_engines_usually_say_is_not_left_to_python() -> None:
@@ -183,3 +188,31 @@ def test_a_game_is_the_same_on_both_ways(opening: Opening | None, tc: str, monke
     slowly = game(*both, white_tc=tc, black_tc=tc, opening=opening, **rules)
     assert bare(quick) == bare(slowly)
     assert few < (in_python - few) / 4 + 2  # those before were nearly all compiled
+
+
+CONSTANTS = {
+    "GRACE": clock.GRACE_NS,
+    "LATE_WAKE": clock.LATE_WAKE_NS,
+    "SLEPT": clock.SLEPT_NS,
+    "SLICE": waiting.SLICE_NS,
+    "PATIENCE": bookkeeping.PATIENCE_NS,
+    "HELD": bookkeeping.HELD_NS,
+    "HELD_PLIES": bookkeeping.HELD_PLIES,
+    "ROOM": position.ROOM,
+    "MARK": queueing.MARK_NS,
+    "MOST_THREADS": queueing.MOST_THREADS,
+    "READ_SIZE": process.READ_SIZE,
+    "PV_PLIES": said.PV_PLIES,
+    "LONGEST_PV": said.LONGEST_PV,
+    "SOME_MATE": said.MATE - claims._MATE_RANGE,
+    "ELAPSED": RawPly._fields.index("elapsed_ms"),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), CONSTANTS.items())
+def test_constants_are_those_of_python(name: str, value: int) -> None:
+    """Where C repeats one of ours: a change of it is made in both."""
+    text = "".join(path.read_text("utf-8") for path in NATIVE.glob("*.[ch]"))
+    found = re.search(rf"\b{name} = ([\d *MS]+)[;,]", text)
+    assert found is not None
+    assert math.prod(1_000_000 if part == "MS" else int(part) for part in found[1].split(" * ")) == value
