@@ -44,7 +44,7 @@ def compiled(root: Path) -> Path | None:
     words = [*compiler, *FLAGS, f"-I{sysconfig.get_path('include')}", *map(str, sources), "-o", str(fresh)]
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
-        why = done.stderr if done.returncode else ""
+        why = (done.stderr or f"{compiler[0]}: exit {done.returncode}") if done.returncode else ""
     except OSError as error:
         why = f"{compiler[0]}: {error.strerror}"
     if why:

@@ -1,0 +1,60 @@
+"""The part in C is built where that can be done, and nobody is stopped where it cannot."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def build(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What builds it, without the builder that calls it."""
+    interface = types.ModuleType("hatchling.builders.hooks.plugin.interface")
+    interface.BuildHookInterface = object  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, interface.__name__, interface)
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The sources, and nothing else."""
+    shutil.copytree(ROOT / "enginetour" / "native", tmp_path / "enginetour" / "native")
+    return tmp_path
+
+
+def test_it_is_built_beside_the_package(build: Any, tree: Path) -> None:
+    """Under the name by which this interpreter looks for it, and nothing else is left."""
+    built = build.compiled(tree)
+    assert built is not None
+    assert sorted(path.name for path in (tree / "enginetour").iterdir()) == [built.name, "native"]
+    assert built.read_bytes()[:4] == b"\x7fELF"
+
+
+@pytest.mark.parametrize("compiler", ["false", "/nowhere/cc-of-nobody -x", "sh -c 'echo not today >&2; exit 3'"])
+def test_a_compiler_that_fails_stops_nobody(
+    compiler: str, build: Any, tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line says that it is only slower, and why; nothing is left behind."""
+    monkeypatch.setenv("CC", compiler)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin" if compiler[0] != "/" else "/nowhere")
+    assert build.compiled(tree) is None
+    assert "only slower" in capsys.readouterr().err
+    assert [path.name for path in (tree / "enginetour").iterdir()] == ["native"]
+
+
+def test_whoever_wants_none_gets_none(build: Any, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the running program."""
+    monkeypatch.setenv("ENGINETOUR_NO_NATIVE", "1")
+    assert build.compiled(tree) is None
