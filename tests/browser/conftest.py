@@ -95,7 +95,7 @@ def live() -> Iterator[str]:
     """The address of a tournament that is being played, until the tests of a module are over."""
     with tempfile.TemporaryDirectory(prefix="enginetour-browser-") as name:
         folder = Path(name)
-        path = config(folder, FOUR[:2], "roundrobin", "cycles = 100\ngames_per_pairing = 2", tc="20+0.2")
+        path = config(folder, ("wren7", "wren8"), "roundrobin", "cycles = 1000\ngames_per_pairing = 2", tc="20+0.2")
         with running(folder, path) as _, served(folder) as url:
             yield f"{url}/t/trial"
 
