@@ -8,7 +8,10 @@ Move = TypeVar("Move", bound=tuple[Any, ...])
 INTERFACE: int
 
 class Board:
-    """A position by FIDE's rules, Chess960 among them; moves are UCI, king takes rook where ranks are shuffled."""
+    """A position by FIDE's rules, Chess960 among them; moves are UCI, king takes rook where ranks are shuffled.
+
+    `is_legal`, `can_move`, `in_check` are what the relay goes by: the laws hold them against python-chess.
+    """
 
     def __init__(self, board: chess.Board) -> None: ...
     @property

@@ -15,7 +15,7 @@ does; a side resigns with its own move.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import chess
 
@@ -32,20 +32,12 @@ class Tables(Protocol):
         """With best play from here, counters included; None: not known, or not to be judged."""
 
 
-class Counters(Protocol):
-    """What adjudication by scores looks at on a board."""
+class Counters(NamedTuple):
+    """What draws and resignations are judged by on a board, after the move; a board has it too."""
 
-    @property
-    def turn(self) -> bool:
-        """Whose move it is, after the one that is judged."""
-
-    @property
-    def halfmove_clock(self) -> int:
-        """Plies since a capture or a pawn's move."""
-
-    @property
-    def fullmove_number(self) -> int:
-        """Of the move to come."""
+    turn: bool
+    halfmove_clock: int
+    fullmove_number: int
 
 
 class Adjudicator:
@@ -63,7 +55,7 @@ class Adjudicator:
             return outcome, Termination.ADJUDICATION_TABLEBASE, f"{_subject(outcome)} by adjudication: SyzygyTB"
         return self.by_score(board, score)
 
-    def by_score(self, board: Counters, score: int | None) -> End | None:
+    def by_score(self, board: chess.Board | Counters, score: int | None) -> End | None:
         """As `judge`, tables left aside."""
         resigned = None if self._resign is None else self._resign.judge(board, score)
         drawn = None if self._draw is None else self._draw.judge(board, score)
@@ -79,7 +71,7 @@ class _Draws:
         self._rule = rule
         self._plies = 0  # in a row
 
-    def judge(self, board: Counters, score: int | None) -> End | None:
+    def judge(self, board: chess.Board | Counters, score: int | None) -> End | None:
         rule = self._rule
         if board.halfmove_clock == 0:
             self._plies = 0
@@ -96,7 +88,7 @@ class _Resignations:
         self._lost = {chess.WHITE: 0, chess.BLACK: 0}  # own moves in a row at -score or less
         self._won = {chess.WHITE: 0, chess.BLACK: 0}  # and at +score or more
 
-    def judge(self, board: Counters, score: int | None) -> End | None:
+    def judge(self, board: chess.Board | Counters, score: int | None) -> End | None:
         rule, mover = self._rule, not board.turn
         self._lost[mover] = self._lost[mover] + 1 if score is not None and score <= -rule.score else 0
         self._won[mover] = self._won[mover] + 1 if score is not None and score >= rule.score else 0

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from enginetour import __version__, compiled
 from enginetour.cli import COMMANDS, SYNONYMS, cli
 from tests.touring import config, tour, try_engines_once, typed
 
@@ -22,6 +23,13 @@ HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich", "jinja2
 
 def invoke(*words: str) -> Result:
     return CliRunner().invoke(cli, list(words), standalone_mode=True)
+
+
+def test_the_version_says_whether_plies_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has no C compiler learns why another machine is quicker."""
+    assert invoke("--version").output == f"enginetour {__version__}, plies in C\n"
+    monkeypatch.setattr(compiled, "native", None)
+    assert invoke("--version").output == f"enginetour {__version__}, plies in Python\n"
 
 
 def test_help_loads_nothing_heavy() -> None:

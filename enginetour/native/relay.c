@@ -35,7 +35,7 @@ long long flag_of(const Side *side) {
     return side->rest < 0 ? side->fixed : (side->rest + side->margin + 1) * MS;
 }
 
-bool hand_notes_over(Side *side) {
+static bool hand_notes_over(Side *side) {
     if (side->noted == NULL)
         return true;
     PyObject *done = PyObject_CallFunction(side->traffic, "On", side->noted, (Py_ssize_t)side->noted_size);

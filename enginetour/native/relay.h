@@ -90,10 +90,11 @@ Why answered(Relay *relay, size_t begins);             /* PLAIN: it is on the bo
 bool settle(Relay *relay);                             /* what the relay of an answer has left to be noted */
 Why play_on(Relay *relay);                             /* plies until something is not plain */
 
+int seen_from(Relay *relay, PyObject *dict); /* positions that count for repetitions; 0: they are not for here */
+PyObject *seen_told(const Relay *relay);
 void foresee_books(Relay *relay); /* when they are due in the search under way */
 bool reserve_line(Relay *relay, size_t more);
 bool note(Side *side, PyObject *direction, long long stamp, const char *text, size_t length);
-bool hand_notes_over(Side *side);
 extern PyObject *to_it, *from_it; /* directions */
 long long flag_of(const Side *side); /* ns of thought from which a move is late */
 int told_by(int file, char text[TOLD]); /* what a file of /proc says; bytes of it */

@@ -195,3 +195,40 @@ Why answered(Relay *relay, size_t begins) {
     relay->answered = relay->stamp;
     return why;
 }
+
+int seen_from(Relay *self, PyObject *dict) {
+    Py_ssize_t at = 0;
+    PyObject *key, *times;
+    self->seen_count = 0;
+    while (PyDict_Next(dict, &at, &key, &times)) {
+        if (self->seen_count == MOST_KEYS || PyTuple_GET_SIZE(key) != 10)
+            return 0;
+        Seen *seen = &self->seen[self->seen_count++];
+        for (int word = 0; word < 10; word++)
+            seen->key.words[word] = PyLong_AsUnsignedLongLongMask(PyTuple_GET_ITEM(key, word));
+        seen->times = PyLong_AsLong(times);
+    }
+    return PyErr_Occurred() ? -1 : 1;
+}
+
+PyObject *seen_told(const Relay *self) {
+    PyObject *dict = PyDict_New();
+    for (int at = 0; dict != NULL && at < self->seen_count; at++) {
+        PyObject *key = PyTuple_New(10), *times = PyLong_FromLong(self->seen[at].times);
+        for (int word = 0; key != NULL && word < 10; word++) {
+            Squares number = self->seen[at].key.words[word];
+            PyObject *item = word == 7                ? PyBool_FromLong(number != 0)
+                             : number == (Squares)-1 ? PyLong_FromLong(-1)
+                                                      : PyLong_FromUnsignedLongLong(number);
+            if (item == NULL)
+                Py_CLEAR(key);
+            else
+                PyTuple_SET_ITEM(key, word, item);
+        }
+        if (key == NULL || times == NULL || PyDict_SetItem(dict, key, times) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(key);
+        Py_XDECREF(times);
+    }
+    return dict;
+}

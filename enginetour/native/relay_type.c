@@ -156,21 +156,6 @@ static PyObject *relay_clock(Relay *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static int seen_from(Relay *self, PyObject *dict) {
-    Py_ssize_t at = 0;
-    PyObject *key, *times;
-    self->seen_count = 0;
-    while (PyDict_Next(dict, &at, &key, &times)) {
-        if (self->seen_count == MOST_KEYS || PyTuple_GET_SIZE(key) != 10)
-            return 0;
-        Seen *seen = &self->seen[self->seen_count++];
-        for (int word = 0; word < 10; word++)
-            seen->key.words[word] = PyLong_AsUnsignedLongLongMask(PyTuple_GET_ITEM(key, word));
-        seen->times = PyLong_AsLong(times);
-    }
-    return PyErr_Occurred() ? -1 : 1;
-}
-
 /* take(board, line, words_begun, plies, anchor, begun_at, seen, answered_ns) -> bool: the game as it stands. */
 static PyObject *relay_take(Relay *self, PyObject *args) {
     PyObject *board, *seen;
@@ -219,28 +204,6 @@ static PyObject *relay_stirs(Relay *self, PyObject *Py_UNUSED(none)) {
 
 /* Whether White is to move. */
 static PyObject *relay_turn(Relay *self, PyObject *Py_UNUSED(none)) { return PyBool_FromLong(self->board.turn); }
-
-static PyObject *seen_told(const Relay *self) {
-    PyObject *dict = PyDict_New();
-    for (int at = 0; dict != NULL && at < self->seen_count; at++) {
-        PyObject *key = PyTuple_New(10), *times = PyLong_FromLong(self->seen[at].times);
-        for (int word = 0; key != NULL && word < 10; word++) {
-            Squares number = self->seen[at].key.words[word];
-            PyObject *item = word == 7                ? PyBool_FromLong(number != 0)
-                             : number == (Squares)-1 ? PyLong_FromLong(-1)
-                                                      : PyLong_FromUnsignedLongLong(number);
-            if (item == NULL)
-                Py_CLEAR(key);
-            else
-                PyTuple_SET_ITEM(key, word, item);
-        }
-        if (key == NULL || times == NULL || PyDict_SetItem(dict, key, times) < 0)
-            Py_CLEAR(dict);
-        Py_XDECREF(key);
-        Py_XDECREF(times);
-    }
-    return dict;
-}
 
 /* give(board) -> (line, words_begun, anchor, seen): the game as it stands now, the board by what it is made. */
 static PyObject *relay_give(Relay *self, PyObject *board) {

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from enginetour.adapters.moves import written
 from enginetour.adapters.position import MAX_LINE
 from enginetour.adapters.uci_lines import limit_words
+from enginetour.adjudication import Counters
 from enginetour.compiled import native
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.clock import Halts
@@ -167,14 +168,6 @@ class Relay:
         seat.engine.searched(searches, go_ns if thinking else asked, thinking=thinking)
         if marked_ns and seat.queue is not None:
             seat.queue.marked(marked, marked_ns)
-
-
-class Counters(NamedTuple):
-    """What adjudication by scores looks at on a board."""
-
-    turn: bool
-    halfmove_clock: int
-    fullmove_number: int
 
 
 def relay_of(

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from enginetour.supervise import memory, strays
 from enginetour.supervise import scratch as folders
+from enginetour.supervise.cputime import CpuTime
 from enginetour.supervise.ending import end_all, kill_all, kill_living, living
 from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, last_lines, printable
 from enginetour.supervise.sandbox import SHELL_SIGNAL
@@ -47,8 +48,7 @@ class EngineProcess:
         inside = strays.children(started.init) if started.init is not None else []
         self.engine_pid = inside[0] if inside else self.pid  # by its number outside
         self._left = started.early
-        self._used_ms: int | None = None
-        self._alone_ns = 0  # of its own clock when that was looked at, where there was no other process of it
+        self._cpu = CpuTime(self.pid, self.engine_pid)
         self._over = ""  # what it exceeded and was killed for
         self.watch_ns = self.started_ns if spec.resources.memory is not None else NEVER_NS
         self.eof = False
@@ -245,19 +245,8 @@ class EngineProcess:
         return self.broken
 
     def cpu_ms(self, *, whole: bool = True) -> int | None:
-        """Processor time since its start, by the kernel's ticks of 10 ms; the launcher's, which does not grow, too.
-
-        Not `whole`: where the engine had no other process when that was last asked for, by its own clock since then.
-        """
-        if self.closed:
-            return self._used_ms
-        alone = strays.alone_ns(self.engine_pid)
-        if self._alone_ns and not whole:
-            return (self._used_ms or 0) + (max(alone, self._alone_ns) - self._alone_ns) // 1_000_000
-        if (now := strays.used_ms(self.pid)) is not None:
-            self._used_ms = max(now[0], self._used_ms or 0)  # what was killed together is nobody's to count
-            self._alone_ns = alone if now[1] == self.engine_pid else 0
-        return self._used_ms
+        """Processor time since its start, see `CpuTime`; after its end as it was last told."""
+        return self._cpu.last_ms if self.closed else self._cpu.ms(whole=whole)
 
     def left(self) -> list[str]:
         """What it left behind in its namespace, as its init told before that ended: ``name (number inside)``."""

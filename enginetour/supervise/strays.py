@@ -21,9 +21,6 @@ from enginetour.supervise.kernelfile import told
 TAG = "ENGINETOUR_TAG"  # environment of everything we start; unique per run (reliability spec 4.1)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
-TIMES = slice(11, 15)  # utime, stime, cutime, cstime behind the name: proc_pid_stat(5)
-THREADS = 17  # num_threads, likewise
-_OF_PROCESS = 2  # CPUCLOCK_SCHED, a clock of the whole process: linux/posix-timers.h
 PASSES = 5  # a stray may fork while we look
 MOST = 64  # processes of one engine that are looked at in a game: one that forks without end must not hold us up
 KILL_WAIT = 1.0  # s; SIGKILL is instant but for a process deep in the kernel (a dead network disk)
@@ -91,29 +88,6 @@ def family(pid: int) -> list[int]:
         found += children(found[seen])
         seen += 1
     return found
-
-
-def used_ms(root: int) -> tuple[int, int] | None:
-    """Processor time of a process, its descendants and those of them that were waited for, and the youngest of them.
-
-    None when none is seen. Some 30 us for each (measured).
-    """
-    pids, ticks = [root], []
-    for pid in pids:
-        if text := told(f"/proc/{pid}/stat"):
-            fields = text[text.rindex(b")") + 2 :].split()
-            ticks.append(sum(map(int, fields[TIMES])))
-            if len(pids) < MOST:
-                pids += children(pid, threads=int(fields[THREADS]))
-    return (sum(ticks) * 1000 // os.sysconf("SC_CLK_TCK"), pids[-1]) if ticks else None
-
-
-def alone_ns(pid: int) -> int:
-    """Processor time of one process, 0.3 us (measured); 0 where there is none: clock_getcpuclockid(3)."""
-    try:
-        return time.clock_gettime_ns(~pid << 3 | _OF_PROCESS)
-    except OSError:
-        return 0
 
 
 def tag_of(pid: int) -> str:
