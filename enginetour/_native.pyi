@@ -76,7 +76,15 @@ class Relay:
         answered_ns: int,
     ) -> bool: ...
     def run(
-        self, held: int, last_elapsed: int, since: int, urgent: bool, live: int, look_black: int, look_white: int
+        self,
+        held: int,
+        last_elapsed: int,
+        since: int,
+        urgent: bool,
+        live: int,
+        look_black: int,
+        look_white: int,
+        quick: int,
     ) -> int: ...
     def turn(self) -> bool: ...
     def stirs(self) -> bool: ...

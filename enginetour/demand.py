@@ -13,20 +13,11 @@ from enginetour.task import Declared, Side
 
 # Open files of a run: 22 with two slots, 4 of them for each; of a slot 23 while an engine starts (measured).
 FILES, SLOT_FILES = 32, 4
-_THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CECP command
-
-
-def threads(side: Side) -> int:
-    """Of its engine, as the options say; 1 where they do not."""
-    for name, value in side.spec.options:
-        if name.casefold() in _THREADS and value.isascii() and value.isdigit():
-            return max(1, int(value))
-    return 1
 
 
 def wanted(sides: Iterable[Side], slots: int) -> int:
     """Processors of the hungriest pair times slots: one side thinks, the other may ponder."""
-    each = [(threads(side), side.spec.ponder) for side in sides]
+    each = [(side.spec.threads, side.spec.ponder) for side in sides]
     games = (thinks + (ponders if may else 0) for (thinks, _), (ponders, may) in permutations(each, 2))
     return slots * max(games, default=max((own for own, _ in each), default=0))
 

@@ -60,9 +60,10 @@ def warmed(config: Path, db: Address | None, slots: int | None) -> HeadStart | N
         database, workspace = database_of(folder, db), workspace_of(folder)
         fits = isinstance(name, str) and type(count) is int and 0 < count <= allowed().count
         fits = fits and few_files(count) is None  # it would take those by which the refusal is told
-        if not fits or play.get("affinity") or not isinstance(database, Path) or not is_new(database, name):
+        affinity = play.get("affinity", "quick")
+        if not fits or affinity is True or not isinstance(database, Path) or not is_new(database, name):
             return None
-        return HeadStart(birth_tag(database, workspace, name), count, name)
+        return HeadStart(birth_tag(database, workspace, name), count, name, together=affinity == "quick")
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None  # whoever reads it in earnest has words for it
 
@@ -73,7 +74,7 @@ class HeadStart:
     `begun`: the engines of a plan are being probed, and its first game begins when all are fit.
     """
 
-    def __init__(self, tag: str, slots: int, name: str) -> None:
+    def __init__(self, tag: str, slots: int, name: str, *, together: bool = False) -> None:
         self.begun = False
         self._slots = slots
         self._listener: Listener | None = None
@@ -88,7 +89,7 @@ class HeadStart:
         self._first: GameKey | None = None
         self.files = Files(name)
         self._games: dict[GameKey, tuple[GameTask, Future[Any]]] = {}  # begun, and not asked for yet
-        self._place = LocalPlace(slots, self._hear, tag=f"{tag}/{os.urandom(4).hex()}")
+        self._place = LocalPlace(slots, self._hear, tag=f"{tag}/{os.urandom(4).hex()}", together=together)
         self.tag = self._place.tag
         self._place.warm()
 

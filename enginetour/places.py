@@ -38,8 +38,8 @@ class LocalPlace:
 
     `on_event(slot, name, payload)` is called from that thread. `tag` marks every process started here, slots and
     engines (`end_leftovers` finds them after a crash); `command` is how a slot is started. With `cores` the engines
-    of each slot have some of their own, and slots keep off them where there is room. `start_parallel` engines are
-    started at once at most, but always the two of one game.
+    of each slot have some of their own, and slots keep off them where there is room; with `together` a slot may share
+    one with those of a quick game. `start_parallel` engines are started at once at most, but always the two of a game.
     """
 
     def __init__(
@@ -50,13 +50,14 @@ class LocalPlace:
         tag: str = "",
         command: Sequence[str] = SLOT,
         cores: Cores | None = None,
+        together: bool = False,
         start_parallel: int = START_PARALLEL,
     ) -> None:
         self.tag = tag or f"place-{os.urandom(8).hex()}"
         self._size = slots
         self._on_event = on_event
         self._command = command
-        self._cores = cores
+        self._cores, self._together = cores, together
         self._starters = start_parallel
         self._serial = itertools.count(1)
         self._slots: dict[int, SlotProcess] = {}
@@ -215,7 +216,8 @@ class LocalPlace:
 
     def _start(self, index: int) -> SlotProcess:
         engines = self._cores.engines(index) if self._cores else ()
-        slot = SlotProcess(index, f"{self.tag}/{os.getpid()}-{next(self._serial)}", self._command, engines)
+        tag = f"{self.tag}/{os.getpid()}-{next(self._serial)}"
+        slot = SlotProcess(index, tag, self._command, engines, together=self._together)
         slot.settle(self._cores, self._size)
         self._slots[index] = slot
         self._selector.register(slot.stdout, selectors.EVENT_READ, lambda _: self._hear(slot))

@@ -19,6 +19,7 @@ from enginetour.errors import MachineFailure, TourError
 from enginetour.referee.link import VERSION, Frames, Stop, frame
 from enginetour.supervise import strays
 from enginetour.supervise.cores import CPUS, Cores, bind
+from enginetour.supervise.gathering import TOGETHER
 from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, last_lines
 from enginetour.supervise.process import status_words
 from enginetour.supervise.scratch import SCRATCH_ROOT, make_scratch, wipe
@@ -55,11 +56,13 @@ class Work:
 class SlotProcess:
     """One slot process as its place sees it. Raises MachineFailure if it cannot be started.
 
-    `engines`: the only processors on which its engines may run, all if empty.
+    `engines`: the only processors on which its engines may run, all if empty; `together`: they may be bound to one.
     To be made in a thread that outlives it: its parent-death signal is bound to that thread.
     """
 
-    def __init__(self, index: int, tag: str, command: Sequence[str], engines: Sequence[int] = ()) -> None:
+    def __init__(
+        self, index: int, tag: str, command: Sequence[str], engines: Sequence[int] = (), *, together: bool = False
+    ) -> None:
         self.index = index
         self.tag = tag
         self.work: Work | None = None
@@ -74,7 +77,7 @@ class SlotProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=_environment(self.scratch, tag) | {CPUS: ",".join(map(str, engines))},
+                env=_environment(self.scratch, tag) | {CPUS: ",".join(map(str, engines)), TOGETHER: "1" * together},
                 start_new_session=True,
             )
         except OSError as error:

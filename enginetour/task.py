@@ -15,6 +15,8 @@ from typing import Any, Literal
 from enginetour.model import Game, Incident, MoveMade, Opening, Pairing, SideRecord
 from enginetour.timecontrol import Stage, TimeControl
 
+_THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CECP command
+
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
@@ -91,6 +93,14 @@ class EngineSpec:
     offered: tuple[tuple[str, str], ...] = ()  # options it is given where it declares them
     ponder: bool = False  # thinks in its opponent's time
     restart: Restart = "auto"
+
+    @property
+    def threads(self) -> int:
+        """That it searches with, as its options say; 1 where they do not."""
+        for name, value in self.options:
+            if name.casefold() in _THREADS and value.isascii() and value.isdigit():
+                return max(1, int(value))
+        return 1
 
 
 @dataclass(frozen=True, slots=True)

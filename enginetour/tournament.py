@@ -170,7 +170,7 @@ def play(
         watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
     settings = session.plan.config.play
     named = session.plan.config.at("play", "affinity")
-    cores = own_cores(session.sides.values(), slots, named) if settings.affinity else None
+    cores = own_cores(session.sides.values(), slots, named) if settings.affinity is True else None
     (format_, state), session.folded = session.folded or fold(session.log), None  # a state of long ago is not kept
     place: LocalPlace | HeadStart | DaskPlace
     if cluster is not None:
@@ -178,7 +178,8 @@ def play(
     elif session.ahead is not None and session.ahead.goes_on(session.task(format_.offers(state)[0], 0), picture):
         place = session.ahead
     else:
-        place = LocalPlace(slots, on_event=picture, tag=tag, cores=cores, start_parallel=settings.start_parallel)
+        together, parallel = settings.affinity == "quick", settings.start_parallel
+        place = LocalPlace(slots, on_event=picture, tag=tag, cores=cores, together=together, start_parallel=parallel)
     copies = {name: side.spec.max_copies for name, side in session.sides.items()}
     scheduler = Scheduler(
         log=session.log,

@@ -12,7 +12,7 @@ from enginetour.task import Quirks, Rules
 def test_defaults() -> None:
     """As runner spec 17 promises them beside the peers' own; a config of theirs comes with other ones, named in it."""
     play = PlaySection()
-    assert (play.slots, play.affinity, play.start_parallel, play.restart) == (1, False, 4, "auto")
+    assert (play.slots, play.affinity, play.start_parallel, play.restart) == (1, "quick", 4, "auto")
     assert (play.hang_limit, play.doubtful_flag, play.margin_ms) == (60.0, "void", None)
     assert (play.max_moves, play.repetition, play.fifty) == (600, 3, 50)
     assert (play.draw, play.resign, play.tablebases, play.draw_offers) == (None, None, None, False)

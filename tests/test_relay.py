@@ -24,7 +24,7 @@ from enginetour.referee.scribe import RawPly
 from enginetour.task import DrawRule
 from tests.playing import game, scripted, sound
 
-PLAIN, BOOKS, STIRRED, ODD, ENDED = range(5)  # native/relay.h
+PLAIN, BOOKS, STIRRED, SLOW, ODD, ENDED = range(6)  # native/relay.h
 NEVER = 1 << 62
 LONG = 60_000  # ms on both clocks
 Reply = bytes | Callable[["Desk"], None]
@@ -76,12 +76,12 @@ class Desk:
     def take(self) -> None:
         assert self.own.take(self.board, b"position startpos", False, 0, 0, 0, {key(self.board): 1}, 0)
 
-    def run(self, *, urgent: bool = False) -> int:
+    def run(self, *, urgent: bool = False, quick: int = 0) -> int:
         voices = threading.Thread(target=self._voices)
         self.busy = True
         voices.start()
         try:
-            return int(self.own.run(0, 0, 0, urgent, 0, NEVER, NEVER))
+            return int(self.own.run(0, 0, 0, urgent, 0, NEVER, NEVER, quick))
         finally:
             self.busy = False
             voices.join()
@@ -238,6 +238,17 @@ def test_stderr_is_for_who_drains_it(desk: Callable[..., Desk]) -> None:
     assert table.moves == ["e2e4"]
 
 
+def test_a_search_that_is_no_longer_quick_is_told_of(desk: Callable[..., Desk]) -> None:
+    """Once, to who lets the engines go; it goes on, and one that is quick is not told of."""
+    table = desk()
+    assert (table.run(quick=1), table.left().thinking, table.own.stirs()) == (SLOW, True, False)
+    os.write(table.outs[1][1], b"bestmove d2d4\n")
+    table.replies += [b"bestmove d7d5\n", END]
+    table.board.turn = chess.BLACK
+    assert table.run(quick=NEVER // 2) == ODD
+    assert table.moves == ["d2d4", "d7d5"]
+
+
 def test_books_that_are_due_come_first(desk: Callable[..., Desk]) -> None:
     """In the time of who thinks, whose search goes on."""
     table = desk()
@@ -259,7 +270,7 @@ def test_a_full_pipe_is_told_by_what_it_took(desk: Callable[..., Desk]) -> None:
             os.write(table.ins[1][1], b"x" * size)
         except BlockingIOError:
             break
-    assert table.own.run(0, 0, 0, False, 0, NEVER, NEVER) == ODD
+    assert table.own.run(0, 0, 0, False, 0, NEVER, NEVER, 0) == ODD
     left = table.left()
     assert (left.thinking, left.taken, left.unread[:17]) == (True, 0, b"position startpos")
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -55,7 +55,7 @@ def _play_options() -> list[click.Option]:
         usual = field.get_default(call_default_factory=True)
         told = f"[play] {key}" + (f", as {_EXAMPLES[key]}" if key in _EXAMPLES else "")
         told += "" if usual in (None, (), "") else f", default {usual}"
-        if field.annotation is bool:
+        if field.annotation is bool or bool in get_args(field.annotation):
             options.append(click.Option([f"{word}/--no-{word[2:]}", f"play_{key}"], default=None, help=told))
         else:
             options.append(click.Option([word, f"play_{key}"], metavar="VALUE", help=told))

@@ -105,7 +105,7 @@ class Run:
         count = slots or self.plan.config.play.slots
         play, here = self.plan.config.play, self.plan.config.at("play", "affinity")
         self._cores = None
-        if play.affinity and self.place is None:
+        if play.affinity is True and self.place is None:
             self._cores = own_cores(self.plan.sides.values(), count, here)
         self._refuse_many(count, force)
         with self.signals.noting(), unhurried(lambda: bool(self.signals)), self.farewell:

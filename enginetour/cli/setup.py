@@ -190,7 +190,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         _try_notify(plan)
     found = probing.probe_all(plan.sides)
     sheet = text.probes(found)
-    if plan.config.play.affinity:
+    if plan.config.play.affinity is True:
         own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
     speed = here(plan.config.play.speed)
     told, paths = _foretold(replace(plan, speed=speed.speed)), path_options(plan.sides.values())
@@ -248,7 +248,7 @@ def _how_to_run(plan: Plan) -> list[str]:
 
     slots, name = plan.config.play.slots, plan.config.tournament.name
     refuse_few_files(slots)
-    force = ["--force"] if slots > allowed().count and not plan.config.play.affinity else []
+    force = ["--force"] if slots > allowed().count and plan.config.play.affinity is not True else []
     if not is_made(plan.database):
         return force
     with rows_of_others(plan.database), Store.open(plan.database, create=False, readonly=True) as store:

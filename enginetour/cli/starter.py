@@ -66,7 +66,7 @@ def starter(
         "# log_traffic = true  # what engines are told and say, a file a game",
         '# speed = "measure"  # clocks by the speed of this machine',
         "# slots = 1  # games at once",
-        "# affinity = true  # engines on cores of their own",
+        "# affinity = true  # engines on cores of their own; false: anywhere, in quick games too",
         '# restart = "on"  # a new process for each game; "auto" after an abnormal end, "off" after a death only',
         "# draw = { after_move = 40, moves = 8, score = 10 }  # both within 10 centipawns for 8 moves each",
         "# resign = { moves = 4, score = 600 }  # the opponent must agree, unless two_sided = false",

@@ -17,7 +17,7 @@ HASH = frozenset({"hash", "memory"})  # UCI's usual name; ours for the CECP comm
 def demand_of(plan: Plan, *, force: bool) -> Demand:
     """InputRefused for settings that are of one machine."""
     play = plan.config.play
-    if play.affinity:
+    if play.affinity is True:
         step = "leave affinity out, or start each worker under taskset"
         raise InputRefused("affinity is of one machine", place=plan.config.at("play", "affinity"), step=step)
     if play.speed not in (None, MEASURE):

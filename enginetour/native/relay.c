@@ -78,6 +78,9 @@ static Why await(Relay *relay) {
         long long soonest = relay->due < side->look ? relay->due : side->look;
         if (deadline < soonest)
             soonest = deadline;
+        long long slow = relay->quick ? relay->go + relay->quick : NEVER;
+        if (slow < soonest)
+            soonest = slow;
         if (soonest < until)
             until = soonest > now ? soonest : now;
         struct timespec pause = {(until - now) / 1000000000LL, (until - now) % 1000000000LL};
@@ -100,6 +103,8 @@ static Why await(Relay *relay) {
         if (ready == 0) {
             if (relay->now >= deadline)
                 return ODD;
+            if (relay->now >= slow)
+                return SLOW;
             if (relay->now >= soonest)
                 return BOOKS;
             continue;

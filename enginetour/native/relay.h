@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #define MS 1000000LL /* nanoseconds in a millisecond */
+#define NEVER (1LL << 62)
 
 enum {
     READ_SIZE = 64 * 1024, /* a read, and a search that is longer is Python's: runner spec 2 */
@@ -16,7 +17,7 @@ enum {
     TOLD = 160,       /* bytes of a schedstat file, of the clocks in a `go` */
 };
 
-typedef enum { PLAIN, BOOKS, STIRRED, ODD, ENDED, FAILED } Why;
+typedef enum { PLAIN, BOOKS, STIRRED, SLOW, ODD, ENDED, FAILED } Why;
 
 typedef struct {
     int in, out;
@@ -77,6 +78,7 @@ typedef struct {
         size_t search;
         bool check;
     } ply;
+    long long quick; /* ns from `go`, after which a search is SLOW; 0: none is */
     /* of the books */
     long held, last_elapsed;
     long long since, due, live;

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NEVER (1LL << 62)
 static const long long PATIENCE = 1 * MS; /* enginetour/referee/bookkeeping.py */
 static const long long HELD = 250 * MS;   /* as above */
 static const int HELD_PLIES = 31;         /* as above */

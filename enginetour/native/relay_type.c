@@ -180,11 +180,11 @@ static PyObject *relay_take(Relay *self, PyObject *args) {
     Py_RETURN_TRUE;
 }
 
-/* run(held, last_elapsed, since, urgent, live, look_black, look_white) -> why it came back. */
+/* run(held, last_elapsed, since, urgent, live, look_black, look_white, quick) -> why it came back. */
 static PyObject *relay_run(Relay *self, PyObject *args) {
     int urgent;
-    if (!PyArg_ParseTuple(args, "llLpLLL", &self->held, &self->last_elapsed, &self->since, &urgent, &self->live,
-                          &self->side[0].look, &self->side[1].look))
+    if (!PyArg_ParseTuple(args, "llLpLLLL", &self->held, &self->last_elapsed, &self->since, &urgent, &self->live,
+                          &self->side[0].look, &self->side[1].look, &self->quick))
         return NULL;
     self->urgent = urgent;
     Py_CLEAR(self->unread);

@@ -89,7 +89,10 @@ class Contest:
         if faults:
             return self._finish(verdicts.at_start(faults, self._halts.words), tuple(faults))
         self._link.tell("start", record.beginning(self._task, self._position, self.seats))
-        self._relay = relay_of(self._task, self._position, self._ends, self._books, self.seats, self._link, self._halts)
+        self._relay = relay_of(
+            self._task, self._position, self._ends, self._books, self.seats, self._link, self._halts,
+            self._shelf.together,
+        )  # fmt: skip
         while (verdict := self._plies()) is None:
             pass
         return self._finish(verdict)

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from enginetour.referee.ends import Ends
     from enginetour.referee.link import Link
     from enginetour.referee.seats import Seat
+    from enginetour.referee.together import Together
 
-_PLAIN, _BOOKS, _STIRRED = range(3)  # why a run came back, as in native/relay.h; all else is the game's
+_PLAIN, _BOOKS, _STIRRED, _SLOW = range(4)  # why a run came back, as in native/relay.h; all else is the game's
 
 
 class Left(NamedTuple):
@@ -53,6 +54,7 @@ class Relay:
         seats: tuple[Seat, Seat],
         link: Link,
         halts: Halts,
+        together: Together,
     ) -> None:
         assert native is not None
         self._position, self._ends, self._books, self._seats, self._halts = position, ends, books, seats, halts
@@ -69,9 +71,11 @@ class Relay:
             self._own.seat(seat.white, seat, process.stdin_fd, process.stdout_fd, process.note, limits, threads)
         self._turns = -1  # of what is polled
         self._search = Search()
+        self._together, self._begun = together, False
 
     def close(self) -> None:
         """Give its memory and descriptor back: it and `_judge` hold each other."""
+        self._together.part()
         del self._own
 
     def takes(self, search: Search) -> bool:
@@ -92,6 +96,9 @@ class Relay:
                 seat.white, rest, clock.increment_ms, clock.margin_ms, clock.moves_to_go,
                 clock.flag_ns(), clock.limit_ms, least, clock.longest_ms,
             )  # fmt: skip
+        if not self._begun:
+            self._begun = True
+            self._together.begin(self._seats, len(position.moves))
         return True
 
     def run(self) -> Left:
@@ -99,7 +106,7 @@ class Relay:
         books, (white, black) = self._books, self._seats
         while True:
             self._watch()
-            why = self._own.run(*books.terms(), black.look_ns, white.look_ns)
+            why = self._own.run(*books.terms(), black.look_ns, white.look_ns, self._together.quick_ns)
             if why == _STIRRED:
                 for seat in self._seats:
                     seat.engine.process.drain_stderr()
@@ -108,6 +115,8 @@ class Relay:
                 if time.monotonic_ns() >= seat.look_ns:
                     books.watch(seat)
                 books.work(self._own.stirs)
+            elif why == _SLOW:
+                self._together.part()
             else:
                 return self._leave()
 
@@ -126,6 +135,7 @@ class Relay:
 
     def _leave(self) -> Left:
         """Bring everything up to where the relay stands."""
+        self._together.end(len(self._position.moves))
         thinking, text, stamp, go_ns, write_ns, gap_ns, answered_ns, waited, now, until, taken, unread, end = (
             self._own.ply()
         )
@@ -171,7 +181,14 @@ class Relay:
 
 
 def relay_of(
-    task: GameTask, position: Position, ends: Ends, books: Books, seats: tuple[Seat, Seat], link: Link, halts: Halts
+    task: GameTask,
+    position: Position,
+    ends: Ends,
+    books: Books,
+    seats: tuple[Seat, Seat],
+    link: Link,
+    halts: Halts,
+    together: Together,
 ) -> Relay | None:
     """None where compiled code is missing, or something in the game is not plain from its first to its last ply."""
     if native is None or not position.usual or task.rules.tables is not None:
@@ -182,4 +199,4 @@ def relay_of(
             return None
         if seat.side.own_book is not None or seat.side.tc.hourglass:
             return None
-    return Relay(task, position, ends, books, seats, link, halts)
+    return Relay(task, position, ends, books, seats, link, halts, together)

@@ -7,6 +7,7 @@ import os
 from enginetour.adapters.base import Engine
 from enginetour.adapters.cecp import CecpEngine
 from enginetour.model import Incident
+from enginetour.referee.together import Together
 from enginetour.supervise.ending import end_all
 from enginetour.task import EngineSpec
 
@@ -15,9 +16,10 @@ ROOM = 2  # engines a slot keeps alive at most (runner spec 14)
 
 
 class EngineShelf:
-    """At most two live engines. What may not be used again is ended, not kept."""
+    """At most two live engines, and what is known of quick ones. What may not be used again is ended, not kept."""
 
     def __init__(self) -> None:
+        self.together = Together()
         self._engines: list[Engine] = []
         self.warned: set[tuple[str, str]] = set()  # (engine, kind of warning) told by this slot
         self._partings: list[Incident] = []

@@ -21,7 +21,8 @@ class PlaySection(BaseModel):
     """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
 
     At most `start_parallel` engines start at once, but always the two of a game. `restart` is told by `Restart`.
-    With `affinity` the engines of each slot have cores of their own, and we keep off them where there is room.
+    With `affinity` the engines of each slot have cores of their own, and we keep off them where there is room; "quick"
+    binds them only as long as they answer within a millisecond, to one processor, on which they and we take turns.
     An engine that does not start, and without which nothing goes on, is waited for `suspend_patience` seconds.
     `speed` is this machine's against a reference (`supervise.pace`): 2 is twice as fast, and clocks are half as long.
     How `tc`, `white_tc` and `black_tc` go together with those of entrants is told by `controls`.
@@ -40,7 +41,7 @@ class PlaySection(BaseModel):
     white_tc: Control | None = None
     black_tc: Control | None = None
     slots: Annotated[int, Field(ge=1, le=1024)] = 1
-    affinity: bool = False
+    affinity: bool | Literal["quick"] = "quick"
     start_parallel: Annotated[int, Field(ge=1, le=1024)] = 4  # runner spec 14
     restart: Restart = "auto"
     margin_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
