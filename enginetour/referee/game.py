@@ -8,18 +8,19 @@ import chess
 
 from enginetour.adapters.base import Ask
 from enginetour.adapters.position import Position
-from enginetour.adapters.said import Said, What, printable
-from enginetour.errors import EngineCrashed, EngineFault
-from enginetour.model import Game, Termination
+from enginetour.adapters.said import Said, What
+from enginetour.errors import EngineFault
+from enginetour.model import Game
 from enginetour.referee import record
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.answers import read_answer, second_answer
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.bookplies import OwnBooks, play_opening
-from enginetour.referee.clock import MS, Halts
-from enginetour.referee.converse import converse, ended, heed, heed_until
+from enginetour.referee.clock import Halts
+from enginetour.referee.converse import converse, heed
 from enginetour.referee.draws import Draws
 from enginetour.referee.ends import ends_of
+from enginetour.referee.failures import Failures
 from enginetour.referee.link import Link
 from enginetour.referee.parting import leave, part, told
 from enginetour.referee.relay import Relay, relay_of
@@ -33,7 +34,6 @@ from enginetour.task import GameTask
 
 _ANSWER = What.ANSWER  # an enumeration looks its members up by name, each time
 _READ = Wake((), control=False, heard=True)  # what there is to hear has been read
-CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
 
 
 def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
@@ -71,6 +71,7 @@ class Contest:
         self._own_books = OwnBooks(self.seats, self._position)
         self._search = Search()
         self._halts = Halts()
+        self._failures = Failures(task.rules, self._position, self._search, self._books, link, self._halts)
         self._relay: Relay | None = None  # for plain plies; None: all are played here
 
     def close(self) -> None:
@@ -143,14 +144,13 @@ class Contest:
             if (verdict := self._talk(seat, said, thinking=False)) is not None:
                 return verdict
         if engine.dead or engine.process.broken:
-            return self._crash(seat, other)
+            return self._failures.crash(seat, other)
         if (verdict := self._draws.asked(seat)) is not None:
             return verdict
         if engine.stands_apart(ask):
             fault = converse({engine: engine.approach(ask)}, self._link, self._halts.overslept)[engine]
             if isinstance(fault, EngineFault):
-                crashed = isinstance(fault, EngineCrashed)
-                return self._crash(seat, other) if crashed else verdicts.stall(seat, fault, self._halts.words)
+                return self._failures.at_fence(seat, other, fault)
         return None
 
     def _await(self, seat: Seat, other: Seat, *, read: bool = False) -> Said | Verdict:
@@ -185,7 +185,7 @@ class Contest:
                     if (verdict := self._talk(seat, said, thinking=True)) is not None:
                         return verdict
                 if engine.dead:
-                    return self._crash(seat, other)
+                    return self._failures.crash(seat, other)
             if process.out.broken:
                 return self._last_words(seat, other)
             if other_process in wake.readable:
@@ -194,7 +194,7 @@ class Contest:
             if wake.control:
                 heed(self._link)
             if verdict is None and time.monotonic_ns() >= deadline:
-                return engine.overdue() or self._silent(seat)
+                return engine.overdue() or self._failures.silence(seat)
             if working and not spoke:  # the other one may talk without end
                 books.step()
         return verdict
@@ -205,7 +205,7 @@ class Contest:
             last = said if said.what is What.ANSWER else self._talk(seat, said, thinking=True)
             if last is not None:
                 return last
-        return seat.engine.overdue() or self._crash(seat, other)
+        return seat.engine.overdue() or self._failures.crash(seat, other)
 
     def _overhear(self, other: Seat) -> Verdict | None:
         """What the side that is not to move says."""
@@ -222,24 +222,19 @@ class Contest:
             return verdict
         if said.what is not What.OFFER:  # who offers thinks on
             seat.engine.search_over()
-        late = self._late(seat, said)
+        late = self._failures.late(seat, said)
         return verdict if late is None or late.void else late
 
     # Judging an answer.
 
-    def _late(self, seat: Seat, said: Said) -> Verdict | None:
-        """The first cause wins: a flag, if it said that too late."""
-        in_time = (elapsed := said.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
-        return None if in_time else self._flag(seat, elapsed, f"with {printable(said.text)!r}")
-
     def _answered(self, seat: Seat, other: Seat, said: Said) -> Verdict | None:
         clock, engine = seat.clock, seat.engine
-        if (late := self._late(seat, said)) is not None:
+        if (late := self._failures.late(seat, said)) is not None:
             return late
         elapsed, move = said.stamp_ns - self._search.go_ns, read_answer(seat, said, self._position)
         if move is None:
             if said.cut:
-                return self._crash(seat, other)
+                return self._failures.crash(seat, other)
             second = second_answer(seat, self._search.go_ns + clock.flag_ns(), self._link, self._halts.overslept)
             if second is not None:
                 said, elapsed = second, second.stamp_ns - self._search.go_ns
@@ -249,7 +244,7 @@ class Contest:
             return verdicts.illegal(seat, said.text, self._position.board, ignored=ignored)
         spent = clock.charge(elapsed, other.clock)
         if spent is None:
-            return self._flag(seat, elapsed, "after a stale answer")
+            return self._failures.flag(seat, elapsed, "after a stale answer")
         end = self._ends.answered(move, seat.score)
         self._search.answered_ns = said.stamp_ns
         self._books.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
@@ -259,50 +254,11 @@ class Contest:
             return verdicts.by_rule(end)
         return self._draws.answered(seat)
 
-    # Ends without an answer.
-
-    def _silent(self, seat: Seat) -> Verdict:
-        """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
-        flag_ns = self._search.go_ns + seat.clock.flag_ns()
-        engine, own_ns = seat.engine, self._own_ns()  # what we wait from here on excuses nothing
-        converse({engine: engine.settle()}, self._link, self._halts.overslept)
-        if seat.draw_claimed:
-            words = f"{seat.color} claims a draw that is none and does not move"
-            return verdicts.loss(seat, Termination.FALSE_CLAIM, words)
-        if engine.late_ns:
-            return self._flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
-        late = time.monotonic_ns() - flag_ns
-        words = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
-        return self._flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns)
-
-    def _flag(self, seat: Seat, elapsed_ns: int, when: str, words: str = "", *, own_ns: int | None = None) -> Verdict:
-        answered, words = not words, words or verdicts.overrun(seat.clock, elapsed_ns, when)
-        if self._halts.words:
-            return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
-        over_ns = elapsed_ns - seat.clock.flag_ns() if answered else None
-        own_ns = self._own_ns() if own_ns is None else own_ns
-        return verdicts.flag(seat, self._position.board, self._task.rules, over_ns, own_ns, words)
-
-    def _own_ns(self) -> int:
-        """What we ourselves may have cost the move under way: the error budget (runner spec 3)."""
-        return self._search.own_ns(self._books.waited_now())
-
-    def _crash(self, seat: Seat, other: Seat) -> Verdict:
-        """Look for a stop first: a service manager ends engines and us in one go. The first cause wins."""
-        seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
-        heed_until(self._link, time.monotonic_ns() + CRASH_LOOK_NS)
-        other.engine.pull()
-        if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._search.go_ns >= seat.clock.flag_ns():
-            return self._flag(seat, seen_ns - self._search.go_ns, f"when it ended: {ended(seat.engine)}")
-        if other.engine.process.eof and verdicts.at_once(seen_ns, other.engine.stamp_ns, self._search.answered_ns):
-            return verdicts.both_ended(seat, ended(seat.engine), ended(other.engine))
-        return verdicts.crash(seat, ended(seat.engine))
-
     # The record.
 
     def _finish(self, verdict: Verdict, absent: tuple[Seat, ...] = ()) -> Game:
         """Write the books, fence what still owes an answer, keep or end the engines."""
-        own_ns = self._own_ns() if verdict.own_ns is None else verdict.own_ns
+        own_ns = self._failures.own_ns() if verdict.own_ns is None else verdict.own_ns
         self._books.close()
         incidents = self._books.incidents + told(verdict, self.seats, absent, self._position, own_ns)
         part(verdict, self.seats, absent, self._link)

@@ -14,8 +14,7 @@ from enginetour.adapters.position import Position
 from enginetour.adapters.start import open_engine
 from enginetour.errors import MachineFailure
 from enginetour.model import Opening, Outcome, Termination
-from enginetour.referee import converse, verdict
-from enginetour.referee import game as referee_game
+from enginetour.referee import converse, failures, verdict
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.converse import ended
 from enginetour.referee.seats import Seat
@@ -72,7 +71,7 @@ def test_a_stop_is_looked_for_before_an_end_at_a_fence_is_a_loss(
     def stopped(*_: object) -> None:
         raise MachineFailure("stopped")
 
-    monkeypatch.setattr(referee_game, "heed_until", stopped)
+    monkeypatch.setattr(failures, "heed_until", stopped)
     with pytest.raises(MachineFailure):
         game(spec, sound(protocol))
 
