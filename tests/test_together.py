@@ -176,7 +176,7 @@ def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
         assert slot.quick_ns == 0
         return was
 
-    return SimpleNamespace(play=play, now=now, bound=bound)
+    return SimpleNamespace(play=play, now=now, bound=bound, slot=slot)
 
 
 def _seat(name: str, *, rest_ms: int | None = None, threads: int = 1, tc: str = "nodes=1") -> Any:
@@ -201,6 +201,15 @@ def test_who_wants_more_than_turns_is_not_bound(rule: Any) -> None:
     for seat in ({"threads": 2}, {"rest_ms": 9_999}):
         assert [rule.play(0.1, **seat) for _ in range(3)] == [False] * 3
     assert [rule.play(0.1, rest_ms=10_000) for _ in range(2)] == [False, True]
+
+
+def test_a_game_that_broke_off_says_nothing(rule: Any) -> None:
+    """Not even when a game behind it, of which nothing is to be learned, ends in its place."""
+    rule.slot.begin([_seat("A"), _seat("B")], 0)
+    rule.slot.begin([_seat("A"), _seat("B", threads=2)], 0)
+    rule.now.ns += 1_000_000
+    rule.slot.end(40)
+    assert [rule.play(0.1), rule.play(0.1)] == [False, True]
 
 
 def test_a_few_plies_say_nothing(rule: Any) -> None:

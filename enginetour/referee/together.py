@@ -45,6 +45,7 @@ class Together:
 
     def begin(self, seats: Sequence[Seat], played: int) -> None:
         """Before the first `go` of a game that has so many plies from its opening; on nobody's clock."""
+        self._game = None  # one that broke off
         if not self._may or any(seat.side.spec.threads > 1 or _is_short(seat) for seat in seats):
             return
         pair = frozenset((seat.name, seat.clock.tc) for seat in seats)

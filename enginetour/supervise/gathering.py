@@ -68,7 +68,8 @@ class Gathered:
 
     def part(self) -> None:
         """As they were, those too that were started meanwhile. Twice is once."""
-        os.sched_setaffinity(0, self._own)
+        with suppress(OSError):  # none of them is ours any more, by the control group
+            os.sched_setaffinity(0, self._own)
         for thread, before in self._before.items():
             self._free(thread, before)
         for engine in self._engines:
