@@ -22,7 +22,7 @@ from enginetour.referee.together import Together
 from enginetour.supervise import gathering
 from enginetour.supervise.cores import find
 from enginetour.supervise.gathering import TOGETHER, Claim, Gathered, claim
-from enginetour.task import GameTask, Rules, Side
+from enginetour.task import EngineSpec, GameTask, Rules, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import LONG, scripted
 from tests.test_cores import KEPT
@@ -259,9 +259,10 @@ def test_a_slot_must_be_told(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None
 # Games.
 
 
-def played(shelf: EngineShelf) -> list[set[str]]:
+def played(shelf: EngineShelf, white: EngineSpec | None = None) -> list[set[str]]:
     """What the engines of a game told of their processors, by ply."""
-    one, other = (Side(scripted("uci", "tells-processors", name=name), TimeControl.parse(LONG)) for name in ("A", "B"))
+    specs = white or scripted("uci", "tells-processors", name="A"), scripted("uci", "tells-processors", name="B")
+    one, other = (Side(spec, TimeControl.parse(LONG)) for spec in specs)
     task = GameTask(Pairing("A", "B"), one, other, Opening(), Rules(repetition=5), keep_lines=KEPT)
     return [{line.split()[-1] for line in move.lines} for move in play(task, Link(), shelf).moves]
 
@@ -292,12 +293,13 @@ def test_engines_of_a_quick_game_share_ours(shelf: EngineShelf) -> None:
 
 
 def test_a_slow_answer_sets_them_free(shelf: EngineShelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it is waited for: what is thought longer is thought as if nothing had been."""
-    played(shelf)
-    monkeypatch.setattr(together, "SLOW_NS", 1)
-    assert played(shelf)[1:] == [WIDE] * 15
+    """While it is waited for: from then on the game is played as if nothing had been, and the next one together."""
+    slow = scripted("uci", "wordless", name="A", at=12, seconds=0.5)  # in its fourth search of the second game
+    assert played(shelf, slow)[1::2] == [WIDE] * 8
+    monkeypatch.setattr(together, "SLOW_NS", 250_000_000)
+    assert played(shelf, slow)[1::2] == [NARROW] * 3 + [WIDE] * 5
     monkeypatch.setattr(together, "SLOW_NS", EVER)
-    assert played(shelf) == [NARROW] * 16
+    assert played(shelf, slow)[1::2] == [NARROW] * 8
 
 
 def test_a_game_that_breaks_off_sets_us_free(shelf: EngineShelf, monkeypatch: pytest.MonkeyPatch) -> None:
