@@ -11,7 +11,8 @@ from enginetour.supervise.cores import Cores, find
 from enginetour.supervise.processors import allowed
 from enginetour.task import Declared, Side
 
-# Open files of a run: 22 with two slots, 4 of them for each; of a slot 23 while an engine starts (measured).
+# Open files of a run: 22 with two slots, 4 of them for each; of a slot 23 while an engine starts (measured),
+# and one for the name of its processor.
 FILES, SLOT_FILES = 32, 4
 
 

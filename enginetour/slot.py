@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 from enginetour.errors import MachineFailure
 from enginetour.referee.link import VERSION, Frames, Link, Stop, Stopping, frame
 from enginetour.supervise import strays
+from enginetour.supervise.cores import CPUS
 from enginetour.supervise.ending import kill_living
+from enginetour.supervise.gathering import claim_own
 from enginetour.supervise.pipes import Outbox
 from enginetour.supervise.scratch import leave_scratch
 from enginetour.supervise.unheard import hear_all
@@ -115,6 +117,7 @@ def serve(link: PipeLink) -> None:
     gc.freeze()
     gc.set_threshold(GARBAGE)
     shelf = EngineShelf()
+    own = claim_own(map(int, filter(None, os.environ.get(CPUS, "").split(","))))
     while (task := link.next_task()) is not None:
         try:
             result: Any
@@ -142,6 +145,8 @@ def serve(link: PipeLink) -> None:
                 traceback.print_exc()
             told = str(error) if isinstance(error, MachineFailure) else f"the slot failed: {error!r}"
             link.report("failed", told)
+    for each in own:
+        each.close()
     if link.stopping() != "now":
         shelf.close_all()
 

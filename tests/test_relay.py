@@ -402,15 +402,14 @@ class Delayed:
 
 def test_a_freeze_in_a_compiled_wait_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """It took an engine's time without a word, and the engine lost by less than that."""
-    made = relay.relay_of
+    made = relay.Relay
 
     def delayed(*words: Any) -> Any:
         found = made(*words)
-        assert found is not None
         found._own = Delayed(found._own, 450_000_000)
         return found
 
-    monkeypatch.setattr("enginetour.referee.game.relay_of", delayed)
+    monkeypatch.setattr("enginetour.referee.game.Relay", delayed)
     late = scripted("uci", "late", at=1, seconds=0.65)
     played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause

@@ -1,10 +1,8 @@
-"""Quick games on one processor: who is bound and for how long, and that nobody stays so."""
+"""Quick games on one processor: which games, and who is bound for how long."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,147 +10,26 @@ from typing import Any
 
 import pytest
 
+from enginetour import tournament
 from enginetour.headstart import warmed
 from enginetour.model import Opening, Pairing
+from enginetour.places import LocalPlace
 from enginetour.referee import together
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
 from enginetour.referee.together import Together
-from enginetour.supervise import gathering
-from enginetour.supervise.cores import find
-from enginetour.supervise.gathering import TOGETHER, Claim, Gathered, claim
-from enginetour.task import EngineSpec, GameTask, Rules, Side
+from enginetour.supervise.gathering import TOGETHER
+from enginetour.task import DrawRule, EngineSpec, GameTask, Rules, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import LONG, scripted
 from tests.test_cores import KEPT
+from tests.test_gathering import ALL, FIRST, masks
 from tests.touring import config, tour
 
-ALL = os.sched_getaffinity(0)
-SEVERAL = len(find(1).cores) > 1
-FIRST = find(1).cores[0][0]
 EVER = 1 << 62
-# It starts a thread and a process when it is told to, and says when they are there.
-BUSY = """\
-import subprocess, sys, threading
-def more():
-    threading.Thread(target=threading.Event().wait, daemon=True).start()
-    child = subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE)
-    print("there", flush=True)
-    return child
-children = [more()]
-input()
-children.append(more())
-input()
-for child in children:
-    child.communicate(b"\\n")
-"""
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slots of other tests have claims too."""
-    monkeypatch.setattr(gathering, "CLAIM", f"\0enginetour/test/{os.urandom(8).hex()}/{{}}")
-
-
-@pytest.fixture
-def busy() -> Iterator[Any]:
-    """A process with threads and children, more of them behind each line."""
-    with subprocess.Popen(
-        [sys.executable, "-S", "-c", BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin and process.stdout
-        process.stdout.readline()
-        yield process
-        process.communicate("\n")
-
-
-def masks(*roots: int) -> set[frozenset[int]]:
-    """Processors of all threads of processes and their children."""
-    found = set()
-    for root in roots:
-        for thread in Path(f"/proc/{root}/task").iterdir():
-            found.add(frozenset(os.sched_getaffinity(int(thread.name))))
-            found |= masks(*map(int, (thread / "children").read_text().split()))
-    return found
-
-
-def test_a_processor_is_one_slots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each claim is of another core, until none is left; what is given back is the next one's."""
-    cores = [core[0] for core in find(1).cores]
-    if SEVERAL:
-        claims = [claim() or pytest.fail("a core is free") for _ in cores]
-        assert [one.processor for one in claims] == cores
-        assert claim() is None
-        claims.pop().close()
-        claims.append(claim() or pytest.fail("a core was given back"))
-        assert claims[-1].processor == cores[-1]
-        for one in claims:
-            one.close()
-    monkeypatch.setattr("enginetour.supervise.gathering.find", lambda _: SimpleNamespace(cores=((7,),)))
-    assert claim() is None
-
-
-def test_a_claim_ends_with_its_slot() -> None:
-    """However it ends: the kernel gives the name back."""
-    words = f"from enginetour.supervise import gathering as g; g.CLAIM = {gathering.CLAIM!r}; c = g.Claim({FIRST})"
-    words += "; print(flush=True); input()"
-    with subprocess.Popen([sys.executable, "-c", words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        assert other.stdout
-        other.stdout.readline()
-        with pytest.raises(OSError, match="in use"):
-            Claim(FIRST)
-        other.kill()
-    Claim(FIRST).close()
-
-
-def test_all_threads_are_bound_and_let_go(busy: Any) -> None:
-    """Those below an engine too, and what they start meanwhile; the others of ours are not touched."""
-    if not SEVERAL:
-        with pytest.raises(PermissionError):  # they are there already
-            Gathered(FIRST, (busy.pid,))
-        return
-    gathered = Gathered(FIRST, (busy.pid,))
-    try:
-        assert masks(busy.pid) == {frozenset({FIRST})}
-        assert os.sched_getaffinity(0) == {FIRST}
-        busy.stdin.write("\n")
-        busy.stdin.flush()
-        busy.stdout.readline()
-        assert masks(busy.pid) == {frozenset({FIRST})}
-    finally:
-        gathered.part()
-    assert masks(busy.pid) == {frozenset(ALL)}
-    assert os.sched_getaffinity(0) == ALL
-    gathered.part()
-
-
-def test_who_is_bound_already_stays_so(busy: Any) -> None:
-    """By its user, or by its own will, before or meanwhile; nobody else is bound then."""
-    if not SEVERAL:
-        with pytest.raises(PermissionError):  # they are there already
-            Gathered(FIRST, (busy.pid,))
-        return
-    child = int((Path(f"/proc/{busy.pid}/task/{busy.pid}") / "children").read_text().split()[0])
-    other = max(ALL)
-    os.sched_setaffinity(child, {other})
-    with pytest.raises(OSError):
-        Gathered(FIRST, (busy.pid,))
-    assert masks(busy.pid) == {frozenset(ALL), frozenset({other})}
-    assert os.sched_getaffinity(0) == ALL
-    os.sched_setaffinity(child, ALL)
-    gathered = Gathered(FIRST, (busy.pid,))
-    os.sched_setaffinity(child, {other})
-    gathered.part()
-    assert masks(busy.pid) == {frozenset(ALL), frozenset({other})}
-
-
-def test_an_engine_that_has_gone_is_no_harm() -> None:
-    """It ended before, or in the game."""
-    gone = subprocess.Popen([sys.executable, "-S", "-c", ""])
-    gone.wait()
-    Gathered(FIRST, (gone.pid,)).part()
-    assert os.sched_getaffinity(0) == ALL
+WIDE = {",".join(map(str, sorted(ALL)))}
+NARROW = {str(FIRST)}  # the same where there is but one
 
 
 # What a slot goes by.
@@ -160,82 +37,142 @@ def test_an_engine_that_has_gone_is_no_harm() -> None:
 
 @pytest.fixture
 def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Those of a slot whose clock is ours; a game takes so long and so many plies."""
-    now = SimpleNamespace(ns=1)
-    bound = list[int]()
+    """Those of a slot whose clock is ours; a game takes so long and so many plies, and `done` is what it did."""
+    now, done = SimpleNamespace(ns=1), list[Any]()
+    claims = [3, 4]  # those that are free, the usual one first
     monkeypatch.setenv(TOGETHER, "1")
     monkeypatch.setattr(together, "time", SimpleNamespace(monotonic_ns=lambda: now.ns))
-    monkeypatch.setattr(
-        together, "Gathered", lambda processor, _: SimpleNamespace(part=lambda: bound.append(processor))
-    )
-    monkeypatch.setattr(together, "claim", lambda: SimpleNamespace(processor=3, close=lambda: bound.append(-1)))
-    slot = Together()
 
-    def play(each_ms: float, *, plies: int = 40, slow: bool = False, **seat: Any) -> bool:
-        slot.begin([_seat("A", **seat), _seat("B")], 10)
+    def claim(but: int | None = None) -> Any:
+        free = sorted(claims, key=lambda one: one == but)
+        return SimpleNamespace(processor=free[0], close=lambda: done.append("leave"), is_owned=False) if free else None
+
+    def gathered(processor: int, engines: Any) -> Any:
+        done.append(processor)
+        again, part = lambda: done.append("again"), lambda: done.append("part")
+        return SimpleNamespace(again=again, part=part, engines=engines)
+
+    monkeypatch.setattr(together, "claim", claim)
+    monkeypatch.setattr(together, "Gathered", gathered)
+    slot, engines = Together(), [SimpleNamespace(process=name, games=2) for name in ("one", "other")]
+
+    def play(each_ms: float, *, plies: int = 40, slow: bool = False, ends: int = 2, **seats: Any) -> bool:
+        slot.begin([_seat(name, engine, seats) for name, engine in zip("AB", engines, strict=True)], 10)
         was = slot.quick_ns > 0
+        now.ns += int(each_ms * 1e6 * plies)
         if slow:
             slot.part()
-        now.ns += int(each_ms * 1e6 * plies)
-        slot.end(10 + plies)
-        slot.end(10 + plies + 1)
-        assert slot.quick_ns == 0
+        for late in range(ends):
+            slot.end(10 + plies + late)
+            assert slot.quick_ns == 0
+        slot.close()
         return was
 
-    return SimpleNamespace(play=play, now=now, bound=bound, slot=slot)
+    return SimpleNamespace(play=play, now=now, done=done, slot=slot, claims=claims, engines=engines)
 
 
-def _seat(name: str, *, rest_ms: int | None = None, threads: int = 1, tc: str = "nodes=1") -> Any:
-    clock = SimpleNamespace(rest_ms=rest_ms, tc=TimeControl.parse(tc))
-    engine = SimpleNamespace(process=SimpleNamespace(engine_pid=0))
-    return SimpleNamespace(
-        name=name, clock=clock, engine=engine, side=SimpleNamespace(spec=SimpleNamespace(threads=threads))
-    )
+def _seat(name: str, engine: Any, seats: Any) -> Any:
+    """`seats` has settings of both, and of one by its name and an underscore."""
+    said = {"limit_ms": 60_000, "threads": 1, "tc": "nodes=1"} | seats
+    said |= {key[2:]: value for key, value in seats.items() if key.startswith(f"{name}_")}
+    clock = SimpleNamespace(limit_ms=said["limit_ms"], tc=TimeControl.parse(said["tc"]))
+    side = SimpleNamespace(spec=SimpleNamespace(threads=said["threads"]))
+    return SimpleNamespace(name=name, clock=clock, engine=engine, side=side)
 
 
-def test_the_second_quick_game_is_played_together(rule: Any) -> None:
+def test_the_game_behind_a_quick_one_is_played_together(rule: Any) -> None:
     """The first one is to compare with. A game that is not quick leaves the processor to others."""
     assert [rule.play(0.2), rule.play(0.1), rule.play(0.25)] == [False, True, True]
-    assert rule.bound == [3, 3]
+    assert rule.done == [3, "part", "again", "part"]
+    rule.done.clear()
     assert [rule.play(0.2, tc="nodes=9"), rule.play(2, tc="nodes=99")] == [False, False]
-    assert rule.bound == [3, 3, -1]
+    assert rule.done == ["part", "leave"]  # who was left behind
     assert [rule.play(9, tc="nodes=99"), rule.play(0.1)] == [False, True]
 
 
-def test_who_wants_more_than_turns_is_not_bound(rule: Any) -> None:
-    """Threads, or a clock beside which a moment is something."""
-    for seat in ({"threads": 2}, {"rest_ms": 9_999}):
-        assert [rule.play(0.1, **seat) for _ in range(3)] == [False] * 3
-    assert [rule.play(0.1, rest_ms=10_000) for _ in range(2)] == [False, True]
+def test_quick_is_half_a_millisecond_a_ply(rule: Any) -> None:
+    """On the average, our own part and all."""
+    assert [rule.play(0.51), rule.play(0.1), rule.play(0.1)] == [False, False, True]
+    assert [rule.play(0.49, tc="nodes=2"), rule.play(0.1, tc="nodes=2")] == [False, True]
+    assert together.SLOW_NS == 10_000_000 == together.LEAST_MS * 1000  # a thousandth of what it may cost
+
+
+@pytest.mark.parametrize("colour", ["", "A_", "B_"])
+def test_who_wants_more_than_turns_is_not_bound(rule: Any, colour: str) -> None:
+    """Threads, or a flag beside which a moment is something, of whichever colour; and the processor is for others."""
+    assert [rule.play(0.1, limit_ms=10_000) for _ in range(2)] == [False, True]
+    rule.done.clear()
+    for word, value in (("threads", 2), ("limit_ms", 9_999)):
+        assert [rule.play(0.1, **{colour + word: value}) for _ in range(3)] == [False] * 3
+    assert rule.done == ["part", "leave"]
+
+
+def test_the_first_game_of_a_process_is_played_apart(rule: Any) -> None:
+    """Some engines look at its first `go` how many processors there are; of a new process they do."""
+    for engine in rule.engines:
+        rule.play(0.1)
+        engine.games = 1
+        assert not rule.play(0.1)
+        engine.games = 2
+        assert rule.play(0.1)
+    rule.engines[0].process = "a third one"
+    assert rule.play(0.1)
+    assert rule.done[-3:] == ["part", 3, "part"]  # the others are let go, wherever they are
 
 
 def test_a_game_that_broke_off_says_nothing(rule: Any) -> None:
     """Not even when a game behind it, of which nothing is to be learned, ends in its place."""
-    rule.slot.begin([_seat("A"), _seat("B")], 0)
-    rule.slot.begin([_seat("A"), _seat("B", threads=2)], 0)
-    rule.now.ns += 1_000_000
-    rule.slot.end(40)
-    assert [rule.play(0.1), rule.play(0.1)] == [False, True]
+    rule.play(0.1, ends=0)
+    rule.play(0.1, threads=2)
+    assert [rule.play(0.1), rule.play(0.1, ends=0), rule.play(0.1)] == [False, True, True]
+    assert rule.done == [3, "part", "again", "part"]
 
 
 def test_a_few_plies_say_nothing(rule: Any) -> None:
     """Neither that a game was quick nor that it paid."""
-    assert [rule.play(0.1, plies=7), rule.play(0.1), rule.play(9, plies=7), rule.play(0.1)] == [
+    assert [rule.play(0.1, plies=7), rule.play(0.1, plies=8), rule.play(9, plies=7), rule.play(0.1)] == [
         False, False, True, True
     ]  # fmt: skip
 
 
 def test_where_it_does_not_pay_they_stay_apart_for_a_while(rule: Any) -> None:
-    """Each time twice as long, as long as it goes on so; a slow answer is no reason."""
+    """Each time twice as long, as long as it goes on so, and then on another processor; at last a minute."""
     rule.play(0.1)
-    for wait_ms in (1000, 2000, 4000):
+    for at, wait_ms in enumerate((1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 64_000)):
+        rule.done.clear()
         assert rule.play(0.2)
+        assert rule.done == [3 + at % 2, "part", "part", "leave"]
         rule.now.ns += (wait_ms - 20) * 1_000_000
         assert not rule.play(0.1)
         rule.now.ns += 100_000_000
-    assert [rule.play(5, slow=True), rule.play(0.1), rule.play(0.2)] == [True] * 3
+    assert [rule.play(0.1), rule.play(0.2)] == [True] * 2
     rule.now.ns += 1_000_000_000
     assert [rule.play(0.1), rule.play(0.1)] == [False, True]
+
+
+@pytest.mark.parametrize("wrong", [{"slow": True}, {"plies": 7}])
+def test_slow_answers_in_a_row_are_no_chance(rule: Any, wrong: Any) -> None:
+    """A processor that somebody else has looks like that; what is well in between begins the count anew."""
+    rule.play(0.1)
+    games: list[dict[str, Any]] = [wrong, wrong, {}, wrong, wrong, wrong, {}]
+    assert [rule.play(0.1, **how) for how in games] == [True] * 6 + [False]
+    rule.now.ns += 1_100_000_000
+    assert rule.play(0.1)
+
+
+def test_what_is_compared_with_is_measured_anew(rule: Any) -> None:
+    """The first game may have been the coldest: every 65th is apart, and by it the next are judged."""
+    rule.play(0.45)
+    assert [rule.play(0.3) for _ in range(64)] == [True] * 64
+    assert [rule.play(0.1), rule.play(0.3), rule.play(0.3)] == [False, True, False]
+
+
+def test_pairs_are_not_told_apart_without_end(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of so many it is known how quick they are."""
+    monkeypatch.setattr(together, "MOST_PAIRS", 2)
+    for nodes in (1, 2, 3):
+        assert not rule.play(0.1, tc=f"nodes={nodes}")
+    assert [rule.play(0.1, tc="nodes=3"), rule.play(0.1, tc="nodes=1")] == [True, False]
 
 
 def test_without_a_processor_they_are_apart(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,12 +181,28 @@ def test_without_a_processor_they_are_apart(rule: Any, monkeypatch: pytest.Monke
     def refuse(*_: object) -> None:
         raise PermissionError
 
-    for name, instead in (("claim", lambda: None), ("Gathered", refuse)):
-        with monkeypatch.context() as patch:
-            patch.setattr(together, name, instead)
-            assert [rule.play(0.1) for _ in range(3)] == [False] * 3
-        rule.now.ns += 10_000_000_000
+    rule.play(0.1)
+    rule.claims.clear()
+    assert not rule.play(0.1)
+    rule.claims.append(3)
+    assert not rule.play(0.1)
+    rule.now.ns += 10_000_000_000
+    with monkeypatch.context() as patch:
+        patch.setattr(together, "Gathered", refuse)
+        assert [rule.play(0.1) for _ in range(3)] == [False] * 3
+    rule.now.ns += 10_000_000_000
     assert rule.play(0.1)
+
+
+def test_a_core_that_is_somebodys_now_is_left(rule: Any) -> None:
+    """From the next game on."""
+    rule.play(0.1)
+    rule.play(0.1)
+    rule.slot._claim.is_owned = True
+    rule.claims.remove(3)
+    rule.done.clear()
+    assert rule.play(0.1)
+    assert rule.done == ["part", "leave", 4, "part"]
 
 
 def test_a_slot_must_be_told(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +210,7 @@ def test_a_slot_must_be_told(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv(TOGETHER)
     slot = Together()
     for _ in range(3):
-        slot.begin([_seat("A"), _seat("B")], 0)
+        slot.begin([_seat(name, engine, {}) for name, engine in zip("AB", rule.engines, strict=True)], 0)
         assert slot.quick_ns == 0
         slot.end(40)
 
@@ -265,74 +218,136 @@ def test_a_slot_must_be_told(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None
 # Games.
 
 
-def played(shelf: EngineShelf, white: EngineSpec | None = None) -> list[set[str]]:
+def played(shelf: EngineShelf, white: EngineSpec | None = None, **rules: Any) -> list[set[str]]:
     """What the engines of a game told of their processors, by ply."""
     specs = white or scripted("uci", "tells-processors", name="A"), scripted("uci", "tells-processors", name="B")
     one, other = (Side(spec, TimeControl.parse(LONG)) for spec in specs)
-    task = GameTask(Pairing("A", "B"), one, other, Opening(), Rules(repetition=5), keep_lines=KEPT)
+    task = GameTask(Pairing("A", "B"), one, other, Opening(), Rules(**{"repetition": 5} | rules), keep_lines=KEPT)
     return [{line.split()[-1] for line in move.lines} for move in play(task, Link(), shelf).moves]
 
 
 @pytest.fixture
 def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineShelf]:
-    """Of a slot that takes every game for a quick one."""
+    """Of a slot that takes every game for a quick one, on the first of our processors."""
     monkeypatch.setenv(TOGETHER, "1")
     for name in ("QUICK_NS", "WORSE", "SLOW_NS"):
         monkeypatch.setattr(together, name, EVER)
+    free = SimpleNamespace(processor=FIRST, close=lambda: None, is_owned=False)
+    monkeypatch.setattr(together, "claim", lambda **_: free)
     shelf = EngineShelf()
     yield shelf
     shelf.close_all()
-    assert os.sched_getaffinity(0) == ALL
-
-
-WIDE = {",".join(map(str, sorted(ALL)))}
-NARROW = {str(FIRST)} if SEVERAL else WIDE
+    left = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, ALL)
+    assert left == ALL
 
 
 def test_engines_of_a_quick_game_share_ours(shelf: EngineShelf) -> None:
-    """From the second game on, in each of its plies, and we with them; not between two games."""
-    assert played(shelf) == [WIDE] * 16
-    assert os.sched_getaffinity(0) == ALL
-    assert played(shelf) == [NARROW] * 16
-    assert all(masks(engine.process.engine_pid) == {frozenset(ALL)} for engine in shelf._engines)
-    assert played(shelf) == [NARROW] * 16
+    """In each of its plies, and we with them; not between two games."""
+    assert [played(shelf) for _ in range(2)] == [[WIDE] * 16] * 2
+    for _ in range(2):
+        assert os.sched_getaffinity(0) == ALL
+        assert played(shelf) == [NARROW] * 16
+        assert all(masks(engine.process.engine_pid) == {frozenset(ALL)} for engine in shelf._engines)
 
 
 def test_a_slow_answer_sets_them_free(shelf: EngineShelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it is waited for: from then on the game is played as if nothing had been, and the next one together."""
-    slow = scripted("uci", "wordless", name="A", at=12, seconds=0.5)  # in its fourth search of the second game
-    assert played(shelf, slow)[1::2] == [WIDE] * 8
+    slow = scripted("uci", "wordless", name="A", at=20, seconds=0.5)  # in its fourth search of the third game
+    for _ in range(2):
+        assert played(shelf, slow)[1::2] == [WIDE] * 8
     monkeypatch.setattr(together, "SLOW_NS", 250_000_000)
     assert played(shelf, slow)[1::2] == [NARROW] * 3 + [WIDE] * 5
     monkeypatch.setattr(together, "SLOW_NS", EVER)
     assert played(shelf, slow)[1::2] == [NARROW] * 8
 
 
+def test_what_is_not_plain_sets_them_free(shelf: EngineShelf) -> None:
+    """A ply of Python's may take any time; the plain ones behind it are played apart."""
+    talks = scripted("uci", "two", name="A", at=20)  # as above
+    for _ in range(2):
+        played(shelf, talks)
+    assert played(shelf, talks)[1::2] == [NARROW] * 3 + [WIDE] * 5
+
+
+@pytest.mark.parametrize("fault", ["crash", "illegal"])
+def test_an_engine_that_fails_leaves_nobody_bound(shelf: EngineShelf, fault: str) -> None:
+    """Neither us nor the other one, which waits for its next game."""
+    fails = scripted("uci", fault, name="A", at=20)
+    for _ in range(2):
+        played(shelf, fails)
+    assert played(shelf, fails)[1::2] == [NARROW] * 3
+    assert masks(os.getpid()) == {frozenset(ALL)}
+
+
+def test_an_adjudicated_end_sets_us_free(shelf: EngineShelf) -> None:
+    """The relay has it decided by Python, and nothing is read behind it."""
+    rule = DrawRule(after_move=1, moves=6, score=1000)
+    for told in (WIDE, WIDE, NARROW):
+        assert played(shelf, draw=rule) == [told] * 12
+        assert os.sched_getaffinity(0) == ALL
+
+
 def test_a_game_that_breaks_off_sets_us_free(shelf: EngineShelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever broke it off."""
-    played(shelf)
+    """Whatever broke it off, and whatever cannot be closed then."""
+    for _ in range(2):
+        played(shelf)
 
     def fail(*_: object) -> None:
-        assert os.sched_getaffinity(0) == ({FIRST} if SEVERAL else ALL)
+        assert os.sched_getaffinity(0) == {FIRST}
         raise RuntimeError
 
     monkeypatch.setattr("enginetour.referee.relay.Relay._watch", fail)
-    with pytest.raises(RuntimeError):
+    monkeypatch.setattr("enginetour.referee.bookkeeping.Books.release", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
         played(shelf)
     assert os.sched_getaffinity(0) == ALL
+
+
+def test_a_game_that_breaks_off_leaves_its_processor(shelf: EngineShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slot begins anew behind it, and would be in its own way."""
+    left = list[int]()
+    free = SimpleNamespace(processor=FIRST, close=lambda: left.append(FIRST), is_owned=False)
+    monkeypatch.setattr(together, "claim", lambda **_: free)
+    for _ in range(3):
+        played(shelf)
+    left.clear()
+    monkeypatch.setattr("enginetour.referee.relay.Relay._watch", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        played(shelf)
+    assert left == [FIRST] * (len(ALL) > 1)
 
 
 # The setting.
 
 
 @pytest.mark.parametrize(("setting", "may"), [("", True), ('affinity = "quick"', True), ("affinity = false", False)])
-def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool) -> None:
-    """Of [play]; "quick" if nothing is said."""
-    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
+def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of [play]; "quick" if nothing is said; for slots that begin at once, and for those of a run that goes on."""
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 4")
     path.write_text(path.read_text().replace("[play]\n", f"[play]\n{setting}\n"))
     with warmed(path, None, None) or pytest.fail("it has a head start") as ahead:
         while not (slots := ahead._place._slots):
             pass
         environment = Path(f"/proc/{slots[0].process.pid}/environ").read_bytes().split(b"\0")
     assert (f"{TOGETHER}=1".encode() in environment) == may
+    tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
+    told = list[bool]()
+
+    def place(*words: Any, together: bool, **named: Any) -> LocalPlace:
+        told.append(together)
+        return LocalPlace(*words, together=together, **named)
+
+    monkeypatch.setattr(tournament, "LocalPlace", place)
     tour(tmp_path, "run", str(path))
+    assert told == [may]
+
+
+def test_a_match_says_it_on_its_line(tmp_path: Path) -> None:
+    """Either way, or not at all."""
+    for words, told in (((), None), (("--affinity",), "affinity = true"), (("--no-affinity",), "affinity = false")):
+        name = f"m{len(words)}{told}".replace(" = ", "-")
+        tour(tmp_path, "match", "wren1", "wren2", *words, "--name", name, "--write-only")
+        text = next((tmp_path / "results").glob(f"{name.lower()}*.toml")).read_text()
+        assert ("affinity" in text) == (told is not None)
+        assert told is None or told in text

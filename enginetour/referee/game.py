@@ -23,7 +23,7 @@ from enginetour.referee.ends import ends_of
 from enginetour.referee.failures import Failures
 from enginetour.referee.link import Link
 from enginetour.referee.parting import leave, part, told
-from enginetour.referee.relay import Relay, relay_of
+from enginetour.referee.relay import Relay, is_plain
 from enginetour.referee.scribe import RawPly
 from enginetour.referee.search import Search
 from enginetour.referee.seats import Seat, question, sit_down
@@ -49,6 +49,7 @@ def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
         for seat in contest.seats:
             if seat.present is not None:
                 seat.present.kill()
+        shelf.together.leave()
         raise
     finally:
         contest.close()
@@ -76,11 +77,11 @@ class Contest:
 
     def close(self) -> None:
         """Give back what the game held open."""
+        if self._relay is not None:  # first: it lets go who is bound
+            self._relay.close()
         self._books.release()
         self._own_books.close()
         self._halts.close()
-        if self._relay is not None:
-            self._relay.close()
 
     def play(self) -> Game:
         """From the opening to the record."""
@@ -90,10 +91,11 @@ class Contest:
         if faults:
             return self._finish(verdicts.at_start(faults, self._halts.words), tuple(faults))
         self._link.tell("start", record.beginning(self._task, self._position, self.seats))
-        self._relay = relay_of(
-            self._task, self._position, self._ends, self._books, self.seats, self._link, self._halts,
-            self._shelf.together,
-        )  # fmt: skip
+        if is_plain(self._task, self._position, self.seats):
+            self._relay = Relay(
+                self._task, self._position, self._ends, self._books, self.seats, self._link, self._halts,
+                self._shelf.together,
+            )  # fmt: skip
         while (verdict := self._plies()) is None:
             pass
         return self._finish(verdict)

@@ -43,7 +43,7 @@ class Left(NamedTuple):
 
 
 class Relay:
-    """One game's. Made by `relay_of`, after both engines sat down."""
+    """One game's, of which `is_plain` holds. Made after both engines sat down."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Relay:
 
     def close(self) -> None:
         """Give its memory and descriptor back: it and `_judge` hold each other."""
-        self._together.part()
+        self._together.close()
         del self._own
 
     def takes(self, search: Search) -> bool:
@@ -180,23 +180,14 @@ class Relay:
             seat.queue.marked(marked, marked_ns)
 
 
-def relay_of(
-    task: GameTask,
-    position: Position,
-    ends: Ends,
-    books: Books,
-    seats: tuple[Seat, Seat],
-    link: Link,
-    halts: Halts,
-    together: Together,
-) -> Relay | None:
-    """None where compiled code is missing, or something in the game is not plain from its first to its last ply."""
+def is_plain(task: GameTask, position: Position, seats: tuple[Seat, Seat]) -> bool:
+    """Not where compiled code is missing, or something in the game is not plain from its first to its last ply."""
     if native is None or not position.usual or task.rules.tables is not None:
-        return None
+        return False
     for seat in seats:
         spec = seat.side.spec
         if spec.protocol != "uci" or spec.ponder or spec.quirks.line_delay_ms or spec.resources.memory is not None:
-            return None
+            return False
         if seat.side.own_book is not None or seat.side.tc.hourglass:
-            return None
-    return Relay(task, position, ends, books, seats, link, halts, together)
+            return False
+    return True

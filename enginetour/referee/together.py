@@ -1,9 +1,9 @@
 """Quick games on one processor: a slot and its engines take turns there, as long as answers come at once.
 
 To wake somebody up on another processor costs more than such an answer, and they never have anything to do at the same
-time. Whether it pays is measured: the first game of two engines is played apart, and if it was quick, their next ones
-together; where that takes longer, because somebody else wants that processor, they stay apart for a while. In a search
-that is no longer quick all are let go, so what this can cost an engine is nothing beside the clocks that it asks for.
+time. Whether it pays is measured: a game of two engines is played apart, and if it was quick, their next ones together;
+where that takes longer, because somebody else wants that processor, they stay apart for a while. In a search that is no
+longer quick all are let go; before that a neighbour may take some of an engine's time, so its clock must be long.
 """
 
 from __future__ import annotations
@@ -19,13 +19,18 @@ from enginetour.timecontrol import TimeControl
 
 if TYPE_CHECKING:
     from enginetour.referee.seats import Seat
+    from enginetour.supervise.process import EngineProcess
 
+# Measured: games of 0.2 ms a ply take 0.9 x the time, of 0.5 ms 0.9 x too, of 1 ms as much as apart; by the same two
+# engines they differ by 1.1 x. What has no figure is our choice.
 QUICK_NS = MS // 2  # a ply at most, on the average of a game
-SLOW_NS = 10 * MS  # an answer that takes so long is waited for apart
-LEAST_MS = 10_000  # on a clock, beside which that is nothing
+WORSE = 1.5  # x the time of a ply apart
+SLOW_NS = 10 * MS  # an answer that takes so long is waited for apart; sooner than the kernel's tick costs each wait
+LEAST_MS = 10_000  # for a move, beside which that is nothing
 LEAST_PLIES = 8  # of a game that says anything
-WORSE = 1.5  # x the time of a ply, by which games of the same engines do not differ (nodes=1: 1.1, measured)
-PAUSE_NS, LONGEST_PAUSE_NS = 1000 * MS, 64_000 * MS  # after a game that was, each time twice as long
+MISSES = 3  # games in a row with a slow answer, or broken off: a processor that somebody else has looks like that
+FRESH = 64  # games until their time apart is measured anew: the first one is often the coldest
+PAUSE_NS, LONGEST_PAUSE_NS = 1000 * MS, 64_000 * MS  # where it did not pay, each time twice as long
 MOST_PAIRS = 4096  # of which is known how quick they are
 
 _Pair = frozenset[tuple[str, TimeControl]]
@@ -36,75 +41,126 @@ class Together:
 
     def __init__(self) -> None:
         self._may = bool(os.environ.get(TOGETHER))
-        self._apart: dict[_Pair, float] = {}  # ns a ply of their last game apart, where that was quick
+        self._apart: dict[_Pair, _Apart] = {}  # of those whose last game apart was quick
         self._claim: Claim | None = None
+        self._paid_not: int | None = None  # the processor that we left last
         self._gathered: Gathered | None = None
+        self._misses = 0
         self._pause_ns, self._not_before_ns = PAUSE_NS, 0
         self._game: _Game | None = None
         self.quick_ns = 0  # that an answer may take; 0: any time
 
     def begin(self, seats: Sequence[Seat], played: int) -> None:
-        """Before the first `go` of a game that has so many plies from its opening; on nobody's clock."""
-        self._game = None  # one that broke off
-        if not self._may or any(seat.side.spec.threads > 1 or _is_short(seat) for seat in seats):
+        """Before the first `go` of a game that has so many plies from its opening."""
+        self.close()
+        begun_ns = time.monotonic_ns()
+        if not self._may or not all(map(_takes_turns, seats)):
+            self.leave()
             return
         pair = frozenset((seat.name, seat.clock.tc) for seat in seats)
-        if pair in self._apart and time.monotonic_ns() >= self._not_before_ns:
-            self._gather([seat.engine.process.engine_pid for seat in seats])
-        self._game = _Game(pair, self._gathered is not None, played, time.monotonic_ns())
+        if pair in self._apart and begun_ns >= self._not_before_ns:
+            self._gather([seat.engine.process for seat in seats])
+        else:
+            self._let_go()
+        self._game = _Game(pair, self.quick_ns > 0, played, begun_ns)
 
     def part(self) -> None:
         """Everybody may run anywhere again."""
+        self.quick_ns = 0
         if self._gathered is not None:
             self._gathered.part()
-            self._gathered, self.quick_ns = None, 0
 
     def end(self, played: int) -> None:
         """The plies that were like each other are over; only the first call of a game says anything."""
         game, self._game = self._game, None
         if game is None:
             return
-        plies, took_ns, stayed = played - game.played, time.monotonic_ns() - game.begun_ns, self._gathered is not None
+        stayed = self.quick_ns > 0
         self.part()
-        if plies < LEAST_PLIES:
-            return
+        plies = played - game.played
+        each_ns = (time.monotonic_ns() - game.begun_ns) / max(1, plies)
         if not game.together:
-            self._learn(game.pair, took_ns / plies)
-        elif stayed and took_ns / plies > WORSE * self._apart[game.pair]:
-            del self._apart[game.pair]
-            self._give_up()
-        elif stayed:
-            self._pause_ns = PAUSE_NS
+            self._learn(game.pair, plies, each_ns)
+        elif not stayed or plies < LEAST_PLIES:
+            self._misses += 1
+            if self._misses == MISSES:
+                self._give_up()
+        else:
+            self._compare(game.pair, each_ns)
 
-    def _learn(self, pair: _Pair, each_ns: float) -> None:
-        if each_ns > QUICK_NS:
-            self._apart.pop(pair, None)
-            self._leave()
-            return
-        if len(self._apart) >= MOST_PAIRS:
-            self._apart.clear()
-        self._apart[pair] = each_ns
+    def close(self) -> None:
+        """The game is over, however."""
+        self._game = None
+        if self.quick_ns:
+            self.part()
 
-    def _gather(self, engines: Sequence[int]) -> None:
-        self._claim = self._claim or claim()
-        try:
-            if self._claim is not None:
-                self._gathered, self.quick_ns = Gathered(self._claim.processor, engines), SLOW_NS
-                return
-        except OSError:  # another user's, or bound by its own will
-            pass
-        self._give_up()
-
-    def _give_up(self) -> None:
-        """For a while."""
-        self._leave()
-        self._not_before_ns = time.monotonic_ns() + self._pause_ns
-        self._pause_ns = min(2 * self._pause_ns, LONGEST_PAUSE_NS)
-
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """The processor is for others."""
+        self._let_go()
         if self._claim is not None:
             self._claim.close()
             self._claim = None
+
+    def _learn(self, pair: _Pair, plies: int, each_ns: float) -> None:
+        if plies < LEAST_PLIES:
+            return
+        if each_ns > QUICK_NS:
+            self._apart.pop(pair, None)
+            self.leave()
+            return
+        if len(self._apart) >= MOST_PAIRS:
+            self._apart.clear()
+        self._apart[pair] = _Apart(each_ns)
+
+    def _compare(self, pair: _Pair, each_ns: float) -> None:
+        apart = self._apart.pop(pair)
+        if each_ns > WORSE * apart.each_ns:
+            self._give_up()
+            return
+        self._misses, self._pause_ns = 0, PAUSE_NS
+        if apart.games < FRESH:
+            self._apart[pair] = _Apart(apart.each_ns, apart.games + 1)
+
+    def _let_go(self) -> None:
+        """Who was being started when all were is let go too."""
+        self.part()
+        self._gathered = None
+
+    def _gather(self, engines: Sequence[EngineProcess]) -> None:
+        if self._claim is not None and self._claim.is_owned:
+            self.leave()
+        try:
+            self._claim = self._claim or claim(but=self._paid_not)
+            if self._claim is None:
+                self._wait()
+                return
+            if self._gathered is not None and set(self._gathered.engines) == set(engines):
+                self._gathered.again()
+            else:
+                self._let_go()
+                self._gathered = Gathered(self._claim.processor, engines)
+            self.quick_ns = SLOW_NS
+        except OSError:  # another user's, or bound by its own will
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """For a while, and to try another one then."""
+        if self._claim is not None:
+            self._paid_not = self._claim.processor
+        self._misses = 0
+        self.leave()
+        self._wait()
+
+    def _wait(self) -> None:
+        self._not_before_ns = time.monotonic_ns() + self._pause_ns
+        self._pause_ns = min(2 * self._pause_ns, LONGEST_PAUSE_NS)
+
+
+class _Apart(NamedTuple):
+    """What a ply of a game apart took, and how many were played together since."""
+
+    each_ns: float
+    games: int = 1
 
 
 class _Game(NamedTuple):
@@ -116,5 +172,6 @@ class _Game(NamedTuple):
     begun_ns: int
 
 
-def _is_short(seat: Seat) -> bool:
-    return seat.clock.rest_ms is not None and seat.clock.rest_ms < LEAST_MS
+def _takes_turns(seat: Seat) -> bool:
+    """One thread, time enough; and no first game, in which some look how many processors there are."""
+    return seat.side.spec.threads == 1 and seat.clock.limit_ms >= LEAST_MS and seat.engine.games > 1

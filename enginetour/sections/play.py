@@ -22,7 +22,8 @@ class PlaySection(BaseModel):
 
     At most `start_parallel` engines start at once, but always the two of a game. `restart` is told by `Restart`.
     With `affinity` the engines of each slot have cores of their own, and we keep off them where there is room; "quick"
-    binds them to one processor, on which they and we take turns, while answers take half a millisecond on the average.
+    binds two of UCI and one thread each, with 10 s or more for a move, to one processor, where they and we take turns,
+    in games behind one in which a ply took half a millisecond at most, on the average; only the compiled part does.
     An engine that does not start, and without which nothing goes on, is waited for `suspend_patience` seconds.
     `speed` is this machine's against a reference (`supervise.pace`): 2 is twice as fast, and clocks are half as long.
     How `tc`, `white_tc` and `black_tc` go together with those of entrants is told by `controls`.
