@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
 from enginetour.errors import StoreRefused
+from enginetour.formats.base import Format
+from enginetour.model import Added, Extended
 from enginetour.plan import Plan
 from enginetour.probing import probe_all, refuse_unfit
 from enginetour.rebuilt import new_fingerprint, refusal
@@ -96,6 +99,24 @@ def frozen(
     what = f"{section}.{key} is frozen for {log.title}: it was {before!r}, the file says {value!r}{why}"
     step = "put it back, or start the next edition with run --new once this one has ended"
     return StoreRefused(what, place=plan.config.at(section, key), step=step)
+
+
+def to_come(plan: Plan, log: TournamentLog, grown: dict[str, int], format_: Format[Any], state: Any) -> int:
+    """Most games still to come once settings have grown and who is new in the file has joined; nothing is written.
+
+    StoreRefused when the format cannot go on with the larger settings.
+    """
+    if grown:
+        try:
+            state = format_.step(state, Extended(tuple(grown.items())))
+        except ValueError as error:
+            key = next(iter(grown))
+            now = {**log.config["format"], **log.grown}
+            raise frozen(plan, log, "format", key, now[key], grown[key], f" ({error})") from None
+    for entrant in plan.entrants:
+        with suppress(ValueError):  # whom the format does not take is refused in a moment
+            state = state if entrant.name in log.specs else format_.step(state, Added(entrant))
+    return format_.remaining(state)[1]
 
 
 def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: Callable[[], None]) -> dict[str, Side]:

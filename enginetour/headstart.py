@@ -95,6 +95,8 @@ class HeadStart:
 
     def begin(self, plan: Plan, slots: int, most_games: int | None = None) -> None:
         """Probe the engines of a plan, then begin its games; nothing where something could turn out otherwise."""
+        from enginetour.plan import refuse_openings  # loaded meanwhile
+
         play, order = plan.config.play, plan.config.tournament.order
         usual = order in (None, "file") and play.speed is None and play.start_parallel == START_PARALLEL
         offers = plan.format.offers(plan.format.start(plan.entrants)) if usual and len(plan.entrants) > 1 else ()
@@ -103,6 +105,7 @@ class HeadStart:
             return
         self._plan, self._first = plan, offers[0].key
         self._open = list(offers[: min(MOST_AHEAD, most_games or MOST_AHEAD)])
+        refuse_openings(plan)
         task = plan.task(plan.sides, offers[0], 0)  # what it refuses is refused at once
         first = (task.white, task.black)
         others = [side for name, side in plan.sides.items() if name not in offers[0].pair]

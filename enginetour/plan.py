@@ -86,8 +86,11 @@ class Plan:
 
     def of_edition(self, number: int, per: openings.Per | None) -> Plan:
         """The same with a shuffle of openings of its own: engines that always move alike repeat no edition."""
-        suite = self.suite.seeded(self.suite.seed + (number - 1) * EDITION_SEEDS)
-        return replace(self, suite=suite.dealt(per))
+        return replace(self, suite=self.suite_of(number).dealt(per))
+
+    def suite_of(self, edition: int) -> openings.OpeningSuite:
+        """The openings in the order of an edition."""
+        return self.suite.seeded(self.suite.seed + (edition - 1) * EDITION_SEEDS)
 
     def side(self, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
         """A spec with the time control and margin it plays by in this tournament."""
@@ -97,6 +100,7 @@ class Plan:
 def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     """Read a configuration and resolve all it names; refuses with place and next step, writes nothing.
 
+    Of a large suite nothing is looked at yet: that is `refuse_openings`.
     `resumes`: an engine that has left the tournament and cannot be found is left out, for it plays no more.
     """
     config = configuration.load(path)
@@ -141,7 +145,6 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     whole = len(entrants) >= FEWEST and not absent
     if whole and config.tournament.order in (None, "file"):  # other orders bring ratings along
         refuse_field(plan)
-        suite.check(plan.format.remaining(plan.format.start(plan.entrants))[1])
     return plan
 
 
@@ -272,6 +275,14 @@ def refuse_field(plan: Plan) -> None:
         raise
     except ValueError as error:
         raise InputRefused(str(error), place=config.at("format", "system")) from None
+
+
+def refuse_openings(plan: Plan, edition: int = 1) -> None:
+    """InputRefused for a bad one among those of a large suite that an edition can need: each deals in its own order.
+
+    For a field that can be paired.
+    """
+    plan.suite_of(edition).check(plan.format.remaining(plan.format.start(plan.entrants))[1])
 
 
 def _refuse_seeds(config: Config, sides: Collection[str]) -> None:

@@ -14,11 +14,11 @@ from enginetour.demand import own_cores
 from enginetour.errors import InputRefused, TourError, UsageRefused
 from enginetour.folded import audit, fold, last_table, refuse_unfinished
 from enginetour.formats.base import Format
-from enginetour.frozen import controls, frozen, grown_settings, not_followed, same_engines
+from enginetour.frozen import controls, grown_settings, not_followed, same_engines, to_come
 from enginetour.headstart import HeadStart, birth_tags
-from enginetour.model import Entrant, Extended, Pairing
+from enginetour.model import Entrant, Pairing
 from enginetour.places import LocalPlace, end_leftovers
-from enginetour.plan import Plan, refuse_few, refuse_field
+from enginetour.plan import Plan, refuse_few, refuse_field, refuse_openings
 from enginetour.probing import probe_all, refuse_unfit
 from enginetour.rebuilt import Files
 from enginetour.scheduler import End, Scheduler, Watcher
@@ -119,12 +119,16 @@ def opened(
             refuse_unfinished(store, name)
             refuse_few(plan)
             plan = ordered(plan, store, tell, last_table)
+            edition = store.newest_edition(name) + 1
         elif listed_order(plan.config.tournament.order):
             step = "a list orders the next tournament of its database"
             raise InputRefused("there is no list yet", place=plan.config.at("tournament", "order"), step=step)
         else:
             refuse_few(plan)
             refuse_field(plan)  # no database, no ratings from it
+            edition = 1
+        if ahead is None or not ahead.begun:
+            refuse_openings(plan, edition)
         early = ahead.found(heed) if ahead is not None and ahead.begun else None
         if ahead is not None and early is None:
             ahead.close()
@@ -252,8 +256,8 @@ def _resume(
     log.under(lock)
     grown = grown_settings(plan, log)
     format_, state = audit(log)
-    if grown:
-        _refuse_growth(plan, log, grown, format_, state)
+    if most := to_come(plan, log, grown, format_, state):
+        plan.suite_of(log.edition).check(log.last_number + most)
     sides = same_engines(plan, log, accept_change=accept_change, heed=heed)
     plan = _at_speed(plan, machinespeed.here(plan.wanted_speed, log.config.get("machine")), tell)
     for words in not_followed(plan, log) if format_.offers(state) else ():
@@ -288,13 +292,3 @@ def _at_speed(plan: Plan, machine: machinespeed.Machine, tell: Callable[[str], N
         except ValueError as error:
             raise InputRefused(str(error), place=plan.config.at("play", "speed"), step="choose a shorter tc") from None
     return replace(plan, speed=machine.speed)
-
-
-def _refuse_growth(plan: Plan, log: TournamentLog, grown: dict[str, int], format_: Format[Any], state: Any) -> None:
-    """StoreRefused, before anything is written, when the format cannot go on with the larger settings."""
-    try:
-        format_.step(state, Extended(tuple(grown.items())))
-    except ValueError as error:
-        key = next(iter(grown))
-        now = {**log.config["format"], **log.grown}
-        raise frozen(plan, log, "format", key, now[key], grown[key], f" ({error})") from None

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -175,6 +175,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     """
     from enginetour import outlook, probing
     from enginetour import plan as plans
+    from enginetour.cli.beforehand import foretold, how_to_run
     from enginetour.demand import own_cores, silent_ponderers
     from enginetour.machinespeed import here
     from enginetour.notify import no_command
@@ -185,7 +186,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
 
     plan = plans.prepare(config, db)
     plans.refuse_few(plan)
-    how = _how_to_run(plan)
+    how = how_to_run(plan)
     if notify:
         _try_notify(plan)
     found = probing.probe_all(plan.sides)
@@ -193,7 +194,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     if plan.config.play.affinity is True:
         own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
     speed = here(plan.config.play.speed)
-    told, paths = _foretold(replace(plan, speed=speed.speed)), path_options(plan.sides.values())
+    told, paths = foretold(replace(plan, speed=speed.speed)), path_options(plan.sides.values())
     rows, left_out = [dict(row) for row in sheet.rows], plan.suite.left_out
     value = {"engines": rows, "paths": list(paths), "openings_left_out": asdict(left_out), **told}
     show(sheet, as_json=as_json, as_csv=False, value=value)
@@ -236,33 +237,6 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     return 0
 
 
-def _how_to_run(plan: Plan) -> list[str]:
-    """The options without which `run` would refuse; what it refuses with any is refused here in its words."""
-    from enginetour.cli.common import rows_of_others
-    from enginetour.demand import refuse_few_files
-    from enginetour.folded import fold
-    from enginetour.frozen import grown_settings, same_engines
-    from enginetour.store.database import is_made
-    from enginetour.store.tournaments import Store
-    from enginetour.supervise.processors import allowed
-
-    slots, name = plan.config.play.slots, plan.config.tournament.name
-    refuse_few_files(slots)
-    force = ["--force"] if slots > allowed().count and plan.config.play.affinity is not True else []
-    if not is_made(plan.database):
-        return force
-    with rows_of_others(plan.database), Store.open(plan.database, create=False, readonly=True) as store:
-        if not store.has(name):
-            return force
-        log = store.tournament(name)
-        format_, state = fold(log)
-        if not format_.offers(state):
-            return [*force, "--new"]
-        grown_settings(plan, log)
-        same_engines(plan, log, accept_change=False, heed=lambda: None)
-    return force
-
-
 def _try_notify(plan: Plan) -> None:
     """One event each way, told on stderr; InputRefused for the first that was not delivered."""
     from enginetour.happenings import event_of
@@ -279,16 +253,3 @@ def _try_notify(plan: Plan) -> None:
         except NotifyFailed as error:
             raise InputRefused(f"not delivered: {error}", place=plan.config.at("notify", channel)) from None
         click.echo(f"notify {channel}: delivered", err=True)
-
-
-def _foretold(plan: Plan) -> dict[str, Any]:
-    """As `outlook.foretold`; nothing where a database that is there may bring the ratings that lack."""
-    from enginetour import outlook
-    from enginetour.store.database import is_made
-
-    try:
-        return outlook.foretold(plan)
-    except InputRefused:
-        if plan.config.tournament.order in (None, "file") or not is_made(plan.database):
-            raise
-        return {}

@@ -28,6 +28,11 @@ from enginetour.task import EngineSpec
 _PLAYED = TOURNAMENTS.c.system != IMPORT
 
 
+def _newest(name: str) -> Any:
+    """The query for the number of a name's newest edition, 0 before the first."""
+    return select(func.coalesce(func.max(TOURNAMENTS.c.edition), 0)).where(TOURNAMENTS.c.name == name)
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A tournament before its first event. `config` is JSON-ready; `specs` starts every entrant, by name."""
@@ -92,8 +97,7 @@ class Store:
             if connection.execute(imported).first() is not None:
                 step = "give the tournament another name"
                 raise UsageRefused(f"{draft.name!r} is an import", place=str(self.database.path), step=step)
-            newest = select(func.max(TOURNAMENTS.c.edition)).where(TOURNAMENTS.c.name == draft.name)
-            edition = (connection.execute(newest).scalar() or 0) + 1
+            edition = int(connection.execute(_newest(draft.name)).scalar_one()) + 1
             row = {
                 "name": draft.name,
                 "edition": edition,
@@ -125,6 +129,11 @@ class Store:
         if found is None:
             raise self._unknown(name, edition)
         return (ImportedEvent if found.system == IMPORT else TournamentLog)(self.database, found)
+
+    def newest_edition(self, name: str) -> int:
+        """Number of the newest edition of a name, 0 before the first."""
+        with self.database.reading() as connection:
+            return int(connection.execute(_newest(name)).scalar_one())
 
     def has(self, name: str) -> bool:
         """There is an edition of that name that was played here."""

@@ -1,0 +1,59 @@
+"""What `check` finds of a plan beside what its database knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enginetour import outlook
+from enginetour import plan as plans
+from enginetour.cli.common import rows_of_others
+from enginetour.demand import refuse_few_files
+from enginetour.errors import InputRefused
+from enginetour.folded import fold
+from enginetour.frozen import grown_settings, same_engines, to_come
+from enginetour.plan import Plan
+from enginetour.store.database import is_made
+from enginetour.store.tournaments import Store
+from enginetour.supervise.processors import allowed
+
+
+def how_to_run(plan: Plan) -> list[str]:
+    """The options without which `run` would refuse; what it refuses with any is refused here in its words."""
+    slots, name = plan.config.play.slots, plan.config.tournament.name
+    refuse_few_files(slots)
+    force = ["--force"] if slots > allowed().count and plan.config.play.affinity is not True else []
+    if not is_made(plan.database):
+        _refuse_openings(plan, 1)
+        return force
+    with rows_of_others(plan.database), Store.open(plan.database, create=False, readonly=True) as store:
+        if not store.has(name):
+            _refuse_openings(plan, store.newest_edition(name) + 1)
+            return force
+        log = store.tournament(name)
+        format_, state = fold(log)
+        if not format_.offers(state):
+            _refuse_openings(plan, log.edition + 1)
+            return [*force, "--new"]
+        most = to_come(plan, log, grown_settings(plan, log), format_, state)
+        plan.suite_of(log.edition).check(log.last_number + most)
+        same_engines(plan, log, accept_change=False, heed=lambda: None)
+    return force
+
+
+def _refuse_openings(plan: Plan, edition: int) -> None:
+    """As `plan.refuse_openings`; nothing for a field that `foretold` has words for."""
+    try:
+        plans.refuse_field(plan)
+    except InputRefused:
+        return
+    plans.refuse_openings(plan, edition)
+
+
+def foretold(plan: Plan) -> dict[str, Any]:
+    """As `outlook.foretold`; nothing where a database that is there may bring the ratings that lack."""
+    try:
+        return outlook.foretold(plan)
+    except InputRefused:
+        if plan.config.tournament.order in (None, "file") or not is_made(plan.database):
+            raise
+        return {}
