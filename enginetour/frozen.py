@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
+from pydantic import BaseModel
+
 from enginetour.errors import StoreRefused
 from enginetour.formats.base import Format
 from enginetour.model import Added, Extended
@@ -83,13 +85,20 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
         for key, value in written[section].items():
             before = now[key] if key in now else defaults[section].get(key)  # an older enginetour did not have it
             if isinstance(before, dict):  # of its keys neither
-                before = {**(defaults[section].get(key) or {}), **before}
+                before = {**(defaults[section].get(key) or _usual(plan.config.format_options, key)), **before}
             if before == value:
                 continue
             if section != "format" or type(value) is not int or type(before) is not int or value < before:
                 raise frozen(plan, log, section, key, before, value)
             grown[key] = value
     return grown
+
+
+def _usual(options: BaseModel, key: str) -> dict[str, Any]:
+    """The defaults within a table of the format that is not there unless it is written."""
+    table = type(getattr(options, key, None))
+    fields = table.model_fields if issubclass(table, BaseModel) else {}
+    return {name: field.default for name, field in fields.items() if not field.is_required()}
 
 
 def frozen(

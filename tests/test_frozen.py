@@ -35,6 +35,21 @@ def test_cycles_may_grow_and_not_shrink(tmp_path: Path, before: int, now: int) -
         grown_settings(plan, log)
 
 
+@pytest.mark.parametrize("now", ["", ", pairs = false"])
+def test_a_test_of_before_there_was_a_choice_of_units(tmp_path: Path, now: str) -> None:
+    """What is written with a default since is not changed; what is written otherwise is."""
+    path = config(tmp_path, ("wren1", "wren2"), "match", f"sprt = {{ elo0 = 0, elo1 = 5{now} }}")
+    plan = prepare(path, tmp_path / "t.db")
+    stored = plan.config.frozen_part()
+    sprt = {key: value for key, value in stored["format"]["sprt"].items() if key != "pairs"}
+    log = _log(config={**stored, "format": {**stored["format"], "sprt": sprt}, "suite": plan.suite.digest})
+    if not now:
+        assert grown_settings(plan, log) == {}
+        return
+    with pytest.raises(StoreRefused, match=r"format\.sprt is frozen for trial"):
+        grown_settings(plan, log)
+
+
 def _resumed(plan: Plan, before: Mapping[str, Side], gone: tuple[str, ...] = ()) -> dict[str, Side]:
     log = _log(config={"sides": controls(before)}, specs={name: side.spec for name, side in before.items()})
     log = cast("TournamentLog", SimpleNamespace(**{**vars(log), "gone": gone}))

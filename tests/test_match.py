@@ -96,12 +96,12 @@ def test_a_match_has_two_entrants(field: int) -> None:
 
 
 @pytest.mark.parametrize("model", ["logistic", "normalized", "bayesian"])
-@pytest.mark.parametrize("legs", [1, 2])
-def test_the_verdict_is_that_of_the_walk(model: str, legs: int) -> None:
+@pytest.mark.parametrize(("legs", "asked"), [(1, True), (2, True), (2, False)])
+def test_the_verdict_is_that_of_the_walk(model: str, legs: int, asked: bool) -> None:
     """After each complete unit, in the order of the schedule: pairs, or games where the test is by games."""
-    format_, scores = match(games_per_pairing=legs, sprt=SHORT | {"model": model}), luck(3)
+    format_, scores = match(games_per_pairing=legs, sprt=SHORT | {"model": model, "pairs": asked}), luck(3)
     state, events = played(format_, format_.start(TWO), scores)
-    pairs = legs == 2 and model != "bayesian"
+    pairs = legs == 2 and asked and model != "bayesian"
     units = [scores[n] + scores[n + 1] for n in range(0, 400, 2)] if pairs else scores
     walk = follow(Sprt(0, 100, model), units, 5 if pairs else 3)  # type: ignore[arg-type]
     assert state.verdict == walk.verdict == "H1"

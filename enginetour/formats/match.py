@@ -38,7 +38,10 @@ ASSUMED_WEIGHT = 20
 
 
 class SprtOptions(BaseModel):
-    """A sequential test; refused as `Sprt` refuses it."""
+    """A sequential test; refused as `Sprt` refuses it.
+
+    `pairs`: it looks at pairs of games on one opening, which are not independent; false: at each game.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -47,6 +50,7 @@ class SprtOptions(BaseModel):
     alpha: float = ERROR
     beta: float = ERROR
     model: Model = "logistic"
+    pairs: bool = True
 
     @model_validator(mode="after")
     def _testable(self) -> SprtOptions:
@@ -75,7 +79,8 @@ class MatchOptions(BaseModel):
     sprt: SprtOptions | None = Field(
         default=None,
         description="{ elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05 }: stop once it is known whether the first "
-        'entrant is elo1 or only elo0 ahead; model = "logistic", "normalized" (nElo) or "bayesian" (by games)',
+        'entrant is elo1 or only elo0 ahead; model = "logistic", "normalized" (nElo) or "bayesian" (by games); '
+        "pairs = false: by games, each opening's two too",
     )
 
     @field_validator("games")
@@ -104,8 +109,8 @@ class Match:
         self.games = options.games
         self.swap, self.reverse = options.swap, options.reverse
         self.test = options.sprt.test() if options.sprt else None
-        by_games = self.test is not None and self.test.model == "bayesian"  # it knows no pairs
-        self.unit = 1 if by_games else self.legs
+        by_pairs = options.sprt is None or (options.sprt.pairs and options.sprt.model != "bayesian")  # it knows none
+        self.unit = self.legs if by_pairs else 1
         self.classes = PAIR_CLASSES if self.unit == 2 else GAME_CLASSES
 
     def start(self, entrants: tuple[Entrant, ...]) -> MatchState:

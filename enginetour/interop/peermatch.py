@@ -225,7 +225,8 @@ def _schedule(reading: _Reading) -> None:
         reading.said.append("-sprt: bounds are drawn in by how far a step jumps over them, a run tells both")
         in_pairs = reading.format["games_per_pairing"] == 2 and sprt["model"] != "bayesian"
         if in_pairs and reading.by_games:
-            reading.said.append(f"-sprt: {reading.program} counts games so; here pairs of games on one opening")
+            here = "here pairs of games on one opening, with pairs = false games"
+            reading.said.append(f"-sprt: {reading.program} counts games so; {here}")
     elif sprt is not None:
         reading.said.append("-sprt: a test is between two engines, left out")
     if openings := schedule.openings(reading.play.get("openings", {})):
