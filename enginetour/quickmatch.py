@@ -39,6 +39,7 @@ class Asked:
     play: Mapping[str, Any] = field(default_factory=dict)
     games: int | None = None
     sprt: Mapping[str, Any] | None = None
+    error: float | None = None
     system: str | None = None
     seeds: int | None = None
     options: tuple[str, ...] = ()
@@ -147,14 +148,17 @@ def with_number(draft: Draft, number: int) -> Draft:
 def _format(asked: Asked, count: int) -> dict[str, Any]:
     system = asked.system or ("match" if count == 2 else "roundrobin")
     settings: dict[str, Any] = {"system": system}
-    if asked.sprt is not None and system != "match":
-        raise UsageRefused("a test is between two engines", place="--sprt", step="leave two, or leave it out")
+    ends = {"sprt": asked.sprt, "error": asked.error}
+    for option in (key for key, value in ends.items() if value is not None and system != "match"):
+        what = "a test is" if option == "sprt" else "an error to reach is that"
+        raise UsageRefused(f"{what} between two engines", place=f"--{option}", step="leave two, or leave it out")
     if asked.seeds is not None and system != "gauntlet":
         raise UsageRefused("seeds are those of a gauntlet", place="--seeds", step="add --format gauntlet")
     if system == "match":
-        settings["games"] = asked.games or (OPEN_GAMES if asked.sprt is not None else 100)
-        if asked.sprt is not None:
-            settings["sprt"] = dict(asked.sprt)
+        given = {key: value for key, value in ends.items() if value is not None}
+        settings["games"] = asked.games or (OPEN_GAMES if given else 100)
+        if given:
+            settings |= given
         elif settings["games"] % 2:  # no pairs: each game has an opening of its own
             settings["games_per_pairing"] = 1
         return settings

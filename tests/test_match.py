@@ -11,7 +11,8 @@ import pytest
 
 from enginetour.errors import InputRefused
 from enginetour.formats.base import replay
-from enginetour.formats.match import Match, MatchOptions
+from enginetour.formats.match import Match
+from enginetour.formats.match_options import MatchOptions
 from enginetour.formats.match_state import WINDOW, MatchState
 from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
 from enginetour.model import (
@@ -26,6 +27,7 @@ from enginetour.model import (
     Replaced,
     Withdrawn,
 )
+from enginetour.ratings.pentanomial import class_counts, error_of
 from enginetour.ratings.sequential import Sprt, Walk, follow, step
 from enginetour.reports.sprt import live, status, story, under_test
 from tests.touring import config, tour
@@ -128,6 +130,68 @@ def test_the_order_of_finishing_does_not_move_the_verdict(seed: int) -> None:
     assert state.notes == straight.notes
     assert state.walk == straight.walk
     assert replay(format_, TWO, events) == state
+
+
+def worst(counts: Sequence[int]) -> float:
+    """The error, and with half an outcome more of each kind; without one more than any that is asked for here."""
+    return max(error_of(counts) or 999, error_of([count + 0.5 for count in counts]) or 999)
+
+
+def test_an_error_to_reach_ends_it() -> None:
+    """At the first look, in the order of the schedule, at which half of the interval is no larger; not by one game."""
+    format_, scores = match(games=400, sprt=None, error=40.0), luck(3)
+    assert format_.remaining(format_.start(TWO)) == (2, 400)
+    state, events = played(format_, format_.start(TWO), scores)
+    counts = class_counts((scores[n] + scores[n + 1] for n in range(0, len(events), 2)), 5)
+    last = scores[len(events) - 2] + scores[len(events) - 1]
+    before = [count - (place == last) for place, count in enumerate(counts)]
+    assert worst(counts) <= 40 < worst(before)
+    assert format_.offers(state) == () and format_.remaining(state) == (0, 0)
+    note = format_.notes(state)[-1]
+    shown = "-".join(map(str, counts))
+    assert (note.kind, note.text) == ("known", f"error {error_of(counts):.1f} Elo after {sum(counts)} pairs ({shown})")
+    other, _ = played(format_, format_.start(TWO), scores, random.Random(1))
+    assert other.notes == state.notes
+    assert replay(format_, TWO, events) == state
+    opened = format_.step(state, GameVoided(state.pairing(0), events[0].outcome))
+    assert format_.notes(opened)[-1].text.startswith("an error of 40 Elo is taken back: a game of encounter 1 is void")
+    assert format_.offers(opened)[0] == state.pairing(0)
+    with pytest.raises(ValueError, match="is decided: error"):
+        format_.step(state, Extended((("games", 402),)))
+
+
+def test_equal_results_are_not_certainty() -> None:
+    """Nineteen drawn pairs and a better one spread as if it were known to 17 Elo; nor do drawn ones alone say it."""
+    format_ = match(games=400, sprt=None, error=20.0)
+    state, _ = played(format_, format_.start(TWO), [1] * 38 + [2, 1])
+    assert (error_of(state.seen) or 99) < 17
+    assert not state.known
+    drawn, _ = played(format_, format_.start(TWO), [1] * 398)
+    assert not drawn.known
+    state, _ = played(format_, drawn, [1] * 398 + [2, 1])
+    assert state.known
+
+
+def test_an_error_that_is_not_reached() -> None:
+    """All games are played, and how well it is known is told."""
+    format_ = match(games=40, sprt=None, error=5.0)
+    state, _ = played(format_, format_.start(TWO), luck(3)[:40])
+    assert format_.notes(state)[-1].kind == "undecided"
+    assert (
+        format_.notes(state)[-1].text.startswith("error ") and " after all 20 pairs (" in format_.notes(state)[-1].text
+    )
+    longer = format_.step(state, Extended((("games", 42),)))
+    assert len(format_.offers(longer)) == 2
+
+
+def test_the_likely_length_until_an_error() -> None:
+    """For equals with half of the games drawn within a tenth of what is simulated, and nearer with every pair."""
+    format_, dice = match(games=4000, sprt=None, error=20.0), random.Random(5)
+    lengths = [len(played(format_, format_.start(TWO), dice.choices([0, 1, 1, 2], k=4000))[1]) for _ in range(20)]
+    mean = sum(lengths) / len(lengths)
+    assert format_.likely(format_.start(TWO)) == pytest.approx(mean, rel=0.1)
+    state, _ = played(format_, format_.start(TWO), dice.choices([0, 1, 1, 2], k=400))
+    assert format_.likely(state) == pytest.approx(mean - 400, rel=0.1)
 
 
 def decided(format_: Match) -> tuple[MatchState, tuple[Pairing, ...]]:
@@ -320,6 +384,8 @@ def test_what_is_told_while_it_runs() -> None:
         ('sprt = { elo0 = 0, elo1 = 5, model = "elo" }', "'logistic', 'normalized' or 'bayesian'"),
         ("sprt = { elo0 = 0, elo1 = 5, alhpa = 0.1 }", "did you mean 'alpha'"),
         ("sprt = true", "write sprt = {"),
+        ("error = 5\nsprt = { elo0 = 0, elo1 = 5 }", "sprt and error both end a match"),
+        ("error = 0", "error"),
         ("games_per_pairing = 4", "games_per_pairing"),
     ],
 )

@@ -148,9 +148,11 @@ def test_an_engine_whose_name_begins_with_the_other(tmp_path: Path) -> None:
 
 
 def test_a_test_ends_by_itself(tmp_path: Path) -> None:
-    """With --sprt no number of games is needed."""
+    """With --sprt or --error no number of games is needed."""
     found = draft(tmp_path, "wren1", "wren2", sprt={"elo0": 0, "elo1": 5})
     assert found["format"]["games"] == 1_000_000
+    known = draft(tmp_path, "wren1", "wren2", error=8.0)["format"]
+    assert known == {"system": "match", "games": 1_000_000, "error": 8.0}
     assert draft(tmp_path, "wren1", "wren2")["format"] == {"system": "match", "games": 100}
     for games in (1, 5):  # an odd number makes no pairs
         one = draft(tmp_path, "wren1", "wren2", games=games)["format"]
@@ -220,6 +222,7 @@ def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:
         (("wren1", "./gone"), {}, "'./gone' is no engine file"),
         (("wren1", "'"), {}, "cannot be cut into words"),
         (("wren1", "wren2", "wren3"), {"sprt": {"elo0": 0, "elo1": 5}}, "a test is between two engines"),
+        (("wren1", "wren2", "wren3"), {"error": 9.0}, "an error to reach is that between two engines"),
         (("wren1", "wren2", "wren3"), {"seeds": 1}, "seeds are those of a gauntlet"),
         (("wren1", "wren2"), {"options": ("Hash",)}, "no value in 'Hash'"),
     ],
@@ -256,6 +259,7 @@ def test_a_match_is_played_kept_and_played_again(tmp_path: Path) -> None:
         (("--tc", "soon"), "--tc: "),
         (("--games", "3", "--sprt", "elo0=0", "elo1=5"), "--games: "),
         (("--sprt", "elo0=5", "elo1=0"), "--sprt: "),
+        (("--error", "0"), "--error: "),
         (("--option", "wren1.Hsh=3"), "engine Wren 1: unknown option 'Hsh'"),
         (("--sprt", "yes"), "expected elo0=0 elo1=5"),
         (("--entrant", "wren1.nonsense=2"), "unknown key 'entrants.0.nonsense'"),

@@ -85,6 +85,7 @@ def _joined(args: Sequence[str]) -> list[str]:
 @click.option("--openings", metavar="FILE", help="Suite, or settings as file=F order=sequential plies=8.")
 @click.option("--order", type=click.Choice(["random", "sequential"]), help="Of the openings.")
 @click.option("--sprt", metavar="TABLE", help="elo0=0 elo1=5 [alpha= beta= model= pairs=]: play until it is known.")
+@click.option("--error", type=float, metavar="ELO", help="Play until the difference is known so well (95 %).")
 @click.option("--slots", type=click.IntRange(min=1), help="Games at once.")
 @click.option("--option", "options", multiple=True, metavar="[ENGINE.]NAME=VALUE", help="Option of an engine, or all.")
 @click.option("--entrant", "settings", multiple=True, metavar="[ENGINE.]KEY=VALUE", help="Its tc, margin_ms, ...")
@@ -102,6 +103,7 @@ def match(
     openings: str | None,
     order: str | None,
     sprt: str | None,
+    error: float | None,
     slots: int | None,
     options: tuple[str, ...],
     settings: tuple[str, ...],
@@ -142,7 +144,7 @@ def match(
     table = typed(sprt) if sprt is not None else None
     if table is not None and not isinstance(table, Mapping):
         raise UsageRefused(f"expected elo0=0 elo1=5, found {sprt!r}", place="--sprt")
-    asked = Asked(engine, under_play, games, table, system, seeds, options, settings, name or "", seed)
+    asked = Asked(engine, under_play, games, table, error, system, seeds, options, settings, name or "", seed)
     workspace = workspace_of(Path.cwd())
     draft = drafted(asked, of_workspace(workspace), Path.cwd(), detect_each)
     folder = workspace / "results"
@@ -188,6 +190,7 @@ def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
 def _words(draft: Draft, engines: Sequence[str]) -> dict[str, str]:
     """What was typed for each key of the configuration, as `drafts` asks for it."""
     words = {key: f"--{key.replace('_', '-')}" for key in draft.play} | {"sprt": "--sprt", "games": "--games"}
+    words["error"] = "--error"
     words |= {"games_per_pairing": "--games", "system": "--format", "seeds": "--seeds", "name": "--name"}
     for number, (entrant, typed) in enumerate(zip(draft.entrants, engines, strict=True), 1):
         own = {key: "--option" if key == "options" else "--entrant" for key in entrant}

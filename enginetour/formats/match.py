@@ -1,4 +1,4 @@
-"""A match of two: a number of games, or a sequential test (SPRT) that ends it as soon as it knows.
+"""A match of two: a number of games, a sequential test (SPRT) that ends it as soon as it knows, or an error to reach.
 
 The test looks at encounters in the order in which they were scheduled, each once all before it are complete: a long
 game makes the look wait, a short one never jumps the queue. In the order in which pairs end the short ones come
@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
-
 from enginetour.errors import InputRefused
+from enginetour.formats.match_options import MatchOptions
 from enginetour.formats.match_state import MatchState
 from enginetour.model import (
     Entrant,
@@ -27,76 +26,15 @@ from enginetour.model import (
     Withdrawn,
 )
 from enginetour.ratings.matchtest import MatchTest
-from enginetour.ratings.pentanomial import GAME_CLASSES, PAIR_CLASSES, statistics_of
+from enginetour.ratings.pentanomial import GAME_CLASSES, PAIR_CLASSES, error_of, statistics_of
 from enginetour.ratings.samplenumber import assumed_chances, foretold, sample_number
-from enginetour.ratings.sequential import ERROR, Model, Sprt, Walk, step
+from enginetour.ratings.sequential import Walk, step
 from enginetour.ratings.stopped import estimate
 
 # Pairs of the assumed kind that count beside those seen when the length is guessed (our choice): after as many of
 # its own a match is believed half.
 ASSUMED_WEIGHT = 20
-
-
-class SprtOptions(BaseModel):
-    """A sequential test; refused as `Sprt` refuses it.
-
-    `pairs`: it looks at pairs of games on one opening, which are not independent; false: at each game.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    elo0: float
-    elo1: float
-    alpha: float = ERROR
-    beta: float = ERROR
-    model: Model = "logistic"
-    pairs: bool = True
-
-    @model_validator(mode="after")
-    def _testable(self) -> SprtOptions:
-        self.test()
-        return self
-
-    def test(self) -> Sprt:
-        """The test it describes."""
-        return Sprt(self.elo0, self.elo1, self.model, self.alpha, self.beta)
-
-
-class MatchOptions(BaseModel):
-    """Settings of the match."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
-
-    games_per_pairing: int = Field(
-        default=2,
-        ge=1,
-        le=2,
-        description="games on one opening: 2 (games is even) gives both the same colours, 1 takes turns",
-    )
-    games: int = Field(default=100, ge=1, description="games of the match; with sprt the most there can be")
-    swap: bool = Field(default=True, description="colours change from game to game; false: the first has White in all")
-    reverse: bool = Field(default=False, description="the second entrant begins with White")
-    sprt: SprtOptions | None = Field(
-        default=None,
-        description="{ elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05 }: stop once it is known whether the first "
-        'entrant is elo1 or only elo0 ahead; model = "logistic", "normalized" (nElo) or "bayesian" (by games); '
-        "pairs = false: by games, each opening's two too",
-    )
-
-    @field_validator("games")
-    @classmethod
-    def _whole_pairs(cls, games: int, info: ValidationInfo) -> int:
-        if games % info.data.get("games_per_pairing", 1):
-            other = "games_per_pairing = 1 takes any number"
-            raise ValueError(f"games {games} is odd: an even number gives both the same colours, {other}")
-        return games
-
-    @field_validator("sprt", mode="before")
-    @classmethod
-    def _table(cls, sprt: object) -> object:
-        if not isinstance(sprt, dict | SprtOptions | None):
-            raise ValueError("write sprt = { elo0 = 0, elo1 = 5 }")
-        return sprt
+HALF = 0.5  # of an outcome of each kind: Jeffreys' prior of such counts
 
 
 class Match:
@@ -109,9 +47,15 @@ class Match:
         self.games = options.games
         self.swap, self.reverse = options.swap, options.reverse
         self.test = options.sprt.test() if options.sprt else None
+        self.error = options.error
         by_pairs = options.sprt is None or (options.sprt.pairs and options.sprt.model != "bayesian")  # it knows none
         self.unit = self.legs if by_pairs else 1
         self.classes = PAIR_CLASSES if self.unit == 2 else GAME_CLASSES
+
+    @property
+    def _stops(self) -> bool:
+        """It may end before all games are played."""
+        return self.test is not None or self.error is not None
 
     def start(self, entrants: tuple[Entrant, ...]) -> MatchState:
         """The state before the first game. InputRefused: not two entrants."""
@@ -121,12 +65,9 @@ class Match:
             step = 'leave two, or choose system = "gauntlet"'
             raise InputRefused(f"a match is between two entrants, {found}", place="entrants", step=step)
         first, second = names
-        walk = Walk((0,) * self.classes) if self.test else None
-        state = MatchState(
-            (first, second), self.legs, self.unit, self.games, walk, swap=self.swap, reverse=self.reverse
-        )
-        state = state.shown()
-        text = f"{first} against {second}, {'at most ' if self.test else ''}{self.games} games"
+        state = MatchState(names, self.legs, self.unit, self.games, swap=self.swap, reverse=self.reverse)
+        state = self._unseen(state).shown()
+        text = f"{first} against {second}, {'at most ' if self._stops else ''}{self.games} games"
         return state.noted("schedule", text, entrants=[first, second], games=self.games)
 
     def offers(self, state: MatchState) -> tuple[Pairing, ...]:
@@ -158,22 +99,28 @@ class Match:
                 raise ValueError("a match stays between the two that began it: withdraw one, then run --new")
 
     def remaining(self, state: MatchState) -> tuple[int, int]:
-        """With a test at least what the next look waits for; without one known exactly."""
+        """With a test or an error to reach at least what the next look waits for; without one known exactly."""
         left = 0 if state.is_over else state.most - len(state.outcomes)
-        if self.test is None or not left:
+        if not self._stops or not left:
             return left, left
         return sum(number not in state.outcomes for number in state.games_of(state.looked)), left
 
     def likely(self, state: MatchState) -> int:
-        """The test's average length from here, if what has been seen is true; some assumed pairs steady it at first."""
+        """The average length from here, if what has been seen is true; some assumed pairs steady it at first."""
         fewest, most = self.remaining(state)
-        if self.test is None or state.walk is None or not most:
+        if not self._stops or not most:
             return most
-        middle = (self.test.elo0 + self.test.elo1) / 2
-        assumed = self.test.likeliest(assumed_chances(len(state.walk.counts)), middle)
-        seen = [count + ASSUMED_WEIGHT * chance for count, chance in zip(state.walk.counts, assumed, strict=True)]
-        chances = [count / sum(seen) for count in seen]
-        looks = sample_number(self.test, chances, state.walk.llr)
+        chances = assumed_chances(self.classes)
+        if self.test is not None:
+            chances = tuple(self.test.likeliest(chances, (self.test.elo0 + self.test.elo1) / 2))
+        counts = state.walk.counts if state.walk else state.seen
+        seen = [count + ASSUMED_WEIGHT * chance for count, chance in zip(counts, chances, strict=True)]
+        if self.test is not None and state.walk is not None:
+            looks = sample_number(self.test, [count / sum(seen) for count in seen], state.walk.llr)
+        elif self.error is not None and (error := error_of(seen)) is not None:
+            looks = sum(seen) * (error / self.error) ** 2 - state.looked  # an error falls with the root of the number
+        else:
+            return most
         waiting = sum(number in state.outcomes for number in range(state.looked * self.unit, state.reach))
         return min(max(fewest, round(looks * self.unit) - waiting), most)
 
@@ -219,7 +166,7 @@ class Match:
         if state.gone:
             return replace(state, late=state.late | {number})
         state = state.with_outcome(number, outcome.half_points(white=pairing.white == state.pair[0]))
-        return state if state.verdict else self._walked(state)
+        return state if state.is_decided else self._walked(state)
 
     def _voided(self, state: MatchState, pairing: Pairing) -> MatchState:
         """A game that was looked at takes the walk back to before it; one beyond the verdict only leaves the counts."""
@@ -228,39 +175,69 @@ class Match:
             return replace(state, late=state.late - {number})
         if number not in state.outcomes:
             raise ValueError(f"game {pairing.leg} of encounter {pairing.meeting} is not a finished game")
-        verdict, ended = state.verdict, state.looked * self.unit == state.most
+        decided, ended = state.is_decided, state.looked * self.unit == state.most
+        was = f"an error of {self.error:g} Elo" if state.known else state.verdict
         state = state.without(number)
         if number // self.unit >= state.looked:
             return state
-        state = self._walked(replace(state, looked=0, walk=Walk((0,) * self.classes) if self.test else None))
-        if not verdict and not (ended and self.test):
+        state = self._walked(self._unseen(replace(state, looked=0)))
+        if not decided and not (ended and self._stops):
             return state
-        what = f"{verdict} is taken back" if verdict else "the match goes on"
-        return state.noted("reopened", f"{what}: a game of encounter {pairing.meeting} is void", was=verdict)
+        what = f"{was} is taken back" if decided else "the match goes on"
+        return state.noted("reopened", f"{what}: a game of encounter {pairing.meeting} is void", was=was)
+
+    def _unseen(self, state: MatchState) -> MatchState:
+        """Before the first look."""
+        none = (0,) * self.classes
+        return replace(state, walk=Walk(none) if self.test else None, seen=none if self.error else (), known=False)
 
     def _walked(self, state: MatchState) -> MatchState:
-        """Look at every unit that is complete and has nothing missing before it, until the verdict."""
-        looked, walk = state.looked, state.walk
-        while not (walk and walk.verdict) and (unit := state.unit_outcome(looked)) is not None:
-            looked += 1
-            if self.test and walk:
-                walk = step(self.test, walk, unit)
-        if looked == state.looked:
+        """Look at every unit that is complete and has nothing missing before it, until the end that was asked for."""
+        before = state.looked
+        while not state.is_decided and (unit := state.unit_outcome(state.looked)) is not None:
+            state = self._looked(state, unit)
+        if state.looked == before:
             return state
-        state = replace(state, looked=looked, walk=walk)
-        if not state.verdict:  # after a verdict nothing comes on offer that was not there before
+        if not state.is_decided:  # after that nothing comes on offer that was not there before
             state = state.shown()
-        if walk is None or self.test is None or not (walk.verdict or looked * self.unit == state.most):
+        if not self._stops or not (state.is_decided or state.looked * self.unit == state.most):
             return state
-        each, ratio = "pairs" if self.unit == 2 else "games", round(walk.llr, 3) or 0.0
-        figures: dict[str, object] = {"after": looked, "counts": list(walk.counts), "llr": ratio}
-        counts = "-".join(map(str, walk.counts))
-        if not walk.verdict:
-            text = f"no verdict after all {looked} {each} ({counts}), LLR {ratio:.3f}"
+        return self._ended(state)
+
+    def _looked(self, state: MatchState, unit: int) -> MatchState:
+        walk = step(self.test, state.walk, unit) if self.test and state.walk else None
+        seen = tuple(count + (place == unit) for place, count in enumerate(state.seen))
+        return replace(state, looked=state.looked + 1, walk=walk, seen=seen, known=self._is_known(seen))
+
+    def _is_known(self, seen: tuple[int, ...]) -> bool:
+        """The error is as small as was asked for, and stays so with half an outcome more of each kind.
+
+        These keep a few equal results from looking certain (Jeffreys 1946); of many they are nothing.
+        """
+        if self.error is None:
+            return False
+        errors = error_of(seen), error_of([count + HALF for count in seen])
+        return all(error is not None and error <= self.error for error in errors)
+
+    def _ended(self, state: MatchState) -> MatchState:
+        """With the decision on record, or that there was none."""
+        each, counts = "pairs" if self.unit == 2 else "games", state.walk.counts if state.walk else state.seen
+        seen = f"{state.looked} {each} ({'-'.join(map(str, counts))})"
+        figures: dict[str, object] = {"after": state.looked, "counts": list(counts)}
+        if state.walk is None or self.test is None:
+            error = error_of(state.seen)
+            told = "unknown" if error is None else f"{error:.1f} Elo"
+            figures |= {"error": None if error is None else round(error, 2)}
+            text = f"error {told} after {seen}" if state.known else f"error {told} after all {seen}"
+            return state.noted("known" if state.known else "undecided", text, **figures)
+        ratio = round(state.walk.llr, 3) or 0.0
+        figures |= {"llr": ratio}
+        if not state.verdict:
+            text = f"no verdict after all {seen}, LLR {ratio:.3f}"
             return state.noted("undecided", text, **figures)
-        meaning = self.test.meaning(walk.verdict, state.pair[0])
-        text = f"{walk.verdict} after {looked} {each} ({counts}), LLR {ratio:.3f}: {meaning}"
-        return state.noted("verdict", text, verdict=walk.verdict, **figures)
+        meaning = self.test.meaning(state.walk.verdict, state.pair[0])
+        text = f"{state.verdict} after {seen}, LLR {ratio:.3f}: {meaning}"
+        return state.noted("verdict", text, verdict=state.verdict, **figures)
 
     def _extended(self, state: MatchState, grown: dict[str, int]) -> MatchState:
         games = grown.pop("games", state.most)

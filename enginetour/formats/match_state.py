@@ -23,7 +23,8 @@ class MatchState:
     """`looked` units are complete from the start on, and walked over; games below `reach` have been on offer.
 
     `legs` games have one opening, `unit` games make one look, `most` games can be played. `counts` are losses, draws,
-    wins; `late` are games that came in after a withdrawal.
+    wins; `late` are games that came in after a withdrawal. Without a walk `seen` counts the units looked at by their
+    outcomes, and `known` is whether their error is as small as was asked for.
     """
 
     pair: tuple[str, str]
@@ -31,6 +32,8 @@ class MatchState:
     unit: int
     most: int
     walk: Walk | None = None
+    seen: tuple[int, ...] = ()
+    known: bool = False
     outcomes: Map[int, int] = field(default_factory=Map)
     counts: tuple[int, int, int] = (0, 0, 0)
     looked: int = 0
@@ -47,9 +50,14 @@ class MatchState:
         return self.walk.verdict if self.walk else ""
 
     @property
+    def is_decided(self) -> bool:
+        """What was to be found out is."""
+        return bool(self.verdict) or self.known
+
+    @property
     def is_over(self) -> bool:
         """Nothing more is offered, whatever has not been played."""
-        return bool(self.verdict or self.gone)
+        return bool(self.is_decided or self.gone)
 
     def noted(self, kind: str, text: str, **fields: object) -> MatchState:
         """The same moment with one decision more on record."""

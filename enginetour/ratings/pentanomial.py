@@ -59,18 +59,11 @@ def statistics_of(counts: Counts) -> MatchStatistics:
     deviation = sqrt(variance / number)
     met = [place for place, count in enumerate(counts) if count]
     whole = met[-1] == 0 or met[0] == len(counts) - 1
-    low, high = score - NORMAL_95 * deviation, score + NORMAL_95 * deviation
-    los, error = NormalDist().cdf((score - 0.5) / deviation), None
-    by_profile = (
-        observations < FEW_GAMES
-        or len(met) == 1
-        or not EXTREME_SCORE <= score <= 1 - EXTREME_SCORE
-        or not 0 < low < high < 1
-    )
-    if by_profile:
+    los, error, ends = NormalDist().cdf((score - 0.5) / deviation), error_of(counts), _ends(counts)
+    if ends is None:
         low, high, los = _profile(regular, score)
     else:
-        error = (elo_of(high) - elo_of(low)) / 2
+        low, high = ends
     spreads = (score - 0.5) / sqrt(variance)
     made = sum(count * place for place, count in enumerate(counts)) / (len(counts) - 1) / observations
     return MatchStatistics(
@@ -83,8 +76,14 @@ def statistics_of(counts: Counts) -> MatchStatistics:
         los=los,
         nelo=None if len(met) == 1 else spreads / sqrt(each) * NELO_UNIT,
         nelo_error=None if len(met) == 1 else NORMAL_95 * NELO_UNIT * sqrt(_spread(chances, spreads) / each / number),
-        by_profile=by_profile,
+        by_profile=ends is None,
     )
+
+
+def error_of(counts: Counts) -> float | None:
+    """Half of the 95 % interval in Elo; None where the profile of the likelihood tells it."""
+    ends = _ends(counts)
+    return None if ends is None else (elo_of(ends[1]) - elo_of(ends[0])) / 2
 
 
 def score_of(elo: float) -> float:
@@ -193,6 +192,18 @@ def tallies(games: Sequence[tuple[Hashable, int]]) -> Tallies:
     won = class_counts([half_points for _, half_points in games], GAME_CLASSES)
     by_pairs = 4 * len(couples) >= len(games) > 0
     return Tallies(won, class_counts(couples, PAIR_CLASSES) if by_pairs else None, couples)
+
+
+def _ends(counts: Counts) -> tuple[float, float] | None:
+    """Of the 95 % interval of the score by a bell curve; None where it is none."""
+    regular = regularised(counts)
+    number = sum(regular)
+    score, variance = moments([count / number for count in regular])
+    deviation = sqrt(variance / number)
+    low, high = score - NORMAL_95 * deviation, score + NORMAL_95 * deviation
+    one_kind = sum(count > 0 for count in counts) == 1
+    few, extreme = round(sum(counts)) < FEW_GAMES, not EXTREME_SCORE <= score <= 1 - EXTREME_SCORE
+    return None if few or one_kind or extreme or not 0 < low < high < 1 else (low, high)
 
 
 def _spread(chances: Sequence[float], spreads: float) -> float:

@@ -15,6 +15,7 @@ TOLD_NOTES = (
     "add",
     "withdraw",
     "extend",
+    "known",
     "reopened",
     "undecided",
     "stuck",

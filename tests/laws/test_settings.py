@@ -71,6 +71,7 @@ OTHERS: dict[str, list[Any]] = {
     "seeding_weight": [0],
     "seeds": [2, ["E1"]],
     "size": [3],
+    "error": [200.0],
     "sprt": [SPRT],
     "sprt.alpha": [0.4],
     "sprt.beta": [0.4],

@@ -9,7 +9,8 @@ from statistics import fmean, median
 
 import pytest
 
-from enginetour.formats.match import Match, MatchOptions
+from enginetour.formats.match import Match
+from enginetour.formats.match_options import MatchOptions
 from enginetour.model import Entrant, GameFinished, Outcome, Pairing
 from enginetour.ratings.pentanomial import elo_of, moments
 from enginetour.ratings.samplenumber import sample_number
