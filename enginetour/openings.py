@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from enginetour.backranks import BackRanks, most
+from enginetour.dealing import Dealing, Per
 from enginetour.epdfile import IndexedPositions
 from enginetour.errors import InputRefused
 from enginetour.heldgames import HeldGames
@@ -27,7 +28,6 @@ from enginetour.suitefile import MOST_OPENINGS, is_pgn, large_positions, read_su
 from enginetour.variants import STANDARD, VARIANTS, usual_beginning
 from enginetour.wholefile import file_digest
 
-Per = Literal["pairing", "round", "encounter"]
 HELD_ORDER = 1 << 16  # openings; the order of so many is held (8 bytes each), of more each place is computed
 AHEAD = 20_000  # positions of a large file that are checked before game 1: 2 s of processor (measured)
 GAMES_AHEAD = 4_000  # games of a PGN, which take five times as long; no more are checked whole
@@ -106,7 +106,7 @@ class OpeningSuite:
 
     def pick(self, pairing: Pairing) -> Opening:
         """The opening of one game."""
-        return self.openings[self._place(self._turn(pairing))]
+        return self.openings[self._place(self.dealing.turn(pairing))]
 
     def _place(self, turn: int) -> int:
         size = len(self.openings)
@@ -137,19 +137,17 @@ class OpeningSuite:
         """Openings that are looked at before game 1 at most."""
         return GAMES_AHEAD if isinstance(self.openings, HeldGames) else AHEAD
 
+    @property
+    def dealing(self) -> Dealing:
+        """The policy by which they are dealt."""
+        return Dealing(self.per, self.legs, self.repeat, len(self.openings))
+
     def wrapped(self, pairings: Iterable[Pairing]) -> str:
         """A sentence where openings came again, as they do once a suite is used up; else an empty text."""
-        passes = max(map(self.uses, pairings), default=0)
-        if not passes:
-            return ""
-        if len(self.openings) == 1:
+        used_up = self.dealing.used_up(pairings)
+        if used_up and len(self.openings) == 1:
             return f"openings: there is one, and all games began from it, {self.source}"
-        again = "once" if passes == 1 else f"{passes} times"
-        return f"openings: the {len(self.openings)} of the suite were used up {again} and came again"
-
-    def uses(self, pairing: Pairing) -> int:
-        """How often the suite had been used up before this game; above 0 openings come again."""
-        return self._turn(pairing) // len(self.openings)
+        return used_up and f"openings: {used_up}"
 
     @property
     def told(self) -> str:
@@ -170,12 +168,6 @@ class OpeningSuite:
     def left_out(self) -> LeftOut:
         """What `skip_bad` has left out, as far as that was looked at."""
         return self.openings.left_out() if isinstance(self.openings, IndexedPositions) else self.skipped
-
-    def _turn(self, pairing: Pairing) -> int:
-        """How many openings the games before this one have taken, by the policy's count."""
-        counts = {"pairing": pairing.meeting, "round": pairing.round, "encounter": pairing.encounter}
-        leg = min(pairing.leg, self.legs)  # a level match of single games is decided by pairs of them
-        return ((counts[self.per] - 1) * self.legs + leg - 1) // self.repeat
 
 
 @lru_cache(maxsize=8)

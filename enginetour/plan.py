@@ -14,6 +14,7 @@ from typing import Any
 from enginetour import config as configuration
 from enginetour import identity, odds, openings
 from enginetour.config import Config
+from enginetour.dealing import Per, legs_of
 from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.heldgames import HeldGames
@@ -84,7 +85,7 @@ class Plan:
         seed = f"{self.suite.seed}:{pairing.encounter}:{side.spec.name}"
         return replace(side, own_book=replace(side.own_book, seed=seed))
 
-    def of_edition(self, number: int, per: openings.Per | None) -> Plan:
+    def of_edition(self, number: int, per: Per | None) -> Plan:
         """The same with a shuffle of openings of its own: engines that always move alike repeat no edition."""
         return replace(self, suite=self.suite_of(number).dealt(per))
 
@@ -185,7 +186,7 @@ def _suite(config: Config, folder: Path) -> openings.OpeningSuite:
         return openings.load(
             config.play.openings,
             seed=config.tournament.seed,
-            legs=min(2, games),
+            legs=legs_of(games),
             listed=hasattr(config.format_options, "cycles"),
             folder=folder,
             variant=config.play.variant,

@@ -235,7 +235,8 @@ def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -
         system=plan.config.system,
         format_version=plan.format.version,
         config=plan.config.as_stored()
-        | {"sides": controls(plan.sides), "suite": plan.suite.digest, "per": plan.suite.per, **known},
+        | {"sides": controls(plan.sides), "suite": plan.suite.digest, "suite_size": len(plan.suite.openings)}
+        | {"per": plan.suite.per, **known},
         seed=plan.config.tournament.seed,
         entrants=plan.entrants,
         specs={name: side.spec for name, side in plan.sides.items()},

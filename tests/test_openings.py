@@ -123,7 +123,7 @@ def test_every_pass_uses_all(seed: int, start: int, cycle: int, order: str) -> N
     suite = OpeningSuite(OPENINGS, seed=seed, order="random" if order == "random" else "sequential", start=start)
     meetings = [Pairing("a", "b", meeting=n) for n in range(7 * cycle + 1, 7 * cycle + 8)]
     assert Counter(suite.pick(meeting) for meeting in meetings) == Counter(OPENINGS)
-    assert {suite.uses(meeting) for meeting in meetings} == {cycle}
+    assert {suite.dealing.uses(meeting) for meeting in meetings} == {cycle}
     if order == "sequential":
         assert suite.pick(meetings[0]).index == start
 
@@ -204,7 +204,7 @@ def test_start_wraps() -> None:
     """`start` beyond the end counts on from the beginning."""
     suite = load(OpeningSettings(order="sequential", start=63), seed=1, legs=2, folder=Path("/"))
     assert suite.pick(Pairing("a", "b")).index == 3
-    assert suite.uses(Pairing("a", "b")) == 0
+    assert suite.dealing.uses(Pairing("a", "b")) == 0
 
 
 def test_plies_cut() -> None:
@@ -289,3 +289,16 @@ def test_colours_are_a_setting_of_the_format(key: str) -> None:
     """Where they are looked for among the openings, the refusal says where they stand."""
     with pytest.raises(ValidationError, match=rf"{key} is a setting of the format: write it under \[format\]"):
         OpeningSettings.model_validate({key: False})
+
+
+@pytest.mark.parametrize(("cycles", "told"), [(2, False), (3, True)])
+def test_a_suite_that_was_used_up_is_told_in_the_report(tmp_path: Path, cycles: int, told: bool) -> None:
+    """Whoever reads the fairness of a night sees that its openings came again."""
+    (tmp_path / "two.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n4k3/p7/8/8/8/8/8/4K3 w - -\n")
+    path = configured(tmp_path, ("wren1", "wren2"), "roundrobin", f"games_per_pairing = 2\ncycles = {cycles}")
+    text = path.read_text().replace("[report]", 'max_moves = 2\n[play.openings]\nfile = "two.epd"\n[report]')
+    path.write_text(text)
+    tour(tmp_path, "run", str(path))
+    tour(tmp_path, "report")
+    (page,) = (tmp_path / "results").glob("*/fairness.html")
+    assert ("The 2 of the suite were used up once and came again." in page.read_text()) is told

@@ -71,7 +71,7 @@ def test_both_legs_have_one_line_and_it_is_a_matter_of_numbers(tmp_path: Path) -
     assert there == back[::-1]
     assert there[0::2] == there[1::2]
     assert len(set(there)) == 29
-    assert suite.uses(games[-1]) == 0
+    assert suite.dealing.uses(games[-1]) == 0
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from enginetour.model import Outcome
+from enginetour.dealing import dealing_of
+from enginetour.model import GameFinished, Outcome
 from enginetour.ratings.uncertainty import NORMAL_95
 from enginetour.reports.sheet import counted
 from enginetour.review.hosts import ODD, Hosts, by_machine, hosts_of
 from enginetour.store.conditions import Conditions
+from enginetour.store.reader import TournamentReader
 from enginetour.task import EngineSpec
 
 FEW = 10  # games; below, the spread of a share is not told: the same few results say nothing of it (our decision)
@@ -64,6 +66,7 @@ class Fairness:
     margins: tuple[tuple[str, int, int], ...]  # engine, moves inside the margin, games; who has any
     warnings: tuple[str, ...]
     hosts: Hosts  # the machines, and whether games ended alike on them
+    used_up: str = ""  # a sentence where all openings had been played and came again
 
     @property
     def one_opening(self) -> bool:
@@ -76,7 +79,9 @@ class Fairness:
         return self.cores[0] if len(self.cores) == 1 else None
 
 
-def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec], again: str = "") -> Fairness:
+def fairness_of(
+    games: Sequence[Conditions], specs: Mapping[str, EngineSpec], again: str = "", used_up: str = ""
+) -> Fairness:
     """Games at odds count for the machine, not for White; `again` tells of games that came again (`over_again`)."""
     even = [game for game in games if not game.handicap]
     threads = max(map(threads_of, specs.values()), default=1)
@@ -108,6 +113,15 @@ def fairness_of(games: Sequence[Conditions], specs: Mapping[str, EngineSpec], ag
             *_warnings(_most_crowded(games, threads), threads, len(busy), len(games), steal, hosts),
         ),
         hosts=hosts,
+        used_up=used_up,
+    )
+
+
+def used_up(log: TournamentReader) -> str:
+    """Whether its openings came again; an empty text where they did not, or it is not known how many there are."""
+    dealing = dealing_of(log.config)
+    return (
+        dealing.used_up(event.pairing for event in log.events() if isinstance(event, GameFinished)) if dealing else ""
     )
 
 

@@ -20,7 +20,7 @@ from enginetour.review.crosstable import crosstable
 from enginetour.review.editions import History, history_of
 from enginetour.review.engines import EngineReview, colours_of, opponents_of
 from enginetour.review.facts import Facts, facts_of
-from enginetour.review.fairness import Fairness, fairness_of, over_again
+from enginetour.review.fairness import Fairness, fairness_of, over_again, used_up
 from enginetour.review.incidents import IncidentLine, incident_lines
 from enginetour.review.ladder import Ladder, ladder_of
 from enginetour.review.rounds import Round, rounds_of
@@ -75,7 +75,7 @@ def review_of(log: TournamentReader, *, again: str = RESUME, suspended: Sequence
     facts = facts_of(log, format_, state, games)
     found = tournament_list(log, log.config.get("ratings", {}).get("anchor") or {})
     incidents = incident_lines(log.incidents(), {game.number: game for game in games}, (log.name, log.edition))
-    fairness = fairness_of(played, log.specs, over_again(*repeated(log)))
+    fairness = fairness_of(played, log.specs, over_again(*repeated(log)), used_up(log))
     everybody = [*dict.fromkeys([*names, *log.specs])]
     efforts = averages(
         "", everybody, ((n, s) for g in played for n, s in zip((g.white, g.black), g.sides, strict=True))
