@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from enginetour import config as configuration
-from enginetour import identity, odds, openings
+from enginetour import identity, odds
 from enginetour.config import Config
-from enginetour.dealing import Per, legs_of
+from enginetour.dealing import Per
 from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 from enginetour.formats.base import Format
-from enginetour.heldgames import HeldGames
 from enginetour.machinespeed import SpeedWish
 from enginetour.model import Entrant, Pairing
 from enginetour.nearmiss import near
 from enginetour.openingnames import OpeningNames, read_names
-from enginetour.polyglot import BookLines
+from enginetour.openings import OpeningSuite
+from enginetour.plansuite import refuse_long, refuse_short_lived, suite_of
 from enginetour.registry import Registry, of_workspace, to_spec
 from enginetour.rulebook import rules_of
 from enginetour.sections.entrants import EntrantSection
@@ -46,7 +46,7 @@ class Plan:
     format: Format[Any]
     entrants: tuple[Entrant, ...]
     sides: Mapping[str, Side]
-    suite: openings.OpeningSuite
+    suite: OpeningSuite
     rules: Rules
     speed: float | None = None  # of this machine, where clocks go by it
     away: bool = False  # games are played on other machines, and clocks go by theirs
@@ -89,7 +89,7 @@ class Plan:
         """The same with a shuffle of openings of its own: engines that always move alike repeat no edition."""
         return replace(self, suite=self.suite_of(number).dealt(per))
 
-    def suite_of(self, edition: int) -> openings.OpeningSuite:
+    def suite_of(self, edition: int) -> OpeningSuite:
         """The openings in the order of an edition."""
         return self.suite.seeded(self.suite.seed + (edition - 1) * EDITION_SEEDS)
 
@@ -109,8 +109,8 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     workspace = workspace_of(folder)
     registry = of_workspace(workspace)
     _refuse_streams(config)
-    suite = _suite(config, folder)
-    _refuse_long(config, suite)
+    suite = suite_of(config, folder)
+    refuse_long(config, suite)
     rules = rules_of(config)
     plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, suite, rules)
     if config.play.eco:
@@ -132,7 +132,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
                 step = "give each its own name"
                 raise InputRefused(f"two entrants are called {entrant.name!r}", place=at, step=step)
             _refuse_copies(entrant.name, spec, sides, config.at("entrants", number))
-            _refuse_short_lived(config, suite, spec)
+            refuse_short_lived(config, suite, spec)
             entrants.append(entrant)
             sides[entrant.name] = plan.side(spec, section)
     refuse_one_glass(sides, config)
@@ -177,56 +177,6 @@ def _refuse_copies(name: str, spec: EngineSpec, sides: Mapping[str, Side], place
         copies = "1 copy" if spec.max_copies == 1 else f"{spec.max_copies} copies"
         what = f"{name} and {twin} are one engine, of which {copies} may run at a time"
         raise InputRefused(what, place=place, step="leave one of them out, or max_copies in the engine file")
-
-
-def _suite(config: Config, folder: Path) -> openings.OpeningSuite:
-    """The openings; a refusal of their file also tells where the configuration names it."""
-    games = getattr(config.format_options, "games_per_pairing", 1)
-    try:
-        return openings.load(
-            config.play.openings,
-            seed=config.tournament.seed,
-            legs=legs_of(games),
-            listed=hasattr(config.format_options, "cycles"),
-            folder=folder,
-            variant=config.play.variant,
-            most_plies=2 * config.play.max_moves - 1,  # one ply at least is an engine's
-        )
-    except InputRefused as error:
-        named = f"named in {config.at('play', 'openings', 'file')}"
-        error.step = f"{error.step}; {named}" if error.step else named
-        raise
-
-
-def _longest(config: Config, suite: openings.OpeningSuite) -> tuple[int, str]:
-    """Plies of the longest opening, where they are held or as long as was asked for, and what to call it."""
-    if isinstance(suite.openings, BookLines):
-        return config.play.openings.longest or 0, "lines"
-    if isinstance(suite.openings, HeldGames):
-        plies, name = suite.openings.longest
-        return plies, f"the opening {name!r}"
-    held = suite.openings if isinstance(suite.openings, tuple) else ()
-    longest = max(held, key=lambda opening: len(opening.moves), default=None)
-    return (0, "") if longest is None else (len(longest.moves), f"the opening {longest.name!r}")
-
-
-def _refuse_long(config: Config, suite: openings.OpeningSuite) -> None:
-    """InputRefused for openings that leave the engines no move."""
-    plies, where = _longest(config, suite)
-    if plies >= 2 * config.play.max_moves:
-        what = f"max_moves {config.play.max_moves} is reached within {where} of {plies} plies"
-        step = "raise it, or cut lines with plies under openings"
-        raise InputRefused(what, place=config.at("play", "max_moves"), step=step)
-
-
-def _refuse_short_lived(config: Config, suite: openings.OpeningSuite, spec: EngineSpec) -> None:
-    """InputRefused for openings that are over only when an engine's longest game is."""
-    most = spec.quirks.max_plies
-    plies, where = _longest(config, suite) if most else (0, "")
-    if most and plies >= most:
-        what = f"max_plies {most} of {spec.name} is reached within {where} of {plies} plies"
-        step = "leave it out of [quirks], or cut lines with plies under openings"
-        raise InputRefused(what, place=config.at("play", "openings"), step=step)
 
 
 def resolve(
