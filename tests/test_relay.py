@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,6 +48,7 @@ class Desk:
         self.outs = [os.pipe2(os.O_NONBLOCK), os.pipe2(os.O_NONBLOCK)]
         self.err = os.pipe2(os.O_NONBLOCK)
         judge = terms.pop("judge", None)
+        queue = terms.pop("queue", -1)
         rules = {"repetition": 3, "halfmoves": 100, "most_plies": 400, "longest_line": 3500} | terms
         self.own = native.Relay(
             self.moves,
@@ -56,7 +58,7 @@ class Desk:
             written,
             self.halts,
             judge,
-            -1,
+            queue,
             *rules.values(),
         )
         for white in (0, 1):
@@ -224,6 +226,18 @@ def test_the_place_is_heard(desk: Callable[..., Desk]) -> None:
     """A word on the control pipe ends the run in mid-search."""
     table = desk(lambda table: os.write(table.tell, b"x"))
     assert (table.run(), table.left().thinking) == (ODD, True)
+
+
+def test_what_the_way_of_an_answer_cost_is_told(desk: Callable[..., Desk], tmp_path: Path) -> None:
+    """The write, the gap from the answer's stamp to its begin, the kernel's words: all that Python judges a flag by."""
+    (tmp_path / "schedstat").write_bytes(b"1 7 1\n")
+    with (tmp_path / "schedstat").open("rb") as queue:
+        table = desk(b"bestmove e2e4\n", b"bestmove e7e5\n", END, queue=queue.fileno())
+        assert table.run() == ODD
+    left = table.left()
+    assert left.write > 0
+    assert left.gap == table.gaps[-1] == left.go - left.write - left.answered > 0
+    assert left.waited == b"1 7 1\n"
 
 
 def test_stderr_is_for_who_drains_it(desk: Callable[..., Desk]) -> None:
