@@ -61,7 +61,7 @@ class Claims:
         if not self._reads_pv or elapsed_ms < 1:
             return None
         whole = pv if len(thought.pv) < LONGEST_PV else pv[:-1]
-        return self._line(whole[:elapsed_ms], board.copy(stack=False))
+        return self._line(whole[:elapsed_ms], board.copy(stack=False), self._number)
 
     @property
     def is_quiet(self) -> bool:
@@ -98,7 +98,7 @@ class Claims:
                     return None
         return None
 
-    def _line(self, pv: list[str], board: chess.Board) -> Iterator[None]:
+    def _line(self, pv: list[str], board: chess.Board, number: int) -> Iterator[None]:
         for ply, word in enumerate(pv):
             if not (self._usual and _played(board, word)):
                 try:
@@ -106,15 +106,16 @@ class Claims:
                     if not move:
                         raise ValueError
                 except ValueError:
-                    self._tell("pv-illegal", f"its PV goes on with {printable(word)!r}, illegal at {board.fen()}")
+                    words = f"its PV goes on with {printable(word)!r}, illegal at {board.fen()}"
+                    self._tell("pv-illegal", words, number)  # other searches were heard since
                     return
                 board.push(move)
             if ply % PIECE == PIECE - 1:
                 yield
 
-    def _tell(self, kind: str, words: str) -> None:
-        number, first = self._found.get(kind, (0, f"move {self._number}: {words}"))
-        self._found[kind] = number + 1, first
+    def _tell(self, kind: str, words: str, number: int | None = None) -> None:
+        count, first = self._found.get(kind, (0, f"move {self._number if number is None else number}: {words}"))
+        self._found[kind] = count + 1, first
 
     def broken(self) -> tuple[tuple[str, int, str], ...]:
         """(kind, how often, words of the first) of what did not hold."""

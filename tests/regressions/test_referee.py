@@ -6,16 +6,19 @@ import re
 from types import SimpleNamespace
 from typing import Literal, cast
 
+import chess
 import pytest
 
 from enginetour.adapters.base import Engine, Script
 from enginetour.adapters.intake import LINE_CAP
 from enginetour.adapters.position import Position
+from enginetour.adapters.said import Thought
 from enginetour.adapters.start import open_engine
 from enginetour.errors import MachineFailure
 from enginetour.model import Opening, Outcome, Termination
 from enginetour.referee import converse, failures, verdict
 from enginetour.referee.bookkeeping import Books
+from enginetour.referee.claims import Claims
 from enginetour.referee.converse import ended
 from enginetour.referee.seats import Seat
 from enginetour.referee.shelf import EngineShelf
@@ -235,3 +238,19 @@ def test_who_does_not_read_has_not_closed_its_input() -> None:
     engine.process.write(b"x" * (1 << 18))
     assert ended(engine) == "does not read its input and lives"
     engine.kill()
+
+
+def test_an_illegal_pv_is_told_with_its_own_move() -> None:
+    """It was told with the number of whatever move was written when the PV was looked at, most often the last."""
+    claims, board = Claims(reads_pv=True, usual=True), chess.Board()
+    looks = []
+    for uci, pv in (("e2e4", "e2e4 e7e4"), ("e7e5", ""), ("g1f3", "g1f3 e5e5")):
+        if pv:
+            looks.append(claims.heard(Thought(30, 9, 1, pv), chess.Move.from_uci(uci), board, 100))
+        board.push_uci(uci)
+    for look in looks:
+        assert look is not None
+        list(look)
+    ((kind, count, first),) = claims.broken()
+    assert (kind, count) == ("pv-illegal", 2)
+    assert first.startswith("move 1: its PV goes on with 'e7e4', illegal at ")
