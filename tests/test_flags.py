@@ -147,7 +147,10 @@ def test_what_the_referee_cost_is_added_up(still: StillClock, monkeypatch: pytes
     waits = itertools.count(step=7 * MS)
     monkeypatch.setattr(clock.RunQueue, "look", lambda queue: b"1 %d 1" % next(waits))
     still.write, still.judging, still.think = 2 * MS, 3 * MS, 56 * MS
-    assert flagged().own_us == 12_000
+    played = flagged()
+    assert played.own_us == 12_000
+    assert [move.gap_us for move in played.moves] == [None, 3_000]
+    assert played.relay_us == (3_000, 3_000, 3_000)
 
 
 def test_a_freeze_is_the_referees_in_python_too(still: StillClock) -> None:
