@@ -46,6 +46,7 @@ def scripted(
     moves: str = "",
     variants: str = "",
     seconds: float = 1.0,
+    told: str = "",
     options: tuple[tuple[str, str], ...] = (),
     **quirks: Any,
 ) -> EngineSpec:
@@ -55,6 +56,8 @@ def scripted(
         command += ["--moves", moves]
     if variants:
         command += ["--variants", variants]
+    if told:
+        command += ["--told", told]
     command += ["--seconds", str(seconds)]
     quirks.setdefault("ready_timeout", 20.0)
     quirks.setdefault("handshake_timeout", 20.0)
@@ -105,6 +108,7 @@ def game(
     link: Link | None = None,
     replay: int = 0,
     aborts: int = 0,
+    keep_lines: str = "",
     **rules: Any,
 ) -> Game:
     """Play one game; every engine is ended afterwards unless a shelf keeps it. Five repetitions: room for faults.
@@ -121,6 +125,7 @@ def game(
         Rules(**rules),
         replay,
         aborts=aborts,
+        keep_lines=keep_lines,
     )
     own = EngineShelf()
     try:

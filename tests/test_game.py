@@ -15,7 +15,9 @@ from enginetour.errors import MachineFailure
 from enginetour.model import Game, Opening, Outcome, Termination
 from enginetour.referee import bookkeeping, clock, live, relay, shadow
 from enginetour.referee.link import Link
+from enginetour.referee.scribe import Scribe
 from enginetour.referee.shelf import EngineShelf
+from enginetour.reports import pgn
 from enginetour.supervise import ending
 from enginetour.supervise.ending import living
 from tests.playing import BOTH, Eavesdropper, Protocol, game, scripted, sound
@@ -77,6 +79,64 @@ def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
     assert played.relay_us is not None
     assert not played.incidents
     assert played.white_tc == "60"
+
+
+@BOTH
+def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
+    """Down to the PGN, of every move but the first, which answers nobody; the game's figures are of the same gaps."""
+    played = drawn(game(sound(), sound(protocol)))
+    first, *gaps = [move.gap_us for move in played.moves]
+    known = sorted(gap for gap in gaps if gap is not None)
+    assert first is None
+    assert (len(known), played.relay_us) == (15, (known[7], known[14], known[14]))
+    comments = re.findall(r"\{(.*?)\}", pgn.text(played, 1, "x", comments=("latency",)), re.DOTALL)
+    told = [re.findall(r"lat=(\S+)s", comment) for comment in comments]
+    assert told == [[], *([f"{gap / 1e6:.6f}"] for gap in gaps if gap is not None)]
+
+
+@pytest.mark.parametrize("keep_lines", ["", "depth"])
+def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
+    """Down to the PGN, each figure by its name, whoever wrote the ply."""
+    white = scripted(told="info depth 5 seldepth 9 score cp 31 nodes 1234 nps 88 hashfull 17 tbhits 2 time 1 pv g1f3")
+    played = drawn(game(white, sound(), keep_lines=keep_lines))
+    move = played.moves[0]
+    assert (move.score, move.depth, move.nodes, move.pv) == (31, 5, 1234, "g1f3")
+    assert (move.seldepth, move.nps, move.hashfull, move.tbhits) == (9, 88, 17, 2)
+    assert len(move.lines) == bool(keep_lines)
+    assert {move.hashfull for move in played.moves[1::2]} == {None}
+    told = pgn.text(played, 1, "x", comments=("nodes", "seldepth", "nps", "hashfull", "tbhits"))
+    assert " ".join(told.split()).count("s, n=1234, sd=9, nps=88, hf=17, tb=2") == 8
+
+
+def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By kind, with the first of each: of its PV, its mates and its silence; nothing of it ends the game."""
+    write = Scribe.write
+    took = {"elapsed_ms": 100}  # so many plies of a PV are looked at as milliseconds were thought
+    monkeypatch.setattr(Scribe, "write", lambda scribe, raw, gap: write(scribe, raw._replace(**took), gap))
+    told = [
+        "info depth 5 score cp 31 pv d2d4 d7d5",
+        "info depth 5 score cp 31 pv f3g1 f6g8 e2e5",
+        "info string nothing",
+        "info depth 5 score mate 2",
+        "info depth 5 score mate -3",
+        "info depth 5 score mate 1 pv f3g1",
+        "info depth 5 score cp 31 pv d2d4",
+        "info depth 5 score cp 31 pv f3g1 f6g8",
+    ]
+    honest = "|".join(f"info depth 5 score cp 31 pv {pv}" for pv in ("g8f6 f3g1", "f6g8 g1f3") * 4)
+    played = drawn(game(scripted(told="|".join(told)), sound(told=honest)))
+    assert played.white.claims == (
+        ("no-score", 1, "move 3: played g1f3 without any scored line"),
+        ("pv-other", 2, "move 1: played g1f3, and its last PV begins with d2d4"),
+        (
+            "pv-illegal",
+            1,
+            "move 2: its PV goes on with 'e2e5', illegal at rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 3",
+        ),
+        ("mate-late", 1, "move 7: had not mated 1 move after it should have"),
+        ("mate-lost", 1, "move 5: said mate, and a move later that it is mated in 3"),
+    )
+    assert not played.black.claims
 
 
 @BOTH

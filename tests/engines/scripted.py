@@ -36,6 +36,7 @@ class Scripted:
         self.hint = options.hint
         self.ponders = 0
         self.starts = options.starts
+        self.told = options.told.split("|") if options.told else []
         self.told_protover = 0
         self.early = -1  # plies at which it answered before its turn
         self.pondering = False
@@ -287,7 +288,9 @@ class Scripted:
         if self.fault == "tells-processors":
             numbers = ",".join(map(str, sorted(os.sched_getaffinity(0))))
             self.say(f"{'info string' if self.protocol == 'uci' else '#'} processors {numbers}")
-        if self.protocol == "uci":
+        if self.told:
+            self.say(self.told[min(self.searches, len(self.told)) - 1])
+        elif self.protocol == "uci":
             self.say("info depth 5 seldepth 9 score cp 31 nodes 1234 nps 9 time 1 pv g1f3 g8f6", "info string hello")
         else:
             self.say(f"{'5.' if self.fault == 'dotted-depth' else '5'} 31 1 1234 g1f3 g8f6")
@@ -526,5 +529,6 @@ parser.add_argument("--variants", default="")
 parser.add_argument("--hint", default="a1a1")
 parser.add_argument("--seconds", type=float, default=1.0)
 parser.add_argument("--starts", default="")
+parser.add_argument("--told", default="")  # by search, parted by bars; the last one by all that follow
 if __name__ == "__main__":
     Scripted(parser.parse_args()).run()
