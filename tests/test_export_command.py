@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 from pathlib import Path
 
 import chess
+import chess.pgn
 import pytest
 
 from enginetour.referee.keptlines import KEPT_LENGTH, KEPT_LINES, kept_lines
-from tests.touring import config, tour
+from tests.playing import scripted
+from tests.touring import config, entrant, read, tour
 
 
 @pytest.fixture
@@ -34,6 +37,69 @@ def test_what_is_exported(played: Path) -> None:
     assert len(ends) == plain.count("[Event ")
     for line in ends:
         chess.Board().set_epd(line)
+
+
+def ends_of(pgn: str) -> list[str]:
+    """The last position of each game, as its moves lead there."""
+    source = io.StringIO(pgn)
+    return [found.end().board().fen() for found in iter(lambda: chess.pgn.read_game(source), None)]
+
+
+def final_fens(epd: str) -> list[str]:
+    """Each line's position with its counters."""
+    found = []
+    for line in epd.splitlines():
+        board, told = chess.Board.from_epd(line)
+        assert (told["hmvc"], told["fmvn"]) == (board.halfmove_clock, board.fullmove_number)
+        found.append(board.fen())
+    return found
+
+
+def test_final_positions_are_those_that_were_played(played: Path) -> None:
+    """To the last counter; the digest of their file is told too."""
+    ends = ends_of(tour(played, "export", "pgn").stdout)
+    assert len(ends) == 2
+    assert final_fens(tour(played, "export", "epd").stdout) == ends
+    told = tour(played, "export", "epd", "-o", "ends.epd").stderr
+    digest = hashlib.sha256((played / "ends.epd").read_bytes()).hexdigest()
+    assert told.splitlines()[-1] == f"ends.epd written, SHA-256 {digest}"
+
+
+SCHOLAR = "r1bqkbnr/pppp1ppp/2n5/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq -"
+MATED = "r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq -"
+
+
+@pytest.mark.parametrize("native", ["", "1"])
+def test_what_a_run_leaves_of_its_games(native: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mate from a position: its end, its comments as the configuration asks, ratings as given, what was claimed."""
+    monkeypatch.setenv("ENGINETOUR_NO_NATIVE", native)  # in the slots
+    (tmp_path / "mate.epd").write_text(f"{SCHOLAR} hmvc 3; fmvn 3;\n")
+    ada, bea = (
+        scripted(moves="h5f7/g8f6", told=words).command
+        for words in ("info depth 5 score cp 31 nodes 1234 hashfull 17", "info string nothing")
+    )
+    engines = f"{entrant('Ada', ada)}rating = 2811.6\n{entrant('Bea', bea)}"
+    path = config(tmp_path, (), "roundrobin", "cycles = 2", engines)
+    settings = '[play]\nopenings = { file = "mate.epd" }\npgn = ["latency", "nodes", "hashfull"]\n'
+    path.write_text(path.read_text().replace("[play]\n", settings))
+    said = tour(tmp_path, "run", path.name).stdout
+    assert said.count("claim: ") == 1
+    assert "claim: Bea: move 3: played g8f6 without any scored line (no-score; told once)" in said
+    counted = {line["name"]: line["claims_by_kind"] for line in read(tmp_path, "standings", "--engines")["engines"]}
+    assert counted == {"Ada": {}, "Bea": {"no-score": 2}}
+    pgn = (tmp_path / "results" / "trial.pgn").read_text()
+    assert pgn == tour(tmp_path, "export", "pgn", "--comments", "hashfull,latency,nodes").stdout
+    comments = [" ".join(words.split()) for words in re.findall(r"\{(.*?)\}", pgn, re.DOTALL)]
+    lat = r"lat=0\.\d{6}s"
+    forms = [
+        r"\d+\.\d{3}s",
+        rf"\+0\.31/5 \d+\.\d{{3}}s, {lat}, n=1234, hf=17, White mates",
+        r"\+0\.31/5 \d+\.\d{3}s, n=1234, hf=17",
+        rf"\d+\.\d{{3}}s, {lat}, White mates",
+    ]
+    assert [re.fullmatch(form, words) is not None for form, words in zip(forms, comments, strict=True)] == [True] * 4
+    assert re.findall(r'^\[(\w+Elo) "(.*)"\]$', pgn, re.MULTILINE) == [("WhiteElo", "2812"), ("BlackElo", "2812")]
+    assert final_fens(tour(tmp_path, "export", "epd").stdout) == ends_of(pgn) == [f"{MATED} 0 4"] * 2
 
 
 def test_what_no_output_replaces(played: Path) -> None:
