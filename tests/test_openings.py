@@ -214,6 +214,18 @@ def test_plies_cut() -> None:
     assert [o.moves for o in cut.openings] == [o.moves[:7] for o in whole if isinstance(o, Opening)]
 
 
+def test_moves_cut(tmp_path: Path) -> None:
+    """`moves` are whole ones, two plies each, counted from where a line begins."""
+    cut = load(OpeningSettings(moves=2), seed=1, legs=2, folder=Path("/"))
+    whole = tuple(read_suite(shipped_suite()))
+    assert [o.moves for o in cut.openings] == [o.moves[:4] for o in whole if isinstance(o, Opening)]
+    assert {len(o.moves) for o in cut.openings} == {4}
+    fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
+    (tmp_path / "s.pgn").write_text(f'[SetUp "1"]\n[FEN "{fen}"]\n\n1... e5 2. Nf3 Nc6 3. Bb5 *\n')
+    (opening,) = load(OpeningSettings(file="s.pgn", moves=1), seed=1, legs=2, folder=tmp_path).openings
+    assert opening.moves == ("e7e5", "g1f3")
+
+
 def test_a_line_cut_to_nothing_has_no_name() -> None:
     """The usual start is no opening of the suite's; a position of its own keeps its name."""
     cut = load(OpeningSettings(plies=0), seed=1, legs=2, folder=Path("/"))
