@@ -166,9 +166,18 @@ def test_a_game_from_a_position_with_black_to_move_reads_back() -> None:
     [
         (Termination.TIME, "time forfeit"),
         (Termination.ILLEGAL_MOVE, "rules infraction"),
+        (Termination.FALSE_CLAIM, "rules infraction"),
         (Termination.CRASH, "abandoned"),
+        (Termination.STALL, "abandoned"),
         (Termination.REPETITION, "normal"),
+        (Termination.RESIGN, "normal"),
+        (Termination.CLAIM, "normal"),
+        (Termination.AGREEMENT, "normal"),
+        (Termination.VARIANT, "normal"),
+        (Termination.ADJUDICATION_DRAW, "adjudication"),
+        (Termination.ADJUDICATION_RESIGN, "adjudication"),
         (Termination.ADJUDICATION_LENGTH, "adjudication"),
+        (Termination.ADJUDICATION_TABLEBASE, "adjudication"),
     ],
 )
 def test_the_termination_tag_has_the_words_of_the_standard(termination: Termination, words: str) -> None:
