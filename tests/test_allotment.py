@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 from enginetour.allotment import Allotment, unshared
 from enginetour.model import Pairing
 from enginetour.task import GameTask
+from tests.forked import scripted
+from tests.playing import SCRIPT
 from tests.test_scheduler import task_for
+from tests.touring import audit, config, tour
+
+# Becomes the engine behind it while it holds a lock that goes with the process; where another holds it, says so.
+ALONE = """\
+import fcntl, os, sys
+mark, engine = __file__ + ".lock", sys.argv[1:]
+lock = os.open(mark, os.O_CREAT | os.O_RDWR)
+os.set_inheritable(lock, True)
+try:
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    open(mark + ".twice", "w").close()
+os.execv(engine[0], engine)
+"""
 
 FIRST, SECOND = Pairing("Ada", "Bea", leg=1), Pairing("Bea", "Ada", leg=2)
 OTHER = Pairing("Cid", "Dot")
@@ -92,3 +111,20 @@ def test_an_engine_of_which_there_may_be_one_waits_in_no_slot() -> None:
     assert unshared(capped(1), 2).black.spec.restart == "auto"
     assert unshared(capped(2), 2) == capped(2)
     assert unshared(capped(0), 8) == capped(0)
+
+
+def test_a_run_keeps_to_the_copies_of_an_engine_file(tmp_path: Path) -> None:
+    """With two slots, in every game of the engine: its next process begins when the last has ended."""
+    (tmp_path / "alone.py").write_text(ALONE)
+    python = [sys.executable, "-I", "-S"]
+    command = [*python, str(tmp_path / "alone.py"), *python, SCRIPT]
+    (tmp_path / "engines").mkdir()
+    (tmp_path / "engines" / "one.toml").write_text(
+        f'name = "One"\nprotocol = "uci"\ndir = "scratch"\nmax_copies = 1\ncommand = {json.dumps(command)}\n'
+    )
+    others = "".join(scripted(name, "uci") for name in ("Ada", "Bea", "Cid"))
+    path = config(tmp_path, ("one",), "roundrobin", "cycles = 2", others, tc="60")
+    tour(tmp_path, "run", str(path), "--slots", "2", "--force")
+    assert audit(tmp_path) == 12
+    assert (tmp_path / "alone.py.lock").exists()
+    assert not (tmp_path / "alone.py.lock.twice").exists()

@@ -12,6 +12,7 @@ from queue import SimpleQueue
 
 import pytest
 
+from enginetour import tournament
 from enginetour.errors import MachineFailure
 from enginetour.model import Game
 from enginetour.places import LocalPlace, end_leftovers
@@ -19,9 +20,10 @@ from enginetour.referee.link import VERSION, frame
 from enginetour.slotprocess import SLOT
 from enginetour.supervise import strays
 from enginetour.task import EngineSpec, Probe, ProbeTask
+from tests.forked import quick
 from tests.test_process import alive, odd
 from tests.test_slot import SCRIPTED, task
-from tests.touring import BUSY_S, GONE_S, LONG_S, until
+from tests.touring import BUSY_S, GONE_S, LONG_S, tour, until
 
 COMMAND = (sys.executable, "-P", SCRIPTED)
 
@@ -101,6 +103,22 @@ def test_engines_start_a_few_at_once(heard: Heard) -> None:
         place.submit(task("begins"))
         assert heard.events.get(timeout=LONG_S)[:2] == (1, "start")
         place.stop(now=True)
+
+
+def test_the_setting_reaches_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`start_parallel` under [play]: of two slots the second waits until both engines of the first have started."""
+    at_once: list[int] = []
+
+    class Counting(LocalPlace):
+        def _assign(self) -> None:
+            super()._assign()
+            at_once.append(sum(slot.starting for slot in self._slots.values()))
+
+    monkeypatch.setattr(tournament, "LocalPlace", Counting)
+    path = quick(tmp_path, system="roundrobin", settings="")
+    path.write_text(path.read_text().replace("[play]", "[play]\nstart_parallel = 1"))
+    tour(tmp_path, "run", str(path), "--slots", "2", "--force")
+    assert max(at_once) == 2
 
 
 def test_the_preferred_slot_is_taken_if_it_is_free(place: LocalPlace, heard: Heard) -> None:

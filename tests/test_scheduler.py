@@ -312,6 +312,20 @@ def test_an_engine_runs_no_more_often_than_it_may() -> None:
     assert max(Counter(name for pairing, _ in loop.flying.values() for name in pairing.pair).values()) > 1
 
 
+def test_the_process_of_such_an_engine_goes_with_its_game() -> None:
+    """One that waited in its slot would be a second copy beside the next game's; with one slot it may wait."""
+
+    def single(pairing: Pairing, replay: int) -> GameTask:
+        side = Side(EngineSpec("x", ("x",), "uci", max_copies=1), TimeControl.parse("1+0"))
+        return GameTask(pairing, side, side, replay=replay)
+
+    format_ = make_format("roundrobin", options_model("roundrobin")())
+    for slots, restart in ((2, "on"), (1, "auto")):
+        place = Inline(ended)
+        Scheduler(MemoryLog(), format_, ENTRANTS, place, single, slots=slots, watcher=Heard()).run()
+        assert {side.spec.restart for task in place.tasks for side in (task.white, task.black)} == {restart}
+
+
 def test_both_legs_of_an_encounter_are_played_in_one_slot() -> None:
     """With two slots two encounters are on; the other leg follows in the same slot, and nothing overtakes it."""
     loop, place = airborne(games_per_pairing=2)
