@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from queue import SimpleQueue
 from unittest import mock
 
 import pytest
 
+from enginetour import slotprocess, tournament
+from enginetour.cli import session
 from enginetour.errors import MachineFailure
 from enginetour.model import Game, Opening, Pairing
 from enginetour.places import LocalPlace
@@ -19,7 +22,9 @@ from enginetour.supervise.processors import Allowed
 from enginetour.task import GameTask, Rules, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import LONG, scripted
+from tests.test_places import COMMAND
 from tests.test_process import odd
+from tests.test_slot import task as game_of
 from tests.touring import LONG_S, config, entrant, tour
 
 
@@ -123,6 +128,55 @@ def test_a_tournament_with_affinity(tmp_path: Path) -> None:
         with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
             told = processors(store.tournament(affinity).game(1).game)
         assert told == {",".join(map(str, sorted(expected)))}
+
+
+@pytest.fixture
+def binds(monkeypatch: pytest.MonkeyPatch) -> SimpleQueue[tuple[int, tuple[int, ...]]]:
+    """What would be bound where, by process; nobody is, so that processors need not be there."""
+    told: SimpleQueue[tuple[int, tuple[int, ...]]] = SimpleQueue()
+    for module in (cores, slotprocess):
+        monkeypatch.setattr(module, "bind", lambda pid, processors: told.put((pid, processors)))
+    return told
+
+
+def drained(told: SimpleQueue[tuple[int, tuple[int, ...]]]) -> list[tuple[bool, tuple[int, ...]]]:
+    """So far: whether it was this process or a slot's, and to what."""
+    return [(pid == os.getpid(), to) for pid, to in (told.get() for _ in range(told.qsize()))]
+
+
+FOUR_CORES = Cores(((0,), (1,), (2,), (3,)), 1, (0, 1, 2, 3))
+
+
+def test_slots_and_we_keep_off_the_engines(binds: SimpleQueue[tuple[int, tuple[int, ...]]]) -> None:
+    """A slot's process and ours have what no slot's engines have, also after a change of slots."""
+    with LocalPlace(2, command=COMMAND, cores=FOUR_CORES) as place:
+        place.submit(game_of("draw"), 1).result(LONG_S)
+        assert drained(binds) == [(True, (2, 3)), (False, (2, 3))]
+        place.resize(3)
+        place.submit(game_of("draw"), 1).result(LONG_S)
+        assert drained(binds) == [(True, (3,)), (False, (3,))]
+
+
+def test_without_room_nobody_is_in_another_slots_way(binds: SimpleQueue[tuple[int, tuple[int, ...]]]) -> None:
+    """Then a slot's process shares the cores of its own engines, and we run anywhere."""
+    with LocalPlace(4, command=COMMAND, cores=FOUR_CORES) as place:
+        place.submit(game_of("draw"), 3).result(LONG_S)
+        assert drained(binds) == [(True, (0, 1, 2, 3)), (False, (3,))]
+
+
+def test_a_run_is_elsewhere_from_before_its_first_game_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, binds: SimpleQueue[tuple[int, tuple[int, ...]]]
+) -> None:
+    """The scheduler goes off the engines' cores, its slot follows, and at the end we are where we were."""
+    before = tuple(os.sched_getaffinity(0))
+    first = min(before)
+    there = Cores(((first,), (1001,), (1002,)), 1, before)
+    for module in (tournament, session):
+        monkeypatch.setattr(module, "own_cores", lambda *_: there)
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
+    path.write_text(path.read_text().replace("[play]", "[play]\naffinity = true"))
+    tour(tmp_path, "run", str(path))
+    assert drained(binds) == [(True, (1001, 1002))] * 2 + [(False, (1001, 1002)), (True, before)]
 
 
 def test_processors_that_are_not_there(tmp_path: Path) -> None:
