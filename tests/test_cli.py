@@ -15,7 +15,10 @@ from click.testing import CliRunner, Result
 
 from enginetour import __version__, compiled
 from enginetour.cli import COMMANDS, SYNONYMS, cli
-from tests.touring import config, tour, try_engines_once, typed
+from enginetour.scheduler import setbacks
+from tests.forked import scripted
+from tests.playing import SCRIPT
+from tests.touring import audit, config, entrant, tour, try_engines_once, typed
 
 START = "from enginetour.__main__ import main; main()"
 HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich", "jinja2", "matplotlib")
@@ -138,6 +141,26 @@ def test_a_signal_while_a_class_is_made_is_no_failure_of_ours(
     """
     monkeypatch.setattr("enginetour.cli.Lazy.get_command", lambda *_: type("Loaded", (), {"x": _Interrupted(raised)}))
     assert tour(tmp_path, "status", expect=code).stderr.strip() == ""
+
+
+def test_a_run_that_only_lacks_what_cannot_be_played_ends_with_4(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others' game is played, the way out is told, and typed it leads there."""
+    monkeypatch.setattr(setbacks, "RETRY_S", (0.0, 0.0))
+    once = "import os, sys; open(__file__ + '.been', 'x'); os.execv(sys.argv[1], sys.argv[1:])"
+    (tmp_path / "once.py").write_text(once)
+    python = [sys.executable, "-I", "-S"]
+    unfit = entrant("Eve", [*python, str(tmp_path / "once.py"), *python, SCRIPT])
+    path = config(tmp_path, (), "roundrobin", "", unfit + scripted("Ada", "uci") + scripted("Bea", "uci"), tc="60")
+    done = tour(tmp_path, "run", str(path), expect=4)
+    assert "only pairings that cannot be played are left; mend the engine and enginetour run" in done.stderr
+    assert audit(tmp_path) > 1
+    words = shlex.split(done.stderr.splitlines()[-1])
+    assert words == ["or", "enginetour", "withdraw", "-t", "trial", "Eve"]
+    tour(tmp_path, "run", str(path), expect=4)
+    tour(tmp_path, *words[2:])
+    tour(tmp_path, "run", str(path))
 
 
 def test_init_writes_a_configuration_that_runs(tmp_path: Path) -> None:
