@@ -1,0 +1,138 @@
+"""An engine for games of any variant: in the same position the same legal move, taken from all that it was told.
+
+It takes moves of others only as its protocol writes them, and gives its own so. What it is told wrongly it cannot
+play on, and what it is not told (a pocket, checks still to give, a right to castle) shows in the moves it chooses.
+"""
+
+# mypy: ignore-errors
+# An engine is a program, not a part of the package.
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+
+import chess
+import chess.variant
+
+BOARDS = {board.uci_variant: board for board in (chess.Board, *chess.variant.VARIANTS[1:])}
+SHUFFLED = "fischerandom"  # of the CECP spec
+BY_CECP_NAME = {"normal" if name == "chess" else name: board for name, board in BOARDS.items()}
+
+
+def choice(board: chess.Board, seed: str) -> chess.Move:
+    """Not by chance, which other versions of Python may draw otherwise; often castles, drops, captures or checks."""
+    number = int.from_bytes(hashlib.sha256(f"{seed} {board.fen()}".encode()).digest()[:8], "big")
+    moves = sorted(board.legal_moves, key=chess.Move.uci)
+    kinds = (board.is_castling, lambda move: move.drop is not None, board.is_capture, board.gives_check)
+    for wanted, kind in enumerate(kinds):
+        some = [move for move in moves if kind(move)]
+        if some and number >> (60 - 2 * wanted) & 3 < 2:
+            return some[number % len(some)]
+    return moves[number % len(moves)]
+
+
+def in_cecp(board: chess.Board, move: chess.Move, *, san: bool) -> str:
+    """As the protocol spec writes it ("move", "variant"): castling by letters in Fischer's chess, drops as P@e5."""
+    if san:
+        text = board.san(move)
+        return f"P{text}" if text[0] == "@" else text
+    if board.chess960 and board.is_castling(move):
+        return "O-O" if board.is_kingside_castling(move) else "O-O-O"
+    return move.uci()
+
+
+def say(*lines: str) -> None:
+    os.write(1, "".join(f"{line}\n" for line in lines).encode())
+
+
+class Uci:
+    """Its board is built anew by every `position`."""
+
+    def __init__(self, seed: str) -> None:
+        self.seed, self.variant, self.shuffled = seed, "chess", False
+        self.board = chess.Board()
+
+    def hear(self, word: str, rest: str) -> None:
+        if word == "uci":
+            values = " ".join(f"var {name}" for name in BOARDS)
+            say("id name Uci", "option name UCI_Chess960 type check default false")
+            say(f"option name UCI_Variant type combo default chess {values}", "uciok")
+        elif word == "isready":
+            say("readyok")
+        elif rest.startswith("name UCI_Variant value "):
+            self.variant = rest.rpartition(" ")[2]
+        elif rest.startswith("name UCI_Chess960 value "):
+            self.shuffled = rest.endswith(" true")
+        elif word == "position":
+            self.place(rest)
+        elif word == "go":
+            say(f"info depth 1 score cp 0 pv {(move := choice(self.board, self.seed))}", f"bestmove {move.uci()}")
+
+    def place(self, words: str) -> None:
+        start, _, moves = words.partition(" moves ")
+        kind = BOARDS[self.variant]
+        fen = None if start == "startpos" else start.removeprefix("fen ")
+        if fen is not None and not self.shuffled and set(fen.split()[2]) - set("KQkq-"):
+            sys.exit(f"rights by files: {fen}")
+        kept = {"chess960": self.shuffled} if kind is chess.Board else {}
+        self.board = kind(**kept) if fen is None else kind(fen, **kept)
+        for text in moves.split():
+            self.board.push(next(move for move in self.board.legal_moves if move.uci() == text))
+
+
+class Cecp:
+    """Its board is moved on by every move that it hears or makes."""
+
+    def __init__(self, seed: str, *, san: bool) -> None:
+        self.seed, self.san, self.force = seed, san, True
+        self.board, self.kind, self.shuffled = chess.Board(), chess.Board, False
+
+    def hear(self, word: str, rest: str) -> None:
+        if word == "protover":
+            known = ",".join((SHUFFLED, *BY_CECP_NAME))
+            say(f"feature ping=1 setboard=1 usermove=1 colors=0 sigint=0 san={int(self.san)} draw=0")
+            say(f'feature myname="Cecp" variants="{known}" done=1')
+        elif word == "ping":
+            say(f"pong {rest}")
+        elif word == "new":
+            self.kind, self.shuffled, self.force = chess.Board, False, False
+            self.board = chess.Board()
+        elif word == "variant":
+            self.kind, self.shuffled = BY_CECP_NAME.get(rest, chess.Board), rest == SHUFFLED
+            self.board = self.kind()
+        elif word == "setboard":
+            self.board = self.kind(rest, chess960=True) if self.shuffled else self.kind(rest)
+        elif word == "force":
+            self.force = True
+        elif word == "usermove":
+            forms = {in_cecp(self.board, move, san=self.san): move for move in self.board.legal_moves}
+            if rest not in forms:
+                say(f"Illegal move: {rest}")
+                return
+            self.board.push(forms[rest])
+            if not self.force:
+                self.play()
+        elif word == "go":
+            self.force = False
+            self.play()
+
+    def play(self) -> None:
+        move = choice(self.board, self.seed)
+        say(f"1 0 1 1 {move.uci()}", f"move {in_cecp(self.board, move, san=self.san)}")
+        self.board.push(move)
+
+
+def main() -> None:
+    """Words: protocol (uci, cecp, san for CECP with san=1) and seed."""
+    protocol, seed = sys.argv[1:]
+    engine = Uci(seed) if protocol == "uci" else Cecp(seed, san=protocol == "san")
+    for line in sys.stdin:
+        word, _, rest = line.strip().partition(" ")
+        if word == "quit":
+            return
+        engine.hear(word, rest)
+
+
+if __name__ == "__main__":
+    main()
