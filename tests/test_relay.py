@@ -42,6 +42,7 @@ class Desk:
         self.plies: list[Any] = []
         self.gaps: list[int] = []
         self.noted: list[tuple[str, bytes]] = []
+        self.stamps: list[int] = []  # of what was noted
         self.halts = SimpleNamespace(continued=False)
         self.control, self.tell = os.pipe()
         self.ins = [os.pipe2(os.O_NONBLOCK), os.pipe2(os.O_NONBLOCK)]  # by colour: what the engine hears
@@ -71,6 +72,7 @@ class Desk:
     def _note(self, chunks: list[tuple[str, int, bytes]], size: int) -> None:
         assert sum(len(text) for _, _, text in chunks) == size
         self.noted += [(way, text) for way, _, text in chunks]
+        self.stamps += [stamp for _, stamp, _ in chunks]
 
     def clock(self, white: int, rest: int = LONG, to_go: int = 0) -> None:
         self.own.clock(bool(white), rest, 10, 50, to_go, 0, 0, -1, 0)

@@ -1,0 +1,159 @@
+"""Compiled clocks go as ours do: what is charged, what is late, what the margin forgives, what engines are told."""
+
+from __future__ import annotations
+
+import os
+import time
+from itertools import cycle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginetour.adapters.base import Ask
+from enginetour.adapters.moves import written
+from enginetour.adapters.position import Position
+from enginetour.adapters.uci_lines import go_words, limit_words
+from enginetour.model import Termination
+from enginetour.referee import relay
+from enginetour.referee.clock import MS, Clock
+from enginetour.referee.ends import key
+from enginetour.task import EngineSpec, Side
+from enginetour.timecontrol import Stage, TimeControl
+from tests.playing import SHUFFLE, game, scripted
+from tests.test_relay import NEVER, Desk
+
+SPEC = EngineSpec("e", ("/e",), "uci")
+INCREMENTS = st.integers(0, 2)
+STAGES = st.builds(Stage, moves=st.integers(1, 4), base_ms=st.integers(1, 5), increment_ms=INCREMENTS)
+LAST = st.builds(Stage, moves=st.integers(0, 2), base_ms=st.integers(1, 5), increment_ms=INCREMENTS)
+CLOCKS = st.builds(
+    lambda first, last, nodes: TimeControl((*first, last), nodes=nodes),
+    st.lists(STAGES, max_size=1), LAST, st.sampled_from([None, None, 7]),
+)  # fmt: skip
+FIXED = st.builds(TimeControl, movetime_ms=st.integers(1, 3))
+COUNTED = st.builds(TimeControl, nodes=st.integers(1, 9))
+CONTROLS = st.one_of(CLOCKS, CLOCKS, FIXED, COUNTED)
+
+
+class Twins(Desk):
+    """Clocks of ours beside the compiled ones, told of the same answers by their own stamps."""
+
+    def __init__(self, sides: list[tuple[TimeControl, int]]) -> None:
+        super().__init__(repetition=1 << 20, halfmoves=0)
+        self.position = Position()
+        self.clocks = [Clock(Side(SPEC, tc, margin), 0.004) for tc, margin in sides]
+        for white, clock in enumerate(self.clocks):
+            ends = self.ins[white][1], self.outs[white][0]
+            self.own.seat(bool(white), white, *ends, self._note, limit_words(clock.tc).encode("ascii"), [])
+        self.hand_over()
+
+    def hand_over(self) -> None:
+        """As `Relay.takes`: the game as it stands in Python."""
+        position = self.position
+        line = position.line, position.words_begun, len(position.moves), position.anchor, position.begun_at
+        assert self.own.take(position.board, *line, {key(position.board): 1}, 0)
+        for white, clock in enumerate(self.clocks):
+            rest, least = (-1 if ms is None else ms for ms in (clock.rest_ms, clock.least_ms))
+            self.own.clock(
+                bool(white), rest, clock.increment_ms, clock.margin_ms, clock.moves_to_go,
+                clock.flag_ns(), clock.limit_ms, least, clock.longest_ms,
+            )  # fmt: skip
+        self.before = [(clock.moves, clock.total_ms, clock.margin_uses) for clock in self.clocks]
+
+    def begin(self) -> None:
+        """Set who is to move thinking; a machine that is busy may have let its flag pass already."""
+        self._run()
+        assert self.left().thinking
+        assert not self.left().text
+
+    def takes(self) -> bool:
+        """Whether the answer that lies there was booked, and the next search begun; if not, it was handed over."""
+        plies = len(self.plies)
+        while True:
+            self._run()  # a wake-up that came late ends it with nothing read
+            if len(self.plies) > plies or self.left().text:
+                return len(self.plies) > plies
+
+    def _run(self) -> None:
+        self.own.run(0, 0, 0, True, 0, NEVER, NEVER, 0)
+
+    def told(self, *, white: bool) -> str:
+        """The `go` of the search that has begun."""
+        clock, other = self.clocks[white], self.clocks[not white]
+        ask = Ask(
+            self.position, white, clock.tc, clock.shown_ms(), other.shown_ms(),
+            clock.increment_ms, other.increment_ms, clock.moves_to_go,
+        )  # fmt: skip
+        words: str = os.read(self.ins[white][0], 65536).decode().splitlines()[-1]
+        assert words == go_words(ask)
+        return words
+
+    def agree(self) -> None:
+        for white, (clock, (moves, total, uses)) in enumerate(zip(self.clocks, self.before, strict=True)):
+            rest, to_go, *sums = self.own.clocked(bool(white))[:7]
+            least = -1 if clock.least_ms is None else clock.least_ms
+            assert (rest, to_go) == (-1 if clock.rest_ms is None else clock.rest_ms, clock.moves_to_go)
+            booked = clock.moves - moves, clock.total_ms - total, clock.longest_ms, least, clock.margin_uses - uses
+            assert tuple(sums) == booked
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    sides=st.lists(st.tuples(CONTROLS, st.integers(0, 3)), min_size=2, max_size=2),
+    thoughts=st.lists(st.integers(0, 5), min_size=1, max_size=8),
+)
+def test_compiled_clocks_are_ours(sides: list[tuple[TimeControl, int]], thoughts: list[int]) -> None:
+    """Move after move of two sides with controls and margins of their own, up to a flag; `thoughts` are ms at least.
+
+    Ends of stages and flags are handed over with nothing booked; from there it goes on as in a game.
+    """
+    table = Twins(sides)
+    try:
+        table.begin()
+        for thought, text in zip(thoughts, cycle(SHUFFLE), strict=False):
+            white = table.position.board.turn
+            clock = table.clocks[white]
+            table.told(white=white)
+            begun = table.left().go
+            while time.monotonic_ns() < begun + thought * MS:
+                pass
+            os.write(table.outs[white][1], f"bestmove {text}\n".encode())
+            ours = clock.moves_to_go == 1
+            if not table.takes():
+                elapsed = table.left().stamp - begun
+                assert ours or elapsed >= clock.flag_ns()
+                table.agree()
+                if clock.charge(elapsed) is None:
+                    return
+                table.position.push(written(text))
+                table.hand_over()
+                table.begin()
+                continue
+            elapsed = table.stamps[max(at for at, (way, _) in enumerate(table.noted) if way == "<")] - begun
+            spent = clock.charge(elapsed)
+            assert spent is not None
+            assert not ours
+            table.position.push(written(text))
+            table.agree()
+            entered = table.plies[-1][0]
+            assert (entered.elapsed_ms, entered.clock_ms) == (spent, clock.rest_ms)
+    finally:
+        table.close()
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("tc", ["0.001+0.002", "3/0.001+0.002:0.003", "movetime=0.001"])
+def test_moves_that_used_the_margin_are_counted(tc: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a game, compiled or not: nothing is left then but the increment, and the record says how often it was so."""
+    if not compiled:
+        monkeypatch.setattr(relay, "native", None)
+    late = scripted("uci", "late", at=2, seconds=0.02)
+    played = game(late, late, white_tc=tc, black_tc=tc, margin=60_000)
+    assert played.termination is Termination.REPETITION, played.cause
+    for side, moves in ((played.white, played.moves[::2]), (played.black, played.moves[1::2])):
+        clock = Clock(Side(SPEC, TimeControl.parse(tc), 60_000), 60.0)
+        for move in moves:
+            assert clock.charge(move.elapsed_ms * MS) == move.elapsed_ms
+            assert move.clock_ms == clock.rest_ms
+        assert side.margin_uses == clock.margin_uses > 0
