@@ -7,7 +7,7 @@ import time
 from itertools import cycle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from enginetour.adapters.base import Ask
@@ -98,7 +98,11 @@ class Twins(Desk):
             assert tuple(sums) == booked
 
 
+TIGHT = TimeControl((Stage(moves=0, base_ms=2, increment_ms=0),)), 1
+
+
 @settings(deadline=None, max_examples=60)
+@example(sides=[TIGHT, TIGHT], thoughts=[3, 3])  # to the last of the margin
 @given(
     sides=st.lists(st.tuples(CONTROLS, st.integers(0, 3)), min_size=2, max_size=2),
     thoughts=st.lists(st.integers(0, 5), min_size=1, max_size=8),
