@@ -234,3 +234,22 @@ def test_ponder_is_a_setting_and_frozen(tmp_path: Path) -> None:
     assert "ponder of Wren 2 is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
     path.write_text(text.replace("[play]", "[play]\nponder = true"))
     assert "play.ponder is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
+
+
+def test_a_guess_is_asked_with_the_clocks_as_they_stand() -> None:
+    """Its own after its move, and its opponent's, whose time runs from now on."""
+    spec, shelf = ponderer(), EngineShelf()
+    played = game(spec, thinker(), white_tc="60+1", black_tc="50+2", shelf=shelf)
+    assert played.outcome is Outcome.DRAW, played.cause
+    (engine,) = shelf.take(spec)
+    assert engine is not None
+    lines = [line.split(" > ", 1)[1] for line in engine.process.traffic(400) if " > go ponder" in line]
+    shelf.end(engine)
+    clocks = [52_000, *(move.clock_ms for move in played.moves[1::2])]
+    possible = [
+        f"go ponder wtime {move.clock_ms} btime {other} winc 1000 binc 2000"
+        for move, other in zip(played.moves[::2], clocks, strict=False)
+    ]
+    assert len(lines) == played.white.ponders
+    assert lines
+    assert set(lines) <= set(possible)
