@@ -38,13 +38,14 @@ NARROW = {str(FIRST)}  # the same where there is but one
 @pytest.fixture
 def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Those of a slot whose clock is ours; a game takes so long and so many plies, and `done` is what it did."""
-    now, done = SimpleNamespace(ns=1), list[Any]()
+    now, done, claimed = SimpleNamespace(ns=1), list[Any](), list[int]()
     claims = [3, 4]  # those that are free, the usual one first
     monkeypatch.setenv(TOGETHER, "1")
     monkeypatch.setattr(together, "time", SimpleNamespace(monotonic_ns=lambda: now.ns))
 
     def claim(but: int | None = None) -> Any:
         free = sorted(claims, key=lambda one: one == but)
+        claimed.extend(free[:1])
         return SimpleNamespace(processor=free[0], close=lambda: done.append("leave"), is_owned=False) if free else None
 
     def gathered(processor: int, engines: Any) -> Any:
@@ -56,7 +57,9 @@ def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(together, "Gathered", gathered)
     slot, engines = Together(), [SimpleNamespace(process=name, games=2) for name in ("one", "other")]
 
-    def play(each_ms: float, *, plies: int = 40, slow: bool = False, ends: int = 2, **seats: Any) -> bool:
+    def play(
+        each_ms: float, *, plies: int = 40, slow: bool = False, ends: int = 2, closes: bool = True, **seats: Any
+    ) -> bool:
         slot.begin([_seat(name, engine, seats) for name, engine in zip("AB", engines, strict=True)], 10)
         was = slot.quick_ns > 0
         now.ns += int(each_ms * 1e6 * plies)
@@ -65,10 +68,11 @@ def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
         for late in range(ends):
             slot.end(10 + plies + late)
             assert slot.quick_ns == 0
-        slot.close()
+        if closes:
+            slot.close()
         return was
 
-    return SimpleNamespace(play=play, now=now, done=done, slot=slot, claims=claims, engines=engines)
+    return SimpleNamespace(play=play, now=now, done=done, slot=slot, claims=claims, claimed=claimed, engines=engines)
 
 
 def _seat(name: str, engine: Any, seats: Any) -> Any:
@@ -84,6 +88,7 @@ def test_the_game_behind_a_quick_one_is_played_together(rule: Any) -> None:
     """The first one is to compare with. A game that is not quick leaves the processor to others."""
     assert [rule.play(0.2), rule.play(0.1), rule.play(0.25)] == [False, True, True]
     assert rule.done == [3, "part", "again", "part"]
+    assert rule.claimed == [3]
     rule.done.clear()
     assert [rule.play(0.2, tc="nodes=9"), rule.play(2, tc="nodes=99")] == [False, False]
     assert rule.done == ["part", "leave"]  # who was left behind
@@ -116,13 +121,22 @@ def test_the_first_game_of_a_process_is_played_apart(rule: Any) -> None:
         engine.games = 2
         assert rule.play(0.1)
     rule.engines[0].process = "a third one"
+    rule.done.clear()
     assert rule.play(0.1)
-    assert rule.done[-3:] == ["part", 3, "part"]  # the others are let go, wherever they are
+    assert rule.done == ["part", 3, "part"]  # the others are let go, wherever they are
 
 
-def test_a_game_that_broke_off_says_nothing(rule: Any) -> None:
+def test_a_game_apart_that_is_slow_is_believed(rule: Any) -> None:
+    """Whatever an earlier one of the same two was like: here two in a pause."""
+    assert [rule.play(0.1), rule.play(0.2), rule.play(0.1), rule.play(2)] == [False, True, False, False]
+    rule.now.ns += 1_000_000_000
+    assert [rule.play(0.1), rule.play(0.1)] == [False, True]
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_game_that_broke_off_says_nothing(rule: Any, closes: bool) -> None:
     """Not even when a game behind it, of which nothing is to be learned, ends in its place."""
-    rule.play(0.1, ends=0)
+    rule.play(0.1, ends=0, closes=closes)
     rule.play(0.1, threads=2)
     assert [rule.play(0.1), rule.play(0.1, ends=0), rule.play(0.1)] == [False, True, True]
     assert rule.done == [3, "part", "again", "part"]
@@ -143,21 +157,23 @@ def test_where_it_does_not_pay_they_stay_apart_for_a_while(rule: Any) -> None:
         assert rule.play(0.2)
         assert rule.done == [3 + at % 2, "part", "part", "leave"]
         rule.now.ns += (wait_ms - 20) * 1_000_000
-        assert not rule.play(0.1)
+        assert [rule.play(0.1), rule.play(0.1)] == [False] * 2  # the one to compare with, and one in the pause
         rule.now.ns += 100_000_000
     assert [rule.play(0.1), rule.play(0.2)] == [True] * 2
-    rule.now.ns += 1_000_000_000
-    assert [rule.play(0.1), rule.play(0.1)] == [False, True]
+    rule.now.ns += 990_000_000
+    assert [rule.play(0.1), rule.play(0.1)] == [False] * 2
+    rule.now.ns += 10_000_000
+    assert rule.play(0.1)
 
 
 @pytest.mark.parametrize("wrong", [{"slow": True}, {"plies": 7}])
 def test_slow_answers_in_a_row_are_no_chance(rule: Any, wrong: Any) -> None:
     """A processor that somebody else has looks like that; what is well in between begins the count anew."""
     rule.play(0.1)
-    games: list[dict[str, Any]] = [wrong, wrong, {}, wrong, wrong, wrong, {}]
+    games: list[dict[str, Any]] = [wrong, wrong, {"plies": 8}, wrong, wrong, wrong, {}]
     assert [rule.play(0.1, **how) for how in games] == [True] * 6 + [False]
     rule.now.ns += 1_100_000_000
-    assert rule.play(0.1)
+    assert [rule.play(0.1, **wrong) for _ in range(4)] == [True] * 3 + [False]
 
 
 def test_what_is_compared_with_is_measured_anew(rule: Any) -> None:
@@ -189,7 +205,9 @@ def test_without_a_processor_they_are_apart(rule: Any, monkeypatch: pytest.Monke
     rule.now.ns += 10_000_000_000
     with monkeypatch.context() as patch:
         patch.setattr(together, "Gathered", refuse)
+        rule.done.clear()
         assert [rule.play(0.1) for _ in range(3)] == [False] * 3
+        assert rule.done == ["leave"]  # the others were in a pause
     rule.now.ns += 10_000_000_000
     assert rule.play(0.1)
 
