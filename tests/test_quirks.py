@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -10,11 +12,12 @@ from enginetour.adapters import base, cecp
 from enginetour.adapters.cecp import CecpEngine
 from enginetour.adapters.start import open_engine
 from enginetour.errors import StartFailed
-from enginetour.model import Termination
+from enginetour.model import Opening, Termination
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
-from enginetour.task import EngineSpec
+from enginetour.supervise.process import EngineProcess
+from enginetour.task import EngineSpec, Quirks
 from tests.playing import BOTH, Protocol, game, scripted, sound
 
 
@@ -80,11 +83,61 @@ def test_a_game_is_no_longer_than_an_engine_survives(protocol: Protocol) -> None
 
 @BOTH
 def test_limits_of_the_start_and_of_fences(protocol: Protocol) -> None:
-    """From the start of the process, whatever it prints; half of a fence between games is one in a game."""
+    """From the start of the process, whatever it prints; between games ten seconds, unless its file says otherwise."""
     engine = open_engine(scripted(protocol, handshake_timeout=2.5, ready_timeout=3.0))
     assert engine.handshake_deadline - engine.born_ns == 2_500 * base.MS
     assert engine.ready_ns == 3_000 * base.MS
     engine.kill()
+    plain = open_engine(replace(sound(protocol), quirks=Quirks()))
+    assert plain.ready_ns == 10_000 * base.MS
+    plain.kill()
+
+
+ENDING = "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1"
+# What is fenced up to the second search of a game: the write with the ping, and for how many seconds.
+FENCED: dict[Protocol, list[tuple[str, int]]] = {
+    "uci": [
+        ("setoption name Ponder value false\nsetoption name OwnBook value false\nisready\n", 30),
+        ("ucinewgame\nisready\n", 30),
+        (f"position fen {ENDING}\nisready\n", 15),
+        (f"position fen {ENDING} moves a1a2 e8e7\nisready\n", 15),
+    ],
+    "cecp": [
+        ("book off\nping 1\n", 30),
+        ("new\nforce\nlevel 0 1 0\npost\neasy\ncomputer\nping 2\n", 30),
+        (f"setboard {ENDING}\nping 3\n", 30),
+        ("ping 4\n", 15),
+        ("ping 5\n", 15),
+    ],
+}
+
+
+@BOTH
+def test_a_ping_goes_out_with_what_it_fences(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one write: who stalls on two lines is found out before a clock runs. In a game it has half the time."""
+    limits, writes = list[int](), list[str]()
+    fenced, write = base.Engine.fenced, EngineProcess.write
+
+    def limited(engine: base.Engine, limit_ns: int, *lines: bytes) -> base.Script:
+        if engine.spec.name == "fenced":
+            limits.append(limit_ns // 10**9)
+        return fenced(engine, limit_ns, *lines)
+
+    def heard(process: EngineProcess, data: bytes) -> int:
+        if process.spec.name == "fenced" and (b"isready" in data or b"ping " in data) and b"accepted" not in data:
+            writes.append(data.decode())
+        return write(process, data)
+
+    monkeypatch.setattr(base.Engine, "fenced", limited)
+    monkeypatch.setattr(EngineProcess, "write", heard)
+    quirks: dict[str, Any] = {"fence": "wait", "ready_timeout": 30.0}
+    if protocol == "cecp":
+        quirks["init"] = ("book off",)
+    white = scripted(protocol, "illegal", name="fenced", moves="a1a2", **quirks)
+    game(white, scripted("uci", name="other", moves="e8e7"), opening=Opening(fen=ENDING))
+    expected = FENCED[protocol]
+    first = protocol == "uci"  # the handshake's own, which fences nothing
+    assert list(zip(writes[first:], limits, strict=False))[: len(expected)] == expected
 
 
 def greeted(spec: EngineSpec) -> tuple[CecpEngine, object]:
