@@ -260,6 +260,16 @@ def test_a_suite_that_was_used_up_is_told() -> None:
     assert alone.wrapped([Pairing("a", "b", meeting=8)]) == told  # "the 1 of the suite were used up 7 times"
 
 
+def test_a_run_tells_at_its_end_that_openings_came_again(tmp_path: Path) -> None:
+    """Not while the suite lasts; the third pair begins from its first position."""
+    (tmp_path / "two.epd").write_text("4k3/8/8/8/8/8/8/R3K3 w - -\n4k3/8/8/8/8/8/8/1R2K3 w - -\n")
+    path = configured(tmp_path, ("wren1", "wren2"), "match", "games = 6\ngames_per_pairing = 2")
+    path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "two.epd" }'))
+    told = "openings: the 2 of the suite were used up once and came again\n"
+    assert told not in tour(tmp_path, "run", str(path), "--max-games", "4", expect=8).stdout
+    assert told in tour(tmp_path, "run", str(path)).stdout
+
+
 def test_a_plan_says_how_many_of_the_openings_are_played() -> None:
     """Pairs that meet once on the same openings play one of a suite of sixty: nobody expects that of a Swiss."""
     suite = OpeningSuite(OPENINGS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from enginetour.errors import InputRefused
 from enginetour.formats.base import make_format
 from enginetour.interop.peermatch import translated
 from enginetour.interop.peertime import control_of
-from enginetour.model import Entrant
+from enginetour.model import Entrant, Termination
 from enginetour.openings import load as load_suite
+from enginetour.store.tournaments import Store
 from tests.touring import tour
 
 COMMANDS = sorted((Path(__file__).parent / "golden" / "commands").glob("*.sh"))
@@ -309,3 +311,59 @@ def test_nets_that_lie_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     own = {"EvalFile": "nets/a.nnue"}
     assert [entrant["options"] for entrant in draft.entrants] == [whole | {"Book": "gone.bin", "Style": "nets"}, own]
     assert draft.anchored(tmp_path).entrants[1]["command"][1] == f"--weights={tmp_path}/nets/a.nnue"
+
+
+# Shuffles its knights by the plies it is told, with the score in its command.
+SCORED = """\
+import sys
+plies = 0
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "position":
+        plies = len(words[words.index("moves") + 1 :]) if "moves" in words else 0
+    elif words[0] == "go":
+        move = ("g1f3", "g8f6", "f3g1", "f6g8")[plies % 4]
+        print(f"info depth 1 score cp {sys.argv[1]} pv {move}\\nbestmove {move}", flush=True)
+    elif words[0] in ("uci", "isready"):
+        print({"uci": "uciok", "isready": "readyok"}[words[0]], flush=True)
+    elif words[0] == "quit":
+        break
+"""
+BOOK = ("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 1",
+        "rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq - 0 1")  # fmt: skip
+
+
+DRAW, RESIGN = Termination.ADJUDICATION_DRAW, Termination.ADJUDICATION_RESIGN
+
+
+@pytest.mark.parametrize(
+    ("program", "rule", "score", "ends"),
+    [
+        (
+            "cutechess-cli",
+            "-draw movenumber=2 movecount=1 score=8",
+            5,
+            [("Ada", "1/2-1/2", DRAW, 4), ("Bea", "1/2-1/2", DRAW, 4)],
+        ),
+        ("fastchess", "-resign movecount=2 score=600", 700, [("Ada", "1-0", RESIGN, 4), ("Bea", "0-1", RESIGN, 3)]),
+    ],
+)
+def test_a_command_is_played_as_it_says(
+    tmp_path: Path, program: str, rule: str, score: int, ends: list[tuple[str, str, Termination, int]]
+) -> None:
+    """Each opening of its file for two games, its rule ends them, its clock is told."""
+    (tmp_path / "scored.py").write_text(SCORED)
+    (tmp_path / "book.epd").write_text("\n".join(BOOK) + "\n")
+    words = [program]
+    for name, own in (("Ada", score), ("Bea", -score)):
+        args = ["-I", "-S", f"{tmp_path}/scored.py", str(own)]
+        given = f'args="{" ".join(args)}"' if program == "fastchess" else " ".join(f"arg={arg}" for arg in args)
+        words.append(f"-engine name={name} cmd={sys.executable} proto=uci {given}")
+    words.append("-each tc=40/60+0.5 -openings file=book.epd format=epd order=sequential")
+    tour(tmp_path, "init", "it.toml", "--from-command", f"{' '.join(words)} -rounds 2 -games 2 -repeat {rule}")
+    tour(tmp_path, "run", "it.toml")
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        games = [stored.game for stored in store.tournament("it").full_games()]
+    assert [game.opening.fen for game in games] == [BOOK[0], BOOK[0], BOOK[1], BOOK[1]]
+    assert [(game.pairing.white, game.outcome.value, game.termination, game.plies) for game in games] == 2 * ends
+    assert (tmp_path / "results" / "it.pgn").read_text().count('[TimeControl "40/60+0.5"]') == 4

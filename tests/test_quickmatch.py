@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from enginetour.registry import candidates, of_workspace
 from enginetour.sections.entrants import EntrantSection
 from enginetour.sections.play import PlaySection
 from enginetour.task import EngineSpec, Probe
+from tests.playing import SCRIPT
 from tests.touring import tour, try_engines_once
 
 
@@ -296,3 +299,26 @@ def test_a_program_that_is_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyP
     refused = tour(tmp_path, "match", "wren1", "/bin/true", expect=4)
     assert "is it an engine?" in refused.stderr
     assert not list(tmp_path.glob("results/*"))
+
+
+def test_a_test_is_played_to_its_verdict(tmp_path: Path) -> None:
+    """One who loses every game: it stops by itself after the pair that crosses a bound, and prints what decided."""
+    (tmp_path / "engines").mkdir()
+    for name, move in (("Ada", "g1f3"), ("Bea", "a1a1")):
+        words = [sys.executable, "-I", "-S", SCRIPT, "--moves", move]
+        file = f'name = "{name}"\nprotocol = "uci"\ndir = "scratch"\ncommand = {json.dumps(words)}\n'
+        (tmp_path / "engines" / f"{name.lower()}.toml").write_text(file)
+    (tmp_path / "one.epd").write_text("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n")
+    given = ("--sprt", "elo0=0", "elo1=100", "--tc", "60", "--openings", "file=one.epd")
+    told = tour(tmp_path, "match", "ada", "bea", *given).stdout
+    found = json.loads(tour(tmp_path, "status", "--json").stdout)
+    test = found["sprt"]
+    pairs = test["stopped_after"]
+    assert (found["state"], found["games_done"], test["wins"]) == ("finished", 2 * pairs, 2 * pairs)
+    assert (test["by"], test["verdict"], test["pentanomial"]) == ("pairs", "H1", [0, 0, 0, 0, pairs])
+    assert test["bounds"] == pytest.approx([-2.944, 2.944], abs=1e-3)
+    assert test["llr"] >= test["decides_at"][1]
+    lines = {line[:10].strip(): line[10:].strip() for line in told.splitlines()}
+    assert lines["LLR"] == f"{test['llr']:.3f}"
+    assert lines["bounds"].startswith("-2.944 and 2.944")
+    assert lines["verdict"].startswith(f"H1 after {pairs} pairs")
