@@ -21,6 +21,8 @@ from enginetour.cli.common import (
 from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from enginetour.reports.sheet import Sheet
     from enginetour.store.log import TournamentLog
     from enginetour.store.queries import GameLine, Stored
@@ -89,7 +91,7 @@ def games(
             if as_json:
                 say_json(_whole(stored))
             else:
-                put(_told(stored, log.title))
+                put(_told(stored, log.title, log.known_ratings))
             return
         _refuse_unknown(log, engine, termination)
         lines = log.games(engine=engine, termination=termination, incidents=incidents)
@@ -183,12 +185,12 @@ def _odds(line: GameLine) -> str:
     return f"{'White' if line.handicap > 0 else 'Black'} {abs(line.handicap)}: {line.white_tc} v {line.black_tc}"
 
 
-def _told(stored: Stored, title: str) -> str:
+def _told(stored: Stored, title: str, ratings: Mapping[str, float]) -> str:
     from enginetour.reports import pgn
     from enginetour.reports.fairness import machine_lines
     from enginetour.reports.incident import claim_lines, incident_lines, wrapped
 
-    parts = [pgn.text(stored.game, stored.number, title)]
+    parts = [pgn.text(stored.game, stored.number, title, ratings=ratings)]
     if stored.voided:
         parts.append("struck out afterwards\n")
     for words in machine_lines(stored.game):

@@ -104,3 +104,14 @@ def test_a_pgn_of_another_database_is_put_aside(tmp_path: Path) -> None:
     assert (results / "trial.pgn").read_text() == tour(tmp_path, "export", "pgn").stdout
     assert pgn_games(results / "trial.pgn") == 1
     assert "old-2" not in tour(tmp_path, "run", str(path)).stderr
+
+
+def test_a_single_game_is_as_an_export_has_it(tmp_path: Path) -> None:
+    """Its PGN lacked the ratings with which its engines came."""
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
+    path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\nrating = 1510'))
+    tour(tmp_path, "run", str(path))
+    exported = tour(tmp_path, "export", "pgn").stdout
+    first, second = (tour(tmp_path, "games", number).stdout for number in "12")
+    assert '[WhiteElo "1510"]' in first and '[BlackElo "1510"]' in second
+    assert exported.startswith(first[: first.rindex("}")])
