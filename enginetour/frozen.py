@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from enginetour.errors import StoreRefused
+from enginetour.errors import InputRefused, StoreRefused
 from enginetour.formats.base import Format
 from enginetour.model import Added, Extended
 from enginetour.plan import Plan
@@ -110,8 +110,10 @@ def frozen(
     return StoreRefused(what, place=plan.config.at(section, key), step=step)
 
 
-def to_come(plan: Plan, log: TournamentLog, grown: dict[str, int], format_: Format[Any], state: Any) -> int:
-    """Most games still to come once settings have grown and who is new in the file has joined; nothing is written.
+def refuse_openings_to_come(
+    plan: Plan, log: TournamentLog, grown: dict[str, int], format_: Format[Any], state: Any
+) -> None:
+    """As `plan.refuse_openings`, once settings have grown and who is new in the file has joined; nothing is written.
 
     StoreRefused when the format cannot go on with the larger settings.
     """
@@ -125,7 +127,14 @@ def to_come(plan: Plan, log: TournamentLog, grown: dict[str, int], format_: Form
     for entrant in plan.entrants:
         with suppress(ValueError):  # whom the format does not take is refused in a moment
             state = state if entrant.name in log.specs else format_.step(state, Added(entrant))
-    return format_.remaining(state)[1]
+    if not (offers := format_.offers(state)):
+        return
+    most = log.last_number + format_.remaining(state)[1]
+    with suppress(ValueError, InputRefused):  # that it takes no more with so few
+        # Encounters of who has left are not played, and the numbers go on behind them.
+        most = max(most, plan.format.remaining(plan.format.start(log.entrants))[1])
+    suite = plan.of_edition(log.edition, log.config.get("per", plan.config.play.openings.per)).suite
+    suite.check(most, min(map(suite.dealing.turn, offers)))
 
 
 def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: Callable[[], None]) -> dict[str, Side]:

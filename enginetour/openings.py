@@ -126,10 +126,13 @@ class OpeningSuite:
         """The same by the policy of a tournament that has begun; None: it was stored before policies were."""
         return replace(self, per=per or ("pairing" if self.legs > 1 else "encounter"))
 
-    def check(self, games: int) -> None:
-        """Look at what so many games can need, at most `ahead`, where not all was checked; InputRefused as `load`."""
+    def check(self, games: int, first: int = 0) -> None:
+        """Look at what so many games can need behind the `first` ones, at most `ahead`, where not all was checked.
+
+        InputRefused as `load`.
+        """
         if isinstance(self.openings, IndexedPositions | HeldGames):
-            for turn in range(min(games, self.ahead, len(self.openings))):
+            for turn in range(first, min(games, first + min(self.ahead, len(self.openings)))):
                 self.openings[self._place(turn)]
 
     @property

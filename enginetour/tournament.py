@@ -14,7 +14,7 @@ from enginetour.demand import own_cores
 from enginetour.errors import InputRefused, TourError, UsageRefused
 from enginetour.folded import audit, fold, last_table, refuse_unfinished
 from enginetour.formats.base import Format
-from enginetour.frozen import controls, grown_settings, not_followed, same_engines, to_come
+from enginetour.frozen import controls, grown_settings, not_followed, refuse_openings_to_come, same_engines
 from enginetour.headstart import HeadStart, birth_tags
 from enginetour.model import Entrant, Pairing
 from enginetour.places import LocalPlace, end_leftovers
@@ -257,8 +257,7 @@ def _resume(
     log.under(lock)
     grown = grown_settings(plan, log)
     format_, state = audit(log)
-    if most := to_come(plan, log, grown, format_, state):
-        plan.suite_of(log.edition).check(log.last_number + most)
+    refuse_openings_to_come(plan, log, grown, format_, state)
     sides = same_engines(plan, log, accept_change=accept_change, heed=heed)
     plan = _at_speed(plan, machinespeed.here(plan.wanted_speed, log.config.get("machine")), tell)
     for words in not_followed(plan, log) if format_.offers(state) else ():

@@ -27,7 +27,7 @@ from enginetour.model import (
     Replaced,
     Withdrawn,
 )
-from enginetour.ratings.pentanomial import class_counts, error_of
+from enginetour.ratings.pentanomial import class_counts, error_of, statistics_of
 from enginetour.ratings.sequential import Sprt, Walk, follow, step
 from enginetour.reports.sprt import live, status, story, under_test
 from tests.touring import config, tour
@@ -161,15 +161,28 @@ def test_an_error_to_reach_ends_it() -> None:
 
 
 def test_equal_results_are_not_certainty() -> None:
-    """Nineteen drawn pairs and a better one spread as if it were known to 17 Elo; nor do drawn ones alone say it."""
+    """Nineteen drawn pairs and a better one spread as if it were known to 17 Elo, drawn ones alone to less."""
     format_ = match(games=400, sprt=None, error=20.0)
     state, _ = played(format_, format_.start(TWO), [1] * 38 + [2, 1])
     assert (error_of(state.seen) or 99) < 17
     assert not state.known
-    drawn, _ = played(format_, format_.start(TWO), [1] * 398)
-    assert not drawn.known
-    state, _ = played(format_, drawn, [1] * 398 + [2, 1])
-    assert state.known
+    drawn, events = played(format_, format_.start(TWO), [1] * 400)
+    assert drawn.known and 40 < len(events) < 100
+
+
+@pytest.mark.parametrize(("worst", "known"), [(0, True), (2, False)])
+def test_a_side_that_wins_nearly_all(worst: int, known: bool) -> None:
+    """The interval far from equality is that of the likelihood; who has not lost a point has none."""
+    format_ = match(games=4000, sprt=None, error=90.0)
+    scores = [2 if n % 50 else worst for n in range(1, 4001)]
+    state, events = played(format_, format_.start(TWO), scores)
+    assert state.known is known
+    assert format_.offers(state) == ()
+    if known:
+        told = statistics_of(state.seen)
+        assert told.by_profile and told.high is not None and told.low is not None
+        assert (told.high - told.low) / 2 == pytest.approx(error_of(state.seen))
+        assert len(events) < 4000
 
 
 def test_an_error_that_is_not_reached() -> None:
@@ -386,6 +399,8 @@ def test_what_is_told_while_it_runs() -> None:
         ("sprt = true", "write sprt = {"),
         ("error = 5\nsprt = { elo0 = 0, elo1 = 5 }", "sprt and error both end a match"),
         ("error = 0", "error"),
+        ("error = inf", "error"),
+        ("error = 1e-200", "error"),
         ("games_per_pairing = 4", "games_per_pairing"),
     ],
 )

@@ -6,13 +6,18 @@ from itertools import pairwise
 from math import exp, isfinite, log, log10
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from enginetour.ratings.pentanomial import (
+    FEW_GAMES,
     NELO_UNIT,
     NORMAL_95,
     at_score,
     class_counts,
     elo_of,
+    error_of,
+    is_known_to,
     paired,
     statistics_of,
     tilted,
@@ -137,3 +142,21 @@ def test_elo_is_that_of_the_score(counts: tuple[int, ...]) -> None:
     """What an empty class counts as is for logarithms: 89.29 % of seven pairs were told as 367.9 instead of 368.3."""
     found = statistics_of(counts)
     assert found.elo == elo_of(found.score)
+
+
+FEW_OR_MANY = st.integers(0, 4) | st.integers(0, 5000)
+
+
+@given(counts=st.lists(FEW_OR_MANY, min_size=3, max_size=3) | st.lists(FEW_OR_MANY, min_size=5, max_size=5))
+def test_a_glance_never_hides_that_it_is_known(counts: list[int]) -> None:
+    """The error is known to itself, not to less; it is half of what is told, by the bell curve or by the profile."""
+    assume(sum(counts) >= FEW_GAMES)
+    error, told = error_of(counts), statistics_of(counts)
+    if error is None:
+        assert told.low is None or told.high is None
+        assert not is_known_to(1e9, counts)
+        return
+    assert told.low is not None and told.high is not None
+    assert error == pytest.approx((told.high - told.low) / 2)
+    assert is_known_to(error, counts)
+    assert not is_known_to(error * 0.999, counts)

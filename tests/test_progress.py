@@ -102,14 +102,14 @@ def test_a_test_without_a_number_of_games_is_open() -> None:
     made = Progress("match", "patch", done=20, remaining=(2, OPEN_GAMES - 20))
     made.placed = ()
     made._format, made.estimate = SimpleNamespace(likely=lambda _: 300, tested=lambda _: None), 3600.0
-    assert "· 20 games, until the test decides · ends " in headline(made)
+    assert "· 20 games, until it is known · ends " in headline(made)
     assert headline(made).endswith("(in 60 min)")
-    assert of_games(1, (2, OPEN_GAMES)) == "1 game, until the test decides"
+    assert of_games(1, (2, OPEN_GAMES)) == "1 game, until it is known"
     assert of_games(20, (0, 0)) == "20 of 20 games"
     assert of_games(20, (2, 40_000)) == "20 of 22-40020 games"
     found = {"system": "match", "tournament": "patch", "state": "running", "games_done": 20, "eta": None}
     words = status_words({**found, "remaining": [2, OPEN_GAMES - 20], "incidents": 0, "playing": []})
-    assert "20 games done, until the test decides ·" in words
+    assert "20 games done, until it is known ·" in words
 
 
 def test_a_small_window_shows_who_plays() -> None:

@@ -262,7 +262,7 @@ def test_a_match_is_played_kept_and_played_again(tmp_path: Path) -> None:
         (("--tc", "soon"), "--tc: "),
         (("--games", "3", "--sprt", "elo0=0", "elo1=5"), "--games: "),
         (("--sprt", "elo0=5", "elo1=0"), "--sprt: "),
-        (("--error", "0"), "--error: "),
+        (("--error", "0"), "0.1<=x<=1000"),
         (("--option", "wren1.Hsh=3"), "engine Wren 1: unknown option 'Hsh'"),
         (("--sprt", "yes"), "expected elo0=0 elo1=5"),
         (("--entrant", "wren1.nonsense=2"), "unknown key 'entrants.0.nonsense'"),
@@ -271,7 +271,7 @@ def test_a_match_is_played_kept_and_played_again(tmp_path: Path) -> None:
 )
 def test_a_refused_setting_is_told_with_its_option(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
     """The file that cannot be is not there afterwards."""
-    code = 2 if words[-1] in ("yes", "1") else 3
+    code = 2 if words[-1] in ("yes", "1", "0") else 3
     refused = tour(tmp_path, "match", "wren1", "wren2", *words, expect=code)
     assert told in refused.stderr
     assert not list(tmp_path.glob("results/*.toml"))

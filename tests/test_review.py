@@ -64,7 +64,7 @@ def test_unfinished_under_a_test_without_a_number(tmp_path: Path) -> None:
     store, log = played(tmp_path / "db", FOUR[:2], "match", options=options, most=4)
     with store:
         resume = next(one for one in review_of(log, again="").advice if one.kind == "resume")
-    assert resume.text.startswith("Not finished: to play until the test decides, next ")
+    assert resume.text.startswith("Not finished: to play until it is known, next ")
 
 
 def test_the_command_that_runs_is_for_the_newest_edition(tmp_path: Path) -> None:

@@ -8,11 +8,12 @@ from enginetour import outlook
 from enginetour import plan as plans
 from enginetour.cli.common import rows_of_others
 from enginetour.demand import refuse_few_files
-from enginetour.errors import InputRefused
+from enginetour.errors import InputRefused, StoreRefused
 from enginetour.folded import fold
-from enginetour.frozen import grown_settings, same_engines, to_come
+from enginetour.frozen import grown_settings, refuse_openings_to_come, same_engines
 from enginetour.plan import Plan
 from enginetour.store.database import is_made
+from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
 from enginetour.supervise.processors import allowed
 
@@ -31,13 +32,20 @@ def how_to_run(plan: Plan) -> list[str]:
             return force
         log = store.tournament(name)
         format_, state = fold(log)
-        if not format_.offers(state):
+        if not format_.offers(state) and not _grows(plan, log):
             _refuse_openings(plan, log.edition + 1)
             return [*force, "--new"]
-        most = to_come(plan, log, grown_settings(plan, log), format_, state)
-        plan.suite_of(log.edition).check(log.last_number + most)
+        refuse_openings_to_come(plan, log, grown_settings(plan, log), format_, state)
         same_engines(plan, log, accept_change=False, heed=lambda: None)
     return force
+
+
+def _grows(plan: Plan, log: TournamentLog) -> bool:
+    """Whether the file makes what has ended longer; else what it says is for the next edition."""
+    try:
+        return bool(grown_settings(plan, log))
+    except StoreRefused:
+        return False
 
 
 def _refuse_openings(plan: Plan, edition: int) -> None:

@@ -85,7 +85,12 @@ def _joined(args: Sequence[str]) -> list[str]:
 @click.option("--openings", metavar="FILE", help="Suite, or settings as file=F order=sequential plies=8.")
 @click.option("--order", type=click.Choice(["random", "sequential"]), help="Of the openings.")
 @click.option("--sprt", metavar="TABLE", help="elo0=0 elo1=5 [alpha= beta= model= pairs=]: play until it is known.")
-@click.option("--error", type=float, metavar="ELO", help="Play until the difference is known so well (95 %).")
+@click.option(
+    "--error",
+    type=click.FloatRange(0.1, 1000),
+    metavar="ELO",
+    help="Play until the difference is known to so many.",
+)
 @click.option("--slots", type=click.IntRange(min=1), help="Games at once.")
 @click.option("--option", "options", multiple=True, metavar="[ENGINE.]NAME=VALUE", help="Option of an engine, or all.")
 @click.option("--entrant", "settings", multiple=True, metavar="[ENGINE.]KEY=VALUE", help="Its tc, margin_ms, ...")

@@ -26,7 +26,7 @@ from enginetour.model import (
     Withdrawn,
 )
 from enginetour.ratings.matchtest import MatchTest
-from enginetour.ratings.pentanomial import GAME_CLASSES, PAIR_CLASSES, error_of, statistics_of
+from enginetour.ratings.pentanomial import FEW_GAMES, GAME_CLASSES, PAIR_CLASSES, error_of, is_known_to, statistics_of
 from enginetour.ratings.samplenumber import assumed_chances, foretold, sample_number
 from enginetour.ratings.sequential import Walk, step
 from enginetour.ratings.stopped import estimate
@@ -138,7 +138,7 @@ class Match:
         return tuple(placed)
 
     def notes(self, state: MatchState) -> tuple[Note, ...]:
-        """Kinds: schedule, verdict, reopened, undecided, withdraw, extend."""
+        """Kinds: schedule, verdict, known, reopened, undecided, withdraw, extend."""
         return state.notes
 
     def tested(self, state: MatchState) -> MatchTest | None:
@@ -214,10 +214,9 @@ class Match:
 
         These keep a few equal results from looking certain (Jeffreys 1946); of many they are nothing.
         """
-        if self.error is None:
+        if self.error is None or sum(seen) < FEW_GAMES:
             return False
-        errors = error_of(seen), error_of([count + HALF for count in seen])
-        return all(error is not None and error <= self.error for error in errors)
+        return all(is_known_to(self.error, counts) for counts in (seen, [count + HALF for count in seen]))
 
     def _ended(self, state: MatchState) -> MatchState:
         """With the decision on record, or that there was none."""

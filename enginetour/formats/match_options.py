@@ -43,7 +43,7 @@ class MatchOptions(BaseModel):
         le=2,
         description="games on one opening: 2 (games is even) gives both the same colours, 1 takes turns",
     )
-    games: int = Field(default=100, ge=1, description="games of the match; with sprt the most there can be")
+    games: int = Field(default=100, ge=1, description="games of the match; with sprt or error the most there can be")
     swap: bool = Field(default=True, description="colours change from game to game; false: the first has White in all")
     reverse: bool = Field(default=False, description="the second entrant begins with White")
     sprt: SprtOptions | None = Field(
@@ -52,11 +52,13 @@ class MatchOptions(BaseModel):
         'entrant is elo1 or only elo0 ahead; model = "logistic", "normalized" (nElo) or "bayesian" (by games); '
         "pairs = false: by games, each opening's two too",
     )
-
     error: float | None = Field(
         default=None,
-        gt=0,
-        description="stop once the Elo difference is known so well: half of its 95 % interval, by pairs on one opening",
+        ge=0.1,
+        le=1000,
+        allow_inf_nan=False,
+        description="stop once the Elo difference is known so well: half of its 95 % interval, by pairs of an opening. "
+        "While one side has not lost a point there is none, and the match goes on",
     )
 
     @field_validator("games")

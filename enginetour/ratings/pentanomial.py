@@ -23,6 +23,7 @@ NELO_UNIT = 800 / log(10)  # nElo per unit of (score - 1/2)/sd of a game: Elo's 
 ROOT_DONE = 1e-15  # of the multiplier, relative: double precision
 MOST_HALVINGS = 200  # more than the exponents of a double
 BOUND_DONE = 1e-12  # of a score
+NEARLY = 1.5  # x an error by the slope at the score: the interval itself is never so much narrower (tested)
 
 Counts = Sequence[float]
 
@@ -59,11 +60,12 @@ def statistics_of(counts: Counts) -> MatchStatistics:
     deviation = sqrt(variance / number)
     met = [place for place, count in enumerate(counts) if count]
     whole = met[-1] == 0 or met[0] == len(counts) - 1
-    los, error, ends = NormalDist().cdf((score - 0.5) / deviation), error_of(counts), _ends(counts)
+    los, error, ends = NormalDist().cdf((score - 0.5) / deviation), None, _ends(counts)
     if ends is None:
         low, high, los = _profile(regular, score)
     else:
         low, high = ends
+        error = (elo_of(high) - elo_of(low)) / 2
     spreads = (score - 0.5) / sqrt(variance)
     made = sum(count * place for place, count in enumerate(counts)) / (len(counts) - 1) / observations
     return MatchStatistics(
@@ -81,9 +83,24 @@ def statistics_of(counts: Counts) -> MatchStatistics:
 
 
 def error_of(counts: Counts) -> float | None:
-    """Half of the 95 % interval in Elo; None where the profile of the likelihood tells it."""
-    ends = _ends(counts)
-    return None if ends is None else (elo_of(ends[1]) - elo_of(ends[0])) / 2
+    """Half of the 95 % interval in Elo, as `statistics_of` tells it; None where one side has not lost a point."""
+    regular = regularised(counts)
+    if not any(counts[:-1]) or not any(counts[1:]):
+        return None
+    low, high = _ends(counts) or _profile(regular, moments([count / sum(regular) for count in regular])[0])[:2]
+    return (elo_of(high) - elo_of(low)) / 2
+
+
+def is_known_to(error: float, counts: Counts) -> bool:
+    """Whether `error_of` is so small at most; where a glance tells that it is not, it is not worked out."""
+    regular = regularised(counts)
+    number = sum(regular)
+    score, variance = moments([count / number for count in regular])
+    slope = ELO_SCALE / log(10) / (score * (1 - score))  # Elo of a score
+    if NORMAL_95 * sqrt(variance / number) * slope > NEARLY * error:
+        return False
+    found = error_of(counts)
+    return found is not None and found <= error
 
 
 def score_of(elo: float) -> float:

@@ -179,7 +179,7 @@ def of_rounds(stage: Sequence[int]) -> str:
 def of_games(done: int, remaining: tuple[int, int]) -> str:
     """``57 of 90-141 games``; one number when fewest and most are the same, none where nobody knows the most."""
     if is_open(done, remaining):
-        return f"{done} game{'s' * (done != 1)}, until the test decides"
+        return f"{done} game{'s' * (done != 1)}, until it is known"
     fewest, most = (done + count for count in remaining)
     return f"{done} of {fewest if fewest == most else f'{fewest}-{most}'} games"
 
@@ -253,7 +253,7 @@ def status_words(found: Mapping[str, Any]) -> str:
     parts = [found["system"], found["tournament"], found["state"]]
     parts += [of_rounds(found["round"])] if found.get("round") else []
     to_go = f"{fewest if fewest == most else f'{fewest}-{most}'} to go"
-    to_go = "until the test decides" if is_open(found["games_done"], (fewest, most)) else to_go
+    to_go = "until it is known" if is_open(found["games_done"], (fewest, most)) else to_go
     done = found["games_done"]
     parts.append(f"{done} game{'s' * (done != 1)} done, {to_go}")
     parts += [f"{found['slots']} slots"] if found.get("slots", 1) > 1 else []

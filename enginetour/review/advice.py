@@ -56,7 +56,7 @@ def _advice(
         fewest, most = facts.remaining
         left = f"{most}" if fewest == most else f"{fewest} to {most}"
         play = f"{left} game{'s' * (most != 1)} to play"
-        play = "to play until the test decides" if is_open(facts.games, facts.remaining) else play
+        play = "to play until it is known" if is_open(facts.games, facts.remaining) else play
         then = ", ".join(f"{white} – {black}" for white, black in facts.offers)
         coming = f", next {then}" if then else ""
         yield Advice("resume", f"Not finished: {play}{coming}.", again if facts.newest else "")

@@ -61,6 +61,35 @@ def test_an_edition_deals_in_its_own_order(tmp_path: Path) -> None:
     for command in (("check", str(path)), ("run", str(path), "--new")):
         assert f"suite.epd:{second}: bad opening, stalemate" in tour(tmp_path, *command, expect=3).stderr
     assert audit(tmp_path) == 1
+    path.write_text(path.read_text().replace("games_per_pairing = 1", "games_per_pairing = 1\ncycles = 2"))
+    for command in (("check", str(path)), ("run", str(path))):  # the first edition goes on: nothing of it is bad
+        tour(tmp_path, *command)
+    assert audit(tmp_path) == 2
+
+
+def test_what_comes_next_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a tournament is longer than what is looked at: the first openings were again at each resume."""
+    monkeypatch.setattr(openings, "AHEAD", 10)
+    written(tmp_path, 14)
+    path = tournament(tmp_path, ("wren1", "wren2"), "games_per_pairing = 1\ncycles = 20")
+    tour(tmp_path, "run", str(path), "--max-games", "12", expect=8)
+    for command in ("check", "run"):
+        assert "suite.epd:14: bad opening, stalemate" in tour(tmp_path, command, str(path), expect=3).stderr
+    assert audit(tmp_path) == 12
+
+
+def test_encounters_are_numbered_past_games(tmp_path: Path) -> None:
+    """Those of an engine that has left are not played, and the numbers go on behind them."""
+    written(tmp_path, 8, 9, 10, 11, 12)
+    path = tournament(tmp_path, ("wren1", "wren2", "wren3", "wren4"))
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    tour(tmp_path, "withdraw", "Wren 4")
+    tour(tmp_path, "run", str(path))
+    played = audit(tmp_path)
+    path.write_text(path.read_text().replace("games_per_pairing = 1", "games_per_pairing = 1\ncycles = 2"))
+    for command in ("check", "run"):
+        assert "suite.epd:8: bad opening, stalemate" in tour(tmp_path, command, str(path), expect=3).stderr
+    assert audit(tmp_path) == played
 
 
 def test_more_cycles_with_an_engine_gone(tmp_path: Path) -> None:

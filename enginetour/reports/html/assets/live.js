@@ -243,7 +243,7 @@
   const progress = (told) => {
     if (told.games_done === undefined) return;
     const [fewest, most] = told.remaining.map((count) => told.games_done + count);
-    const count = told.open_ended ? `${told.games_done} games, until the test decides` : `${told.games_done} of ${fewest === most ? fewest : `${fewest}–${most}`} games`;
+    const count = told.open_ended ? `${told.games_done} games, until it is known` : `${told.games_done} of ${fewest === most ? fewest : `${fewest}–${most}`} games`;
     const words = [told.system, told.state, count];
     if (told.round) words.splice(2, 0, `round ${told.round[0]} of ${told.round[1]}`);
     if (told.slots > 1) words.push(`${told.slots} slots`);
