@@ -11,7 +11,8 @@ import pytest
 
 from enginetour import slotprocess, tournament
 from enginetour.cli import session
-from enginetour.errors import MachineFailure
+from enginetour.demand import own_cores
+from enginetour.errors import InputRefused, MachineFailure
 from enginetour.model import Game, Opening, Pairing
 from enginetour.places import LocalPlace
 from enginetour.store.tournaments import Store
@@ -19,7 +20,7 @@ from enginetour.supervise import cores
 from enginetour.supervise.cores import CPUS, Cores, bind, elsewhere, find
 from enginetour.supervise.process import EngineProcess, end_all
 from enginetour.supervise.processors import Allowed
-from enginetour.task import GameTask, Rules, Side
+from enginetour.task import EngineSpec, GameTask, Rules, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import LONG, scripted
 from tests.test_places import COMMAND
@@ -183,6 +184,15 @@ def test_processors_that_are_not_there(tmp_path: Path) -> None:
     """A processor that was taken away is the machine's failure, with its number."""
     with mock.patch.dict(os.environ, {CPUS: "1000"}), pytest.raises(MachineFailure, match="processors 1000 cannot"):
         EngineProcess(odd("quiet"))
+
+
+@pytest.mark.parametrize(("threads", "ponder", "each"), [(1, False, 1), (3, False, 3), (3, True, 6)])
+def test_a_slot_has_as_many_as_its_engines_threads(threads: int, ponder: bool, each: int) -> None:
+    """Those of its hungriest pair, of which both may think at a time."""
+    specs = [EngineSpec(name, ("/x",), "uci", options=(("Threads", str(threads)),), ponder=ponder) for name in "AB"]
+    sides = [Side(spec, TimeControl.parse(LONG)) for spec in specs]
+    with pytest.raises(InputRefused, match=f"7: affinity: 1000 slots of {each} want {1000 * each} cores of their own"):
+        own_cores(sides, 1000, "t.toml:7")
 
 
 def test_refused_with_the_reason(tmp_path: Path) -> None:

@@ -108,6 +108,21 @@ def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
     assert " ".join(told.split()).count("s, n=1234, sd=9, nps=88, hf=17, tb=2") == 8
 
 
+@BOTH
+@pytest.mark.parametrize("turned", [0, 1])
+def test_scores_from_whites_side_are_recorded_from_the_movers(protocol: Protocol, turned: int) -> None:
+    """Of two engines that say +0.31 in each move one speaks from White's side; the other is of the other protocol."""
+    other: Protocol = "cecp" if protocol == "uci" else "uci"
+    pvs = ("g8f6", "f6g8") if turned else ("g1f3", "f3g1")  # with one the compiled part would write the ply
+    told = "|".join(f"info depth 5 score cp 31 nodes 9 pv {pv}" for pv in pvs * 4) if other == "uci" else ""
+    engines = [scripted(protocol, name="plain"), scripted(other, name="turned", told=told, whitepov=True)]
+    played = drawn(game(*(engines if turned else engines[::-1])))
+    blacks = -31 if turned else 31
+    assert [move.score for move in played.moves] == [31, blacks] * 8
+    shown = re.findall(r"\{([+-]\d+\.\d\d)/", pgn.text(played, 1, "x"))
+    assert shown == ["+0.31", f"{blacks / 100:+.2f}"] * 8
+
+
 def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """By kind, with the first of each: of its PV, its mates and its silence; nothing of it ends the game."""
     write = Scribe.write
@@ -586,6 +601,18 @@ def test_a_control_that_an_engine_lacks_is_unsupported() -> None:
     """Nodes in CECP need a declared nps."""
     played = game(scripted("cecp", name="cannot"), sound(), white_tc="nodes=100")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "cannot")
+
+
+def test_a_game_of_nodes_in_cecp() -> None:
+    """Told by `nps` and `st` once a game to who declares them; the clocks stand still (protocol spec, "nps")."""
+    white, shelf = scripted("cecp", "tells-nps"), EngineShelf()
+    played = drawn(game(white, sound(), white_tc="nodes=700", black_tc="nodes=900", shelf=shelf))
+    assert (played.white_tc, {move.clock_ms for move in played.moves}) == ("nodes=700", {None})
+    (engine,) = filter(None, shelf.take(white))
+    heard = [line.split(" > ", 1)[1] for line in engine.process.traffic(400) if " > " in line]
+    assert [line for line in heard if line.startswith(("nps", "st ", "level", "sd"))] == ["nps 700", "st 1"]
+    assert {line for line in heard if line.startswith(("time", "otim"))} == {"time 360000", "otim 360000"}  # no limit
+    shelf.end(engine)
 
 
 def test_an_opening_that_ends_the_game_is_ours_to_refuse() -> None:

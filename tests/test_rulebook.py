@@ -96,6 +96,15 @@ def test_check_names_what_is_missing(folder: Path) -> None:
     assert lines[-1] == "WDL tables for 4 pieces: 0 of 30 files; missing KBBvK, KBNvK, KBPvK and 27 more"
 
 
+def test_the_command_names_them_too(folder: Path) -> None:
+    """With what else is known before the first game."""
+    path = touring.config(folder, ("wren1", "wren2"), "match", "games = 2")
+    path.write_text(path.read_text().replace("[report]", 'tablebases = { path = "tables", pieces = 4 }\n[report]'))
+    told = touring.tour(folder, "check", str(path)).stdout.splitlines()
+    assert "WDL tables for 3 pieces: 1 of 5 files; missing KBvK, KNvK, KPvK and 1 more" in told
+    assert "WDL tables for 4 pieces: 0 of 30 files; missing KBBvK, KBNvK, KBPvK and 27 more" in told
+
+
 def test_engines_get_the_tables_where_it_is_said(folder: Path) -> None:
     """An engine's own option goes first; tables may be for engines alone."""
     for_engines = loaded(folder, 'tablebases = { path = "tables", adjudicate = false, engines = true }')

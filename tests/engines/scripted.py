@@ -239,6 +239,8 @@ class Scripted:
         self.say(f"feature ping={ping} setboard={setboard} usermove=1 reuse={reuse} sigint=0 colors=0 draw={draw}")
         self.say('feature myname="Scripted" option="Depth -spin 3 1 9" option="Book -check 1"')
         self.say("feature memory=1 smp=1")
+        if self.fault == "tells-nps":
+            self.say("feature nps=1")
         if self.variants:
             self.say(f'feature variants="normal,{",".join(self.variants)}"')
         self.say('feature option="Level -combo Easy /// *Hard" option="Wipe -button" done=1')
