@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from enginetour.adapters import cecp as cecp_adapter
+from enginetour.adapters.base import MS
 from enginetour.compliance import cecp, endings, exam, lines, play, uci
 from enginetour.compliance.course import steps_of
 from tests.examinees import hasty, patient, taken
@@ -29,7 +31,7 @@ SHORT: dict[str, tuple[tuple[ModuleType, str], ...]] = {
     "second-uci": ((uci, "ANSWER_S"),),
     "move-now": ((cecp, "OWED_S"),),
 }
-LEFT_OUT = {"features", "limit-movetime"}
+SILENT_NS = 500 * MS  # who tells no features says so by its silence
 BY_DAY = {  # in test_compliance.py
     *((protocol, key) for protocol, faults in TOGETHER.items() for _, key, _ in faults),
     *((protocol, key) for protocol in TOGETHER for key in ("lines-together", "limit-nodes", "variants")),
@@ -52,7 +54,7 @@ def rows() -> list[tuple[Protocol, str, str, str, str]]:
     found: dict[tuple[Protocol, str], tuple[Protocol, str, str, str, str]] = {}
     for protocol in protocols:
         for key, fault, verdict, words in (*FAULTS, *OWN[protocol]):
-            elsewhere = (protocol, key) in BY_DAY or key in LEFT_OUT
+            elsewhere = (protocol, key) in BY_DAY
             if not elsewhere and ONE_PROTOCOL.get(key, protocol) == protocol:
                 found.setdefault((protocol, key), (protocol, key, fault, verdict, words))
     return list(found.values())
@@ -77,6 +79,8 @@ def test_a_step_finds_its_fault(
     """Its verdict, and in words what was seen."""
     for module, name in SHORT.get(fault, ()):
         monkeypatch.setattr(module, name, 0.5)
+    if fault == "no-features":
+        monkeypatch.setattr(cecp_adapter, "SILENT_NS", SILENT_NS)
     found = taken(protocol, fault, key)
     (step,) = (step for step in found.steps if step.key == key)
     assert (step.verdict, words in step.words) == (verdict, True), step
