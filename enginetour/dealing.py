@@ -38,14 +38,6 @@ class Dealing:
 
 
 def dealing_of(config: Mapping[str, Any]) -> Dealing | None:
-    """That of a stored tournament; None for one that was stored before the size of its suite was."""
-    size, per = config.get("suite_size"), config.get("per")
-    if not size or not per:
-        return None
-    legs = legs_of(config["format"].get("games_per_pairing", 1))
-    return Dealing(per, legs, (config["play"].get("openings") or {}).get("repeat") or legs, size)
-
-
-def legs_of(games_per_pairing: int) -> int:
-    """Games of an encounter, which have one opening."""
-    return min(2, games_per_pairing)
+    """That of a stored tournament; None for one that was stored before dealings were."""
+    stored = config.get("dealing")
+    return Dealing(**stored) if stored else None

@@ -127,7 +127,7 @@ def refuse_openings_to_come(
     for entrant in plan.entrants:
         with suppress(ValueError):  # whom the format does not take is refused in a moment
             state = state if entrant.name in log.specs else format_.step(state, Added(entrant))
-    if not (offers := format_.offers(state)):
+    if not plan.suite.is_large or not (offers := format_.offers(state)):
         return
     most = log.last_number + format_.remaining(state)[1]
     with suppress(ValueError, InputRefused):  # that it takes no more with so few

@@ -126,12 +126,17 @@ class OpeningSuite:
         """The same by the policy of a tournament that has begun; None: it was stored before policies were."""
         return replace(self, per=per or ("pairing" if self.legs > 1 else "encounter"))
 
+    @property
+    def is_large(self) -> bool:
+        """Not all of it was checked when it was read."""
+        return isinstance(self.openings, IndexedPositions | HeldGames)
+
     def check(self, games: int, first: int = 0) -> None:
         """Look at what so many games can need behind the `first` ones, at most `ahead`, where not all was checked.
 
         InputRefused as `load`.
         """
-        if isinstance(self.openings, IndexedPositions | HeldGames):
+        if self.is_large:
             for turn in range(first, min(games, first + min(self.ahead, len(self.openings)))):
                 self.openings[self._place(turn)]
 

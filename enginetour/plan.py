@@ -233,7 +233,8 @@ def refuse_openings(plan: Plan, edition: int = 1) -> None:
 
     For a field that can be paired.
     """
-    plan.suite_of(edition).check(plan.format.remaining(plan.format.start(plan.entrants))[1])
+    if plan.suite.is_large:  # else a start for nothing: of 300 in a Swiss it takes a second
+        plan.suite_of(edition).check(plan.format.remaining(plan.format.start(plan.entrants))[1])
 
 
 def _refuse_seeds(config: Config, sides: Collection[str]) -> None:

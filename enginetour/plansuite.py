@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from enginetour.config import Config
-from enginetour.dealing import legs_of
 from enginetour.errors import InputRefused
 from enginetour.heldgames import HeldGames
 from enginetour.openings import OpeningSuite, load
@@ -20,7 +19,7 @@ def suite_of(config: Config, folder: Path) -> OpeningSuite:
         return load(
             config.play.openings,
             seed=config.tournament.seed,
-            legs=legs_of(games),
+            legs=min(2, games),
             listed=hasattr(config.format_options, "cycles"),
             folder=folder,
             variant=config.play.variant,

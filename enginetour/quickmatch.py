@@ -148,17 +148,17 @@ def with_number(draft: Draft, number: int) -> Draft:
 def _format(asked: Asked, count: int) -> dict[str, Any]:
     system = asked.system or ("match" if count == 2 else "roundrobin")
     settings: dict[str, Any] = {"system": system}
-    ends = {"sprt": asked.sprt, "error": asked.error}
-    for option in (key for key, value in ends.items() if value is not None and system != "match"):
+    ends = {key: value for key, value in (("sprt", asked.sprt), ("error", asked.error)) if value is not None}
+    if ends and system != "match":
+        option = next(iter(ends))
         what = "a test is" if option == "sprt" else "an error to reach is that"
         raise UsageRefused(f"{what} between two engines", place=f"--{option}", step="leave two, or leave it out")
     if asked.seeds is not None and system != "gauntlet":
         raise UsageRefused("seeds are those of a gauntlet", place="--seeds", step="add --format gauntlet")
     if system == "match":
-        given = {key: value for key, value in ends.items() if value is not None}
-        settings["games"] = asked.games or (OPEN_GAMES if given else 100)
-        if given:
-            settings |= given
+        settings["games"] = asked.games or (OPEN_GAMES if ends else 100)
+        if ends:
+            settings |= ends
         elif settings["games"] % 2:  # no pairs: each game has an opening of its own
             settings["games_per_pairing"] = 1
         return settings

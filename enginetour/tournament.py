@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from enginetour import machinespeed
@@ -127,7 +127,7 @@ def opened(
             refuse_few(plan)
             refuse_field(plan)  # no database, no ratings from it
             edition = 1
-        if ahead is None or not ahead.begun:
+        if ahead is None or not ahead.begun:  # else they were looked at before its engines started
             refuse_openings(plan, edition)
         early = ahead.found(heed) if ahead is not None and ahead.begun else None
         if ahead is not None and early is None:
@@ -235,8 +235,8 @@ def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -
         system=plan.config.system,
         format_version=plan.format.version,
         config=plan.config.as_stored()
-        | {"sides": controls(plan.sides), "suite": plan.suite.digest, "suite_size": len(plan.suite.openings)}
-        | {"per": plan.suite.per, **known},
+        | {"sides": controls(plan.sides), "suite": plan.suite.digest, "per": plan.suite.per}
+        | {"dealing": asdict(plan.suite.dealing), **known},
         seed=plan.config.tournament.seed,
         entrants=plan.entrants,
         specs={name: side.spec for name, side in plan.sides.items()},

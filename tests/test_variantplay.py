@@ -21,9 +21,9 @@ from tests.playing import game
 from tests.touring import config, entrant, read, tour
 
 SCRIPT = str(Path(__file__).parent / "engines" / "variantplayer.py")
-GAMES: dict[
-    str, list[tuple[str, str | None, str, str]]
-] = {  # a seed by which much happens in a short game, where it begins, what happens, what ends it
+# A seed by which much happens in a short game, where it begins, what happens, what ends it.
+Told = tuple[str, str | None, str, str]
+GAMES: dict[str, list[Told]] = {
     "standard": [("101", None, "white O-O, black O-O-O, crowned n", "material")],
     "chess960": [
         ("683", shuffled_fen(322, 322), "white O-O-O, black O-O", "mate"),

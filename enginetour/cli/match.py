@@ -89,7 +89,7 @@ def _joined(args: Sequence[str]) -> list[str]:
     "--error",
     type=click.FloatRange(0.1, 1000),
     metavar="ELO",
-    help="Play until the difference is known to so many.",
+    help="Play until the difference is known to +-ELO, 95 %.",
 )
 @click.option("--slots", type=click.IntRange(min=1), help="Games at once.")
 @click.option("--option", "options", multiple=True, metavar="[ENGINE.]NAME=VALUE", help="Option of an engine, or all.")
@@ -195,8 +195,13 @@ def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
 def _words(draft: Draft, engines: Sequence[str]) -> dict[str, str]:
     """What was typed for each key of the configuration, as `drafts` asks for it."""
     words = {key: f"--{key.replace('_', '-')}" for key in draft.play} | {"sprt": "--sprt", "games": "--games"}
-    words["error"] = "--error"
-    words |= {"games_per_pairing": "--games", "system": "--format", "seeds": "--seeds", "name": "--name"}
+    words |= {
+        "error": "--error",
+        "games_per_pairing": "--games",
+        "system": "--format",
+        "seeds": "--seeds",
+        "name": "--name",
+    }
     for number, (entrant, typed) in enumerate(zip(draft.entrants, engines, strict=True), 1):
         own = {key: "--option" if key == "options" else "--entrant" for key in entrant}
         words |= {f"{number}.{key}": option for key, option in own.items()}

@@ -227,8 +227,8 @@ class Match:
             error = error_of(state.seen)
             told = "unknown" if error is None else f"{error:.1f} Elo"
             figures |= {"error": None if error is None else round(error, 2)}
-            text = f"error {told} after {seen}" if state.known else f"error {told} after all {seen}"
-            return state.noted("known" if state.known else "undecided", text, **figures)
+            kind, after = ("known", "after") if state.known else ("undecided", "after all")
+            return state.noted(kind, f"error {told} {after} {seen}", **figures)
         ratio = round(state.walk.llr, 3) or 0.0
         figures |= {"llr": ratio}
         if not state.verdict:

@@ -84,20 +84,17 @@ def statistics_of(counts: Counts) -> MatchStatistics:
 
 def error_of(counts: Counts) -> float | None:
     """Half of the 95 % interval in Elo, as `statistics_of` tells it; None where one side has not lost a point."""
-    regular = regularised(counts)
     if not any(counts[:-1]) or not any(counts[1:]):
         return None
-    low, high = _ends(counts) or _profile(regular, moments([count / sum(regular) for count in regular])[0])[:2]
+    low, high = _ends(counts) or _profile(regularised(counts), _mean(counts)[0])[:2]
     return (elo_of(high) - elo_of(low)) / 2
 
 
 def is_known_to(error: float, counts: Counts) -> bool:
     """Whether `error_of` is so small at most; where a glance tells that it is not, it is not worked out."""
-    regular = regularised(counts)
-    number = sum(regular)
-    score, variance = moments([count / number for count in regular])
+    score, deviation = _mean(counts)
     slope = ELO_SCALE / log(10) / (score * (1 - score))  # Elo of a score
-    if NORMAL_95 * sqrt(variance / number) * slope > NEARLY * error:
+    if NORMAL_95 * deviation * slope > NEARLY * error:
         return False
     found = error_of(counts)
     return found is not None and found <= error
@@ -211,12 +208,17 @@ def tallies(games: Sequence[tuple[Hashable, int]]) -> Tallies:
     return Tallies(won, class_counts(couples, PAIR_CLASSES) if by_pairs else None, couples)
 
 
-def _ends(counts: Counts) -> tuple[float, float] | None:
-    """Of the 95 % interval of the score by a bell curve; None where it is none."""
+def _mean(counts: Counts) -> tuple[float, float]:
+    """The mean score of an observation, 0 to 1, and its standard deviation."""
     regular = regularised(counts)
     number = sum(regular)
     score, variance = moments([count / number for count in regular])
-    deviation = sqrt(variance / number)
+    return score, sqrt(variance / number)
+
+
+def _ends(counts: Counts) -> tuple[float, float] | None:
+    """Of the 95 % interval of the score by a bell curve; None where it is none."""
+    score, deviation = _mean(counts)
     low, high = score - NORMAL_95 * deviation, score + NORMAL_95 * deviation
     one_kind = sum(count > 0 for count in counts) == 1
     few, extreme = round(sum(counts)) < FEW_GAMES, not EXTREME_SCORE <= score <= 1 - EXTREME_SCORE
