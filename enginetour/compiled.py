@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from types import ModuleType
 
-INTERFACE = 2  # of `_native` as it is called here: one that was built from other sources is not used
+INTERFACE = 3  # of `_native` as it is called here: one that was built from other sources is not used
 
 
 def _loaded() -> ModuleType | None:

@@ -34,6 +34,7 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.slugs import slug_of
 from enginetour.store.tournaments import Draft, Store
 from enginetour.supervise.cores import elsewhere
+from enginetour.supervise.workload import crowd
 from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.untellable import untellable
 
@@ -197,6 +198,7 @@ def play(
         copies=copies,
         watcher=watcher,
         free_bytes=ground.free_bytes,
+        busy=crowd if cluster is None else str,
         standstill=Standstill(settings.suspend_patience, settings.on_suspend == "withdraw"),
     )
 

@@ -156,6 +156,9 @@ def test_games_of_one_moment_are_appended_together(tmp_path: Path, log: Tourname
     assert is_whole(exports.pgn)
 
 
+BUSY = "load 15 on 2 processors: clocks are unreliable. Engines waited for a processor in 30% of the last moves"
+
+
 def _opening(full: Full, usual: Any) -> Any:
     calls = iter([full])
     return lambda *args, **more: next(calls, None) or usual(*args, **more)
@@ -192,6 +195,19 @@ def test_a_game_struck_out_leaves_the_pgn_at_once(tmp_path: Path, log: Tournamen
     exports.progress(loop)
     assert is_whole(exports.pgn)
     assert exports.pgn.path.read_text().count("[Event ") == 3
+
+
+def test_a_busy_machine_is_warned_of_once(tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it begins and when it is over: on the screen and in the event log."""
+    told = list[str]()
+    screen, picture = Voice(), Picture(log, "roundrobin")
+    monkeypatch.setattr(screen, "trouble", told.append)
+    watching = Watching(picture, Exports(with_games(tmp_path, log, 1), Watcher()), screen, Broadcast(picture))
+    loop = scheduler(ended)
+    for crowded in (True, True, False, False):
+        watching.event(0, "crowd", {"crowded": crowded, "share": 0.3, "load": 15.0, "processors": 2})
+        watching.progress(loop)
+    assert told == [f"warning: {BUSY}", "engines hardly wait for a processor any more"]
 
 
 def test_games_that_stay_are_as_they_were_written(tmp_path: Path, log: TournamentLog) -> None:

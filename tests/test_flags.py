@@ -17,6 +17,7 @@ from enginetour.referee import clock, converse, relay
 from enginetour.referee import game as game_module
 from enginetour.referee.bookkeeping import Books
 from enginetour.referee.clock import MS
+from enginetour.referee.queueing import EngineQueue
 from enginetour.supervise.process import EngineProcess
 from enginetour.supervise.waiting import Wake, wait
 from tests.playing import BOTH, Protocol, game, scripted, sound
@@ -71,6 +72,7 @@ class StillClock:
         monkeypatch.setattr(clock, "slept_ns", lambda: 0)
         monkeypatch.setattr(relay, "native", None)
         monkeypatch.setattr(clock.RunQueue, "look", lambda queue: b"")
+        monkeypatch.setattr(EngineQueue, "machine_ns", lambda queue: None)
         monkeypatch.setattr(Engine, "go", slowly)
         monkeypatch.setattr(EngineProcess, "read", at_last)
         monkeypatch.setattr(Books, "enter", with_care)

@@ -15,6 +15,7 @@ from enginetour.errors import MachineFailure
 from enginetour.model import Game, Opening, Outcome, Termination
 from enginetour.referee import bookkeeping, clock, live, relay, shadow
 from enginetour.referee.link import Link
+from enginetour.referee.queueing import EngineQueue
 from enginetour.referee.scribe import Scribe
 from enginetour.referee.shelf import EngineShelf
 from enginetour.reports import pgn
@@ -46,8 +47,9 @@ def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The referee waits for no CPU, however busy the machine is: what else makes a flag doubtful is seen alone."""
+    """Nobody waits for a processor, however busy the machine is: what else makes a flag doubtful is seen alone."""
     monkeypatch.setattr(clock.RunQueue, "look", lambda queue: b"")
+    monkeypatch.setattr(EngineQueue, "machine_ns", lambda queue: None)
 
 
 def lost(played: Game, fault: str, termination: Termination) -> Game:

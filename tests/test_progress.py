@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from enginetour.cli.tell import status
 from enginetour.model import Placed
 from enginetour.ratings.matchtest import OPEN_GAMES
-from enginetour.reports.progress import Progress, headline, now_line, of_games, status_words, table
+from enginetour.reports.progress import CROWD_S, Progress, headline, now_line, of_games, status_words, table
 from enginetour.reports.sheet import render
 from tests.touring import config, read, tour
 
@@ -65,6 +69,22 @@ def test_live_events_tell_what_is_played() -> None:
     assert now_line(made) == "now: A - B, opening E029, move 34, +0.8"
     made.event(0, "end", {})
     assert now_line(made) == "now: between games"
+
+
+def test_a_busy_machine_has_a_banner_until_it_is_less_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all slots the worst is told; one that tells of nothing for a quarter of an hour plays no more."""
+    made = picture()
+    assert made.banner == ""
+    made.event(0, "crowd", {"crowded": True, "share": 0.31, "load": 14.6, "processors": 2})
+    made.event(1, "crowd", {"crowded": True, "share": 0.06, "load": 3.0, "processors": 2})
+    words = "load 15 on 2 processors: clocks are unreliable. Engines waited for a processor in 31% of the last moves"
+    assert made.banner == words
+    assert words in status(made, "running")["warnings"]
+    made.event(0, "crowd", {"crowded": False, "share": 0.0, "load": 1.0, "processors": 2})
+    assert made.banner.startswith("load 3 on 2 processors")
+    now = time.monotonic() + CROWD_S
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    assert made.banner == ""
 
 
 def test_a_score_is_the_view_of_white() -> None:

@@ -58,6 +58,16 @@ def test_trouble_is_shown_at_once(screen: tuple[LiveTable, list[float], list[flo
     assert table.words == ["the disk is full"]
 
 
+def test_a_busy_machine_is_told_above_the_table(
+    screen: tuple[LiveTable, list[float], list[float]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As long as it lasts, in every picture."""
+    table, _, _ = screen
+    table.picture.event(0, "crowd", {"crowded": True, "share": 0.31, "load": 15.0, "processors": 2})
+    table.close()
+    assert "WARNING: load 15 on 2 processors: clocks are unreliable." in capsys.readouterr().out
+
+
 def test_a_stop_is_told_in_the_table(tmp_path: Path) -> None:
     """A line beside it broke the picture, and the next one wiped it: Ctrl-C seemed to do nothing for a minute."""
     (tmp_path / "results").mkdir()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginetour.model import Game, Outcome, Pairing, Termination
-from enginetour.scheduler.setbacks import MOST_REPLAYS, Setbacks
+from enginetour.scheduler.setbacks import CALM_S, DOUBTS, MOST_DOUBTS, MOST_REPLAYS, Setbacks
 
 PAIRING = Pairing("Ada", "Bea")
 
@@ -32,6 +32,45 @@ def test_voids_by_the_host_use_up_no_replays() -> None:
     assert setbacks.is_playable(PAIRING)
     setbacks.heed(void("Bea", "engine-abort"))
     assert not setbacks.is_playable(PAIRING)
+
+
+def test_after_three_doubtful_time_losses_a_game_waits_for_a_less_busy_machine() -> None:
+    """Others are played meanwhile; it is replayed as soon as the machine is less busy, and after half an hour."""
+    clock, told, busy = Clock(), list[str](), ["load 15 on 2 processors"]
+    setbacks = Setbacks(clock, told.append, lambda: busy[0])
+    other = Pairing("Ada", "Cid")
+    doubt = Game(PAIRING, Outcome.VOID, Termination.TIME, "White loses on time; doubtful", "", "host")
+    for _ in range(DOUBTS - 1):
+        setbacks.heed(doubt)
+        assert setbacks.is_playable(PAIRING)
+    setbacks.heed(doubt)
+    assert told[-1] == (
+        "Ada - Bea waits until the machine is less busy, at most 30 min: load 15 on 2 processors, 3 void time losses"
+    )
+    assert not setbacks.is_playable(PAIRING)
+    assert setbacks.is_playable(other)
+    assert not setbacks.is_blocked([PAIRING])
+    busy[0] = ""
+    assert setbacks.is_playable(PAIRING)
+    busy[0] = "load 15 on 2 processors"
+    assert setbacks.is_playable(PAIRING)  # it may have begun
+    setbacks.heed(doubt)
+    assert not setbacks.is_playable(PAIRING)
+    clock.now += CALM_S
+    assert setbacks.is_playable(PAIRING)
+
+
+def test_a_game_that_the_machine_is_always_too_busy_for_stays_open() -> None:
+    """The run ends without it; a time loss that is counted, and a void of another kind, are no doubt."""
+    setbacks = Setbacks(Clock(), lambda _: None, lambda: "load 15 on 2 processors")
+    doubt = Game(PAIRING, Outcome.VOID, Termination.TIME, "doubtful", "", "host")
+    for _ in range(MOST_DOUBTS):
+        setbacks.heed(void())
+        setbacks.heed(Game(PAIRING, Outcome.WHITE, Termination.TIME))
+    assert setbacks.is_playable(PAIRING)
+    for _ in range(MOST_DOUBTS):
+        setbacks.heed(doubt)
+    assert setbacks.is_blocked([PAIRING])
 
 
 def test_pauses_grow_to_a_minute() -> None:

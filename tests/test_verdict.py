@@ -19,9 +19,11 @@ def black() -> Seat:
     return Seat(Side(EngineSpec("b", ("/b",), "uci"), TimeControl.parse("1"), 50), Rules(), white=False)
 
 
-def flag(over_ms: int, own_ms: int, rules: Rules, fen: str = chess.STARTING_FEN) -> verdict.Verdict:
-    seat = black()
-    return verdict.flag(seat, chess.Board(fen), rules, over_ms * MS, own_ms * MS, "late")
+def flag(
+    over_ms: int, own_ms: int, rules: Rules, fen: str = chess.STARTING_FEN, waited_ms: int | None = None
+) -> verdict.Verdict:
+    waited = None if waited_ms is None else waited_ms * MS
+    return verdict.flag(black(), chess.Board(fen), rules, over_ms * MS, own_ms * MS, "late", waited_ns=waited)
 
 
 def test_a_flag_beyond_the_referees_own_share_is_a_loss() -> None:
@@ -37,6 +39,22 @@ def test_a_doubtful_flag_is_void_and_the_hosts() -> None:
     told = flag(4, 5, Rules())
     assert (told.outcome, told.category, told.culprit) == (Outcome.VOID, "host", None)
     assert "up to 5.0 ms" in told.cause
+
+
+@pytest.mark.parametrize(("own", "waited", "outcome"), [(3, 1017, Outcome.VOID), (3, 927, Outcome.WHITE)])
+def test_a_wait_of_the_engine_for_a_processor_is_in_the_budget(own: int, waited: int, outcome: Outcome) -> None:
+    """930 ms over after a wait of 1,017 ms is the machine's fault; with the referee's share a wait of 927 ms is not."""
+    told = flag(930, own, Rules(), waited_ms=waited)
+    assert (told.outcome, told.termination) == (outcome, Termination.TIME)
+    assert f"its process waited up to {waited}.0 ms for a processor" in told.cause
+
+
+@pytest.mark.parametrize(("waited", "outcome"), [(31_000, Outcome.VOID), (29_000, Outcome.WHITE)])
+def test_an_engine_that_waited_for_half_of_the_hang_limit_has_not_hung(waited: int, outcome: Outcome) -> None:
+    """Less than that excuses nothing: the referee ends such a move, so that its overrun says nothing."""
+    seat = Seat(Side(EngineSpec("b", ("/b",), "uci"), TimeControl.parse("nodes=1"), 50), Rules(), white=False)
+    told = verdict.flag(seat, chess.Board(), Rules(), 5 * MS, 0, "late", waited_ns=waited * MS)
+    assert told.outcome is outcome
 
 
 def test_a_doubtful_flag_may_be_kept_as_a_loss() -> None:

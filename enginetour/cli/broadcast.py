@@ -49,7 +49,14 @@ class Broadcast(Watcher):
             return
         picture = self.picture
         state = state_of(scheduler)
-        now = (state, picture.done, picture.remaining, picture.slots, time.monotonic() // PROGRESS_S)
+        now = (
+            state,
+            picture.done,
+            picture.remaining,
+            picture.slots,
+            bool(picture.banner),
+            time.monotonic() // PROGRESS_S,
+        )
         if now == self._told:
             return
         self._told = now

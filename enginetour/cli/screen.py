@@ -201,7 +201,7 @@ class LiveTable(Watcher):
         if size != self.size:
             self.size = size
             self._begin_anew()
-        told = (headline(self.picture), *test_lines(self.picture))
+        told = (*self._banner(), headline(self.picture), *test_lines(self.picture))
         above = [line for words in told for line in _wrapped(words, size.columns)]
         said = (now_line(self.picture), *self.words, *self.incident)
         below = [line for words in said for line in _wrapped(words, size.columns)]
@@ -209,6 +209,9 @@ class LiveTable(Watcher):
         middle = render(table(self.picture, room), size.columns).splitlines()
         self.live.update(Text("\n".join([*above, *middle, *below])), refresh=True)
         self.due = self._clock() + REDRAW_S
+
+    def _banner(self) -> tuple[str, ...]:
+        return (f"WARNING: {banner}",) if (banner := self.picture.banner) else ()
 
     def close(self) -> None:
         """Draw the last picture and leave it standing."""

@@ -124,7 +124,7 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
         "playing": list(picture.live.values()),
         "incidents": sum(picture.incidents.values()),
         "endings": dict(picture.endings),
-        "warnings": list(picture.warnings),
+        "warnings": [*filter(None, [picture.banner]), *picture.warnings],
         **({"stop_at": text.moment(picture.stop_at)} if picture.stop_at is not None else {}),
         **({"sprt": sprt.status(*picture.test)} if picture.test else {}),
     }

@@ -181,6 +181,15 @@ class Watching(Both):
         self.broadcast = broadcast
         self.picture = picture
         self.exports = exports
+        self._warned = False  # that the machine is too busy
+
+    def progress(self, scheduler: Scheduler) -> None:
+        """Warn as soon as engines wait for processors, then tell the others."""
+        banner = self.picture.banner
+        if bool(banner) is not self._warned:
+            self._warned = bool(banner)
+            self.trouble(f"warning: {banner}" if banner else "engines hardly wait for a processor any more")
+        super().progress(scheduler)
 
     def changed(self) -> None:
         """Somebody changed the tournament: a game struck out counts no more."""
@@ -191,6 +200,8 @@ class Watching(Both):
     def event(self, slot: int, name: str, payload: object) -> None:
         """A live event of a slot."""
         self.picture.event(slot, name, payload)
+        if name == "crowd":  # the picture says what it means
+            return
         self.broadcast.event(slot, name, payload)
         if name != "move":  # no screen tells of single moves, and there are thousands
             self.screen.event(slot, name, payload)

@@ -8,7 +8,7 @@ PyMODINIT_FUNC PyInit__native(void) {
         return NULL;
     PyObject *module = PyModule_Create(&MODULE);
     if (module == NULL || PyModule_AddType(module, &BoardType) < 0 || PyModule_AddType(module, &RelayType) < 0 ||
-        PyModule_AddIntConstant(module, "INTERFACE", 2) < 0) {
+        PyModule_AddIntConstant(module, "INTERFACE", 3) < 0) {
         Py_XDECREF(module);
         return NULL;
     }

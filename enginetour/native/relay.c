@@ -27,7 +27,10 @@ long long now_ns(void) { return now_on(CLOCK_MONOTONIC); }
 long long slept_ns(void) { return now_on(CLOCK_BOOTTIME) - now_ns(); }
 
 int told_by(int file, char text[TOLD]) {
-    ssize_t length = file < 0 ? 0 : pread(file, text, TOLD - 1, 0);
+    struct timespec time;
+    if (file < 0)
+        return clock_gettime(file, &time) ? 0 : snprintf(text, TOLD, "%lld", time.tv_sec * 1000000000LL + time.tv_nsec);
+    ssize_t length = pread(file, text, TOLD - 1, 0);
     return length > 0 ? (int)length : 0;
 }
 

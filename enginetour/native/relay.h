@@ -13,6 +13,7 @@ enum {
     READ_SIZE = 64 * 1024, /* a read, and a search that is longer is Python's: runner spec 2 */
     MOST_FDS = 16, /* beside both outputs */
     MOST_THREADS = 8, /* enginetour/referee/queueing.py */
+    MOST_MARKS = 2 * MOST_THREADS, /* threads, and the clocks of their processes */
     MOST_KEYS = 512,  /* positions since the last irreversible move: 75 moves always end a game */
     TOLD = 160,       /* bytes of a schedstat file, of the clocks in a `go` */
 };
@@ -31,9 +32,9 @@ typedef struct {
     long to_go;
     long moves, margin_uses, searches;
     long long total, longest, least, asked, look;
-    int threads, thread[MOST_THREADS];
-    char marked[MOST_THREADS][TOLD];
-    int marked_length[MOST_THREADS];
+    int threads, thread[MOST_MARKS]; /* files of threads; a negative number is the clock of a process */
+    char marked[MOST_MARKS][TOLD];
+    int marked_length[MOST_MARKS];
     long long marked_ns;
 } Side;
 
@@ -65,6 +66,7 @@ typedef struct {
     long long go, write, gap_ns, answered, stamp, slept, now, until;
     char waited[TOLD];
     int waited_length;
+    long marks, long_waits; /* of both sides, enginetour/referee/queueing.py */
     long long waited_ns; /* when that was asked for: searches that are sooner over are not told apart */
     size_t taken; /* bytes of the last write that the pipe took */
     PyObject *unread, *end;
@@ -99,7 +101,7 @@ bool reserve_line(Relay *relay, size_t more);
 bool note(Side *side, PyObject *direction, long long stamp, const char *text, size_t length);
 extern PyObject *to_it, *from_it; /* directions */
 long long flag_of(const Side *side); /* ns of thought from which a move is late */
-int told_by(int file, char text[TOLD]); /* what a file of /proc says; bytes of it */
+int told_by(int file, char text[TOLD]); /* what a file of /proc says, or a clock by a negative number; bytes of it */
 long long now_ns(void);                 /* CLOCK_MONOTONIC */
 long long slept_ns(void);               /* that this machine has been suspended since boot */
 

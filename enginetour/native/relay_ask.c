@@ -11,6 +11,8 @@ static const long long HELD = 250 * MS;   /* as above */
 static const int HELD_PLIES = 31;         /* as above */
 static const int ROOM = 100;              /* enginetour/adapters/position.py */
 static const long long MARK = 1 * MS;     /* enginetour/referee/queueing.py */
+static const long long LONG = 10 * MS;    /* as above */
+static const int LONG_PART = 20;          /* as above */
 
 bool reserve_line(Relay *relay, size_t more) {
     if (relay->line_length + more <= relay->line_room)
@@ -68,6 +70,16 @@ void foresee_books(Relay *relay) {
     }
 }
 
+/* The nanoseconds in a run queue that a schedstat file tells: its second number. */
+static long long waited_by(const char *text, int length) {
+    const char *blank = memchr(text, ' ', (size_t)length);
+    long long number = 0;
+    if (blank != NULL)
+        for (const char *at = blank + 1; at < text + length && *at >= '0' && *at <= '9'; at++)
+            number = 10 * number + (*at - '0');
+    return number;
+}
+
 static void mark_queue(Relay *relay, Side *side) {
     if (relay->go >= relay->waited_ns + MARK) {
         relay->waited_length = told_by(relay->own_stat, relay->waited);
@@ -75,8 +87,18 @@ static void mark_queue(Relay *relay, Side *side) {
     }
     if (!side->threads || relay->go < side->marked_ns + MARK)
         return;
-    for (int at = 0; at < side->threads; at++)
-        side->marked_length[at] = told_by(side->thread[at], side->marked[at]);
+    long long most = 0;
+    for (int at = 0; at < side->threads; at++) {
+        int had = side->marked_length[at];
+        long long before = waited_by(side->marked[at], had);
+        int has = side->marked_length[at] = told_by(side->thread[at], side->marked[at]);
+        if (had && has && side->thread[at] >= 0 && waited_by(side->marked[at], has) - before > most)
+            most = waited_by(side->marked[at], has) - before;
+    }
+    if (side->marked_ns) {
+        relay->marks++;
+        relay->long_waits += most > LONG && most * LONG_PART > relay->go - side->marked_ns;
+    }
     side->marked_ns = relay->go;
 }
 

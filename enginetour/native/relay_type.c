@@ -99,7 +99,7 @@ static PyObject *relay_seat(Relay *self, PyObject *args) {
     if (side->limits == NULL)
         return PyErr_NoMemory();
     side->threads = 0;
-    for (Py_ssize_t at = 0; at < PyList_GET_SIZE(threads) && at < MOST_THREADS; at++) {
+    for (Py_ssize_t at = 0; at < PyList_GET_SIZE(threads) && at < MOST_MARKS; at++) {
         side->thread[at] = (int)PyLong_AsLong(PyList_GET_ITEM(threads, at));
         side->marked_length[at] = 0;
         side->threads++;
@@ -202,6 +202,11 @@ static PyObject *relay_stirs(Relay *self, PyObject *Py_UNUSED(none)) {
     return PyBool_FromLong(ready != 0);
 }
 
+/* crowd() -> (marks, long waits): moves of this game so far that were told apart, and in how many its engine waited. */
+static PyObject *relay_crowd(Relay *self, PyObject *Py_UNUSED(none)) {
+    return Py_BuildValue("ll", self->marks, self->long_waits);
+}
+
 /* Whether White is to move. */
 static PyObject *relay_turn(Relay *self, PyObject *Py_UNUSED(none)) { return PyBool_FromLong(self->board.turn); }
 
@@ -250,6 +255,7 @@ static PyMethodDef METHODS[] = {
     {"take", (PyCFunction)relay_take, METH_VARARGS, NULL},
     {"run", (PyCFunction)relay_run, METH_VARARGS, NULL},
     {"turn", (PyCFunction)relay_turn, METH_NOARGS, NULL},
+    {"crowd", (PyCFunction)relay_crowd, METH_NOARGS, NULL},
     {"stirs", (PyCFunction)relay_stirs, METH_NOARGS, NULL},
     {"give", (PyCFunction)relay_give, METH_O, NULL},
     {"clocked", (PyCFunction)relay_clocked, METH_O, NULL},

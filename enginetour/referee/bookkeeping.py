@@ -56,6 +56,7 @@ class Books:
         self._asked: tuple[Seat, Seat] | None = None  # who thinks and who waits, where that is to be noted
         self._live: LiveMoves | None = None
         self.due_ns = NEVER_NS  # CLOCK_MONOTONIC: from when on a step is worth its time
+        self._crowd = self._compiled = (0, 0)  # moves that were told apart, and those with a long wait: of this game
         self._watched: Seat | None = None  # whose memory is to be looked at
 
     def begin(self, *seats: Seat) -> None:
@@ -66,7 +67,8 @@ class Books:
         for seat in seats:
             seat.look()
             if seat.present is not None:
-                seat.queue = EngineQueue(seat.present.process.engine_pid)
+                process = seat.present.process
+                seat.queue = EngineQueue(process.engine_pid, process.family)
         self._used = {seat: seat.cpu_ms(whole=False) for seat in seats}
         self._scribe.begin(*seats)
 
@@ -92,12 +94,23 @@ class Books:
         self._waited = self._queue.look()
         if seat.queue is not None:
             seat.queue.mark(go_ns)
+        self.crowd()
         self._plan(seat, other, go_ns)
 
     def search_goes_on(self, seat: Seat, other: Seat, go_ns: int, waited: bytes, gap_ns: int | None) -> None:
         """As `search_begun`, of one that compiled code began, with what it noted then."""
         self._waited, self._gap = waited, gap_ns
         self._plan(seat, other, go_ns)
+
+    def crowd(self, compiled: tuple[int, int] | None = None) -> None:
+        """Count long waits for a processor, with those that compiled code has counted in this game."""
+        self._compiled = compiled or self._compiled
+        queues = [seat.queue for seat in self._seats if seat.queue is not None]
+        marks = self._compiled[0] + sum(queue.marks for queue in queues)
+        long = self._compiled[1] + sum(queue.long for queue in queues)
+        counted, self._crowd = self._crowd, (marks, long)
+        if told := self._shelf.crowd.add(marks - counted[0], long - counted[1]):
+            self._link.tell("crowd", told)
 
     def terms(self) -> tuple[int, int, int, bool, int]:
         """What `search_begun` goes by, for who foresees it: plies, ms of the last, since when they wait; what else."""

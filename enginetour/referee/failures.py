@@ -51,6 +51,7 @@ class Failures:
         """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
         flag_ns = self._search.go_ns + seat.clock.flag_ns()
         engine, own_ns = seat.engine, self.own_ns()  # what we wait from here on excuses nothing
+        used_ns = 0 if seat.queue is None else seat.queue.used_ns()
         converse({engine: engine.settle()}, self._link, self._halts.overslept)
         if seat.draw_claimed:
             words = f"{seat.color} claims a draw that is none and does not move"
@@ -59,19 +60,34 @@ class Failures:
             return self.flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
         late = time.monotonic_ns() - flag_ns
         words = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
-        return self.flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns)
+        starved = seat.queue is not None and seat.queue.is_kept_waiting(used_ns)
+        if starved:
+            words += ", for want of a processor"
+        return self.flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns, starved=starved)
 
-    def flag(self, seat: Seat, elapsed_ns: int, when: str, words: str = "", *, own_ns: int | None = None) -> Verdict:
+    def flag(
+        self,
+        seat: Seat,
+        elapsed_ns: int,
+        when: str,
+        words: str = "",
+        *,
+        own_ns: int | None = None,
+        starved: bool = False,
+    ) -> Verdict:
         """Its time was over. `when` tells of its answer or its end, `words` instead that neither came.
 
-        `own_ns` is our share, where it ended before now.
+        `own_ns` is our share, where it ended before now; `starved`: it could not answer, as it did not run at all.
         """
-        answered, words = not words, words or verdicts.overrun(seat.clock, elapsed_ns, when)
+        answered, words = starved or not words, words or verdicts.overrun(seat.clock, elapsed_ns, when)
         if self._halts.words:
             return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
         over_ns = elapsed_ns - seat.clock.flag_ns() if answered else None
         own_ns = self.own_ns() if own_ns is None else own_ns
-        return verdicts.flag(seat, self._position.board, self._rules, over_ns, own_ns, words)
+        waited_ns = None if seat.queue is None else seat.queue.machine_ns()
+        if starved:  # it waits still, and the kernel counts a wait when it is over
+            waited_ns = max(waited_ns or 0, elapsed_ns)
+        return verdicts.flag(seat, self._position.board, self._rules, over_ns, own_ns, words, waited_ns=waited_ns)
 
     def at_fence(self, seat: Seat, other: Seat, fault: EngineFault) -> Verdict:
         """It ended before its `go`, or did not answer the fence."""

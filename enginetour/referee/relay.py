@@ -107,6 +107,7 @@ class Relay:
         while True:
             self._watch()
             why = self._own.run(*books.terms(), black.look_ns, white.look_ns, self._together.quick_ns)
+            books.crowd(self._own.crowd())
             if why == _STIRRED:
                 for seat in self._seats:
                     seat.engine.process.drain_stderr()

@@ -16,7 +16,8 @@ from enginetour.referee.converse import converse
 from enginetour.referee.footprint import LOOK_NS, Footprint
 from enginetour.referee.link import Link
 from enginetour.referee.queueing import EngineQueue
-from enginetour.referee.shelf import EngineShelf, load_now
+from enginetour.referee.shelf import EngineShelf
+from enginetour.supervise.workload import load_now
 from enginetour.task import Rules, Side
 
 ILLEGAL_INSTRUCTION = "signal 4"  # SIGILL; signal(7)

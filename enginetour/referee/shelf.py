@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 from enginetour.adapters.base import Engine
 from enginetour.adapters.cecp import CecpEngine
 from enginetour.model import Incident
+from enginetour.referee.queueing import Crowd
 from enginetour.referee.together import Together
 from enginetour.supervise.ending import end_all
+from enginetour.supervise.workload import load_now
 from enginetour.task import EngineSpec
 
 SOME_TRAFFIC = 20  # lines kept with a warning; with an abnormal end it is 50 (reliability 1)
@@ -20,6 +20,7 @@ class EngineShelf:
 
     def __init__(self) -> None:
         self.together = Together()
+        self.crowd = Crowd()
         self._engines: list[Engine] = []
         self.warned: set[tuple[str, str]] = set()  # (engine, kind of warning) told by this slot
         self._partings: list[Incident] = []
@@ -79,14 +80,6 @@ class EngineShelf:
             traffic, stderr = engine.process.traffic(SOME_TRAFFIC), engine.process.stderr(SOME_TRAFFIC)
             status = engine.process.exit_status()
             self._partings.append(Incident(name, category, cause, 0, traffic, stderr, status, load=load_now()))
-
-
-def load_now() -> float | None:
-    """The load average of a minute, None where the system has none."""
-    try:
-        return os.getloadavg()[0]
-    except OSError:
-        return None
 
 
 def usable(engine: Engine) -> bool:

@@ -85,19 +85,33 @@ def overrun(clock: Clock, elapsed_ns: int, when: str) -> str:
     return f"{over}, {when}"
 
 
-def flag(seat: Seat, board: chess.Board, rules: Rules, over_ns: int | None, own_ns: int, words: str) -> Verdict:
+def flag(
+    seat: Seat,
+    board: chess.Board,
+    rules: Rules,
+    over_ns: int | None,
+    own_ns: int,
+    words: str,
+    *,
+    waited_ns: int | None = None,
+) -> Verdict:
     """A flag: the opponent wins, or draws if it cannot mate by any means (FIDE 6.9).
 
-    `own_ns` is what the referee itself may have cost; a smaller overrun is doubtful (runner spec 3). Without an answer
-    (`over_ns` None) nothing is: it was told to stop and listened to for another second, whatever kept us before. Nor is
-    the hang limit: it is no clock, and in its minute a busy machine costs us more than an answer to `stop` takes.
+    The error budget is `own_ns`, what the referee itself may have cost, and `waited_ns`, how long the machine may have
+    kept the engine waiting for a processor. A smaller overrun is doubtful. Without an answer (`over_ns` None) nothing
+    is: the engine had another second to answer `stop`. The hang limit is not a clock, so that the referee's share does
+    not count; there the move is doubtful if the engine waited for half of it.
     """
     cause = f"{seat.color} loses on time, {words}"
     margin = "" if seat.clock.hang_words else f"margin {seat.clock.margin_ms} ms; "
-    queued = None if seat.queue is None else seat.queue.of_move_ms()
-    waited = "" if queued is None else f"; its process waited up to {queued:.1f} ms for a processor"
+    waited = "" if waited_ns is None else f"; its process waited up to {waited_ns / MS:.1f} ms for a processor"
     cause += f" ({margin}referee's own share up to {own_ns / MS:.1f} ms{waited})"
-    if over_ns is not None and over_ns < own_ns and not seat.clock.hang_words:
+    budget_ns = own_ns + (waited_ns or 0)
+    if seat.clock.hang_words:
+        doubtful = over_ns is not None and 2 * (waited_ns or 0) > seat.clock.flag_ns()
+    else:
+        doubtful = over_ns is not None and over_ns < budget_ns
+    if doubtful:
         cause += "; doubtful"
         if rules.doubtful_flag == "void":
             return replace(void(None, "host", cause, Termination.TIME), own_ns=own_ns)

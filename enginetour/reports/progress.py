@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Protocol
 
 from enginetour.model import Pairing, Placed
@@ -18,6 +19,7 @@ from enginetour.reports.matchlines import MatchScore
 from enginetour.reports.pgn import is_mate, move_of, score_words
 from enginetour.reports.sheet import Column, Sheet, points, safe
 from enginetour.reports.text import duration
+from enginetour.supervise.workload import load_words
 
 MOST_SLOTS = 1024  # as in a configuration
 MOST_SHOWN = 60  # rows of a live table: more than any window
@@ -48,6 +50,7 @@ class Running(Protocol):
 # What `Progress` works out of the state it looked at, and what of the run besides, each when it is first asked for.
 _OF_STATE = ("placed", "test", "stage")
 _OF_RUN = ("estimate", "spread")
+CROWD_S = 900.0  # a slot that has told of a busy machine and of nothing since plays slowly, or no more
 
 
 @dataclass
@@ -70,7 +73,8 @@ class Progress:
     endings: Counter[str] = field(default_factory=Counter)  # games that count, by termination
     live: dict[int, dict[str, Any]] = field(default_factory=dict)  # slot -> the game on it
     numbered: int = 0  # the highest number of a game in the log
-    warnings: tuple[str, ...] = ()  # of the machine: what makes its clocks doubtful
+    warnings: tuple[str, ...] = ()  # of the machine: what may make its clocks doubtful
+    crowds: dict[int, tuple[float, Mapping[str, Any]]] = field(default_factory=dict)  # slot -> when it was busy, how
     stop_at: float | None = None  # UTC seconds from which no game begins, where that was asked for
     _format: Any = None
     _state: Any = None
@@ -149,6 +153,22 @@ class Progress:
             self.live[slot]["moves"].append(payload.get("uci"))
         elif name == "end":
             self.live.pop(slot, None)
+        elif name == "crowd":
+            self.crowds.pop(slot, None)
+            if payload["crowded"]:
+                self.crowds[slot] = time.monotonic(), payload
+
+    @property
+    def banner(self) -> str:
+        """What makes the clocks doubtful now: engines that wait for a processor; "" where few do."""
+        now = time.monotonic()
+        found = [told for at, told in list(self.crowds.values()) if now < at + CROWD_S]
+        if not found:
+            return ""
+        worst = max(found, key=itemgetter("load"))
+        share = max(float(told["share"]) for told in found)
+        load = load_words(float(worst["load"]), int(worst["processors"]))
+        return f"{load}: clocks are unreliable. Engines waited for a processor in {share:.0%} of the last moves"
 
 
 def headline(picture: Progress) -> str:

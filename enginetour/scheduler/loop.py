@@ -75,6 +75,7 @@ class Scheduler:
     inbox: SimpleQueue[Callable[[], None]] = field(default_factory=SimpleQueue)
     clock: Callable[[], float] = time.monotonic
     free_bytes: Callable[[], float] = lambda: math.inf  # on the disk of the log
+    busy: Callable[[], str] = lambda: ""  # how busy the machine is, where it is too busy for a fair game
     standstill: Standstill = field(default_factory=Standstill)
     folded: Any = None  # the state after the log, from whoever has folded it already: a second a 30 000 games
 
@@ -91,7 +92,7 @@ class Scheduler:
         self.paused = False  # as somebody asked: no game begins until somebody asks for it
         self._unwritten = Unwritten(self.log)
         self._allotment = Allotment(self.slots, self.copies)
-        self.setbacks = Setbacks(self.clock, self.watcher.trouble)
+        self.setbacks = Setbacks(self.clock, self.watcher.trouble, self.busy)
         self._over: deque[Future[Any]] = deque()  # of those in the air, what has ended: nobody asks all of them
         self._offers = Offers(self.format, self.setbacks, self._allotment)
         self._held_until: float | None = None

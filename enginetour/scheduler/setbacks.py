@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from enginetour.model import Event, Game, GameKey, Outcome, Pairing, Replaced, Withdrawn
+from enginetour.model import Event, Game, GameKey, Outcome, Pairing, Replaced, Termination, Withdrawn
 
 # reliability spec 1: at most 2 replays per pairing caused by engines, 3 start failures in a row
 # set an engine aside, 3 host failures in a row pause the run, 5 s to 60 s.
@@ -23,6 +23,10 @@ START_CATEGORIES = frozenset({"start-failure", "start-timeout", "bad-option"})
 MIN_FREE = 1 << 20
 GAME_BYTES = 200 << 10
 LOOK_S = 5.0  # between two looks at a disk that is nearly full
+# Time losses in doubt of one game, after which it waits until the machine is less busy, and after which it stays open;
+# and the longest such wait (our choice).
+DOUBTS, MOST_DOUBTS = 3, 5
+CALM_S = 1800.0
 AGAIN_S = 600  # a suspended engine is tried again every 10 minutes, and when nothing else is left to play
 
 
@@ -32,13 +36,21 @@ def room_for(games: int) -> int:
 
 
 class Setbacks:
-    """The memory of one run. `clock` counts seconds from anywhere; `tell` hears what the user should read."""
+    """The memory of one run. `clock` counts seconds from anywhere; `tell` hears what the user should read.
 
-    def __init__(self, clock: Callable[[], float], tell: Callable[[str], None]) -> None:
+    `busy` says how busy the machine is where it is too busy for a fair game, else "".
+    """
+
+    def __init__(
+        self, clock: Callable[[], float], tell: Callable[[str], None], busy: Callable[[], str] = lambda: ""
+    ) -> None:
         self.suspended: dict[str, str] = {}  # entrant -> why, without its name
         self.tried_again: set[str] = set()  # suspended once and not seen to play since
         self._clock = clock
         self._tell = tell
+        self._busy = busy
+        self._doubts: Counter[GameKey] = Counter()
+        self._calm_by: dict[GameKey, float] = {}  # games that wait for a less busy machine, and until when at most
         self._voids: Counter[GameKey] = Counter()
         self._set_aside: set[GameKey] = set()
         self._start_failures: Counter[str] = Counter()
@@ -67,12 +79,14 @@ class Setbacks:
         return sorted(offers, key=lambda pairing: max(0, self._failed[pairing.key] - HOST_FAILURES + 1))
 
     def is_playable(self, pairing: Pairing) -> bool:
-        """Neither side is resting after a failed start, and the pairing is not set aside."""
+        """Neither side is resting after a failed start, and the pairing is not set aside, nor waits for the machine."""
         now, names = self._clock(), (pairing.white, pairing.black)
         for name in names:
             if name in self.suspended and now >= self._retry_at[name]:
                 self._try_again(name)
-        return not self.is_open(pairing) and all(now >= self._retry_at.get(name, now) for name in names)
+        if self.is_open(pairing) or self._awaits_calm(pairing.key, now):
+            return False
+        return all(now >= self._retry_at.get(name, now) for name in names)
 
     def is_blocked(self, offers: Sequence[Pairing]) -> bool:
         """Nothing of this can be played; every suspended engine has had one more try since the last finished game."""
@@ -141,6 +155,8 @@ class Setbacks:
         key, who = game.pairing.key, game.culprit
         if not who:
             self.host_failed(game.pairing, f"game void: {game.cause}")
+            if game.termination is Termination.TIME:
+                self._doubted(game.pairing)
         elif game.category in START_CATEGORIES:
             self._not_started(who, game.cause)
         else:
@@ -149,6 +165,29 @@ class Setbacks:
                 self._set_aside.add(key)
                 names = f"{game.pairing.white} - {game.pairing.black}"
                 self._tell(f"{names} stays open, {who} cannot play it: {game.cause}")
+
+    def _doubted(self, pairing: Pairing) -> None:
+        """The machine is too busy for this game again and again."""
+        self._doubts[pairing.key] += 1
+        doubts, names = self._doubts[pairing.key], f"{pairing.white} - {pairing.black}"
+        if doubts >= MOST_DOUBTS:
+            self._set_aside.add(pairing.key)
+            self._tell(f"{names} stays open: the machine was too busy for {doubts} games; the next run plays it")
+        elif doubts >= DOUBTS:
+            self._calm_by[pairing.key] = self._clock() + CALM_S
+            if busy := self._busy():
+                longest = f"at most {CALM_S / 60:.0f} min"
+                self._tell(
+                    f"{names} waits until the machine is less busy, {longest}: {busy}, {doubts} void time losses"
+                )
+
+    def _awaits_calm(self, key: GameKey, now: float) -> bool:
+        if key not in self._calm_by:
+            return False
+        if now < self._calm_by[key] and self._busy():
+            return True
+        del self._calm_by[key]
+        return False
 
     def _not_started(self, who: str, cause: str) -> None:
         if self._clock() < self._retry_at.get(who, -math.inf):

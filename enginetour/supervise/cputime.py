@@ -55,9 +55,14 @@ def used_ms(root: int) -> tuple[int, int] | None:
     return (sum(ticks) * 1000 // os.sysconf("SC_CLK_TCK"), pids[-1]) if ticks else None
 
 
+def clock_of(pid: int) -> int:
+    """The number of the clock of one process, which is negative: clock_getcpuclockid(3)."""
+    return ~pid << 3 | _OF_PROCESS
+
+
 def alone_ns(pid: int) -> int:
-    """Processor time of one process, 0.3 us (measured); 0 where there is none: clock_getcpuclockid(3)."""
+    """Processor time of one process, 0.3 us (measured); 0 where there is none."""
     try:
-        return time.clock_gettime_ns(~pid << 3 | _OF_PROCESS)
+        return time.clock_gettime_ns(clock_of(pid))
     except OSError:
         return 0

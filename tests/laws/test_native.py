@@ -201,6 +201,8 @@ CONSTANTS = {
     "ROOM": position.ROOM,
     "MARK": queueing.MARK_NS,
     "MOST_THREADS": queueing.MOST_THREADS,
+    "LONG": queueing.LONG_NS,
+    "LONG_PART": queueing.LONG_PART,
     "READ_SIZE": process.READ_SIZE,
     "PV_PLIES": said.PV_PLIES,
     "LONGEST_PV": said.LONGEST_PV,

@@ -254,6 +254,9 @@
     }
     if (told.incidents) words.push(told.incidents === 1 ? "1 incident" : `${told.incidents} incidents`);
     say(at("headline"), words.join(" · "));
+    const warnings = told.state === "stopped" || told.state === "finished" ? [] : told.warnings || [];
+    say(at("banner"), warnings.length ? `Warning: ${warnings.join(" · ")}` : "");
+    at("banner").hidden = !warnings.length;
   };
 
   const all = (told) => {
