@@ -10,17 +10,19 @@ import contextlib
 import json
 import os
 import re
+import reprlib
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from enginetour.errors import InputRefused
+from enginetour.model import Entrant
 from enginetour.nearmiss import near
-from enginetour.task import Quirks, Resources, Sandbox
+from enginetour.task import EngineSpec, Quirks, Resources, Restart, Sandbox
 from enginetour.tomlplace import read_toml, refusal
 
 Limit = Literal["clock", "movetime", "nodes", "depth"]
@@ -30,6 +32,7 @@ USUAL_LIMITS: Mapping[str, frozenset[str]] = {
     "uci": frozenset({"clock", "movetime", "nodes", "depth"}),
     "cecp": frozenset({"clock", "movetime"}),
 }
+LOST = ("/nonexistent/lost-command",)  # the command of an engine of which a damaged database has none left
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _Line = Annotated[str, Field(max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
@@ -120,6 +123,127 @@ class EngineFile(BaseModel):
         if not text.isprintable() or text != text.strip():
             raise ValueError("a name is printable text without blanks at its ends")
         return text
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("holds a null character, which no program can be given")
+    return text
+
+
+_Text = Annotated[str, AfterValidator(_without_nul)]  # no bounds: pydantic's refuse paths that are not UTF-8
+_Pairs = Annotated[tuple[Annotated[tuple[_Text, _Text], Field(strict=False)], ...], Field(strict=False)]
+
+
+class StoredSpec(BaseModel):
+    """How an engine is started, as a database keeps it; a field that is not there has its default.
+
+    Its words are wider than those of an engine file: placeholders are filled in, and older versions wrote it too.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    name: _Text
+    command: Annotated[tuple[_Text, ...], Field(strict=False, min_length=1)]
+    protocol: Literal["uci", "cecp"]
+    dir: _Text | None = None
+    env: _Pairs = ()
+    options: _Pairs = ()
+    files: _Pairs = ()
+    limits: Annotated[frozenset[Limit], Field(strict=False)]
+    quirks: QuirksSection = QuirksSection()
+    max_copies: Annotated[int, Field(ge=0, le=1024)] = 0
+    fingerprint: _Text = ""
+    resources: ResourcesSection = ResourcesSection()
+    sandbox: Sandbox = "none"
+    pass_env: Annotated[tuple[VariableName, ...], Field(strict=False)] = ()
+    keep_scratch: bool = False
+    offered: _Pairs = ()
+    ponder: bool = False
+    restart: Restart = "auto"
+
+    @field_validator("command")
+    @classmethod
+    def _program(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        if not words[0].strip():
+            raise ValueError("a command begins with a program")
+        return words
+
+
+class StoredEntrant(BaseModel):
+    """Who takes part, as a database keeps it."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+    name: _Text
+    new: bool
+    rating: float | None
+    family: str
+    origin: str
+
+
+def stored_entrant(row: Mapping[str, object]) -> Entrant:
+    """Back from the columns or the JSON of a database; ValueError as below."""
+    try:
+        return Entrant(**StoredEntrant.model_validate(dict(row)).model_dump())
+    except ValidationError as error:
+        raise ValueError(first_finding(error)) from None
+
+
+def from_json(text: object) -> Any:
+    """What a text of a database holds; ValueError for anything that is not JSON, however deep it is nested."""
+    if not isinstance(text, str):
+        raise ValueError(f"it is not text (found {reprlib.repr(text)})")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON ({error}; found {reprlib.repr(text)})") from None
+
+
+def stored_spec(text: object) -> EngineSpec:
+    """Back from the JSON of a database; ValueError with one line about the first thing that is wrong."""
+    try:
+        return _spec(StoredSpec.model_validate(from_json(text)))
+    except ValidationError as error:
+        raise ValueError(first_finding(error)) from None
+
+
+def salvaged_spec(name: str, *sources: object) -> EngineSpec:
+    """What is left of a damaged one: each key from the first source in which it is valid, else its default.
+
+    Where no source has a command it is `LOST`, which no machine can run.
+    """
+    whole: dict[str, Any] = {"name": name, "command": LOST, "protocol": "uci", "limits": ()}
+    for key in StoredSpec.model_fields:
+        for source in sources if key != "name" else ():
+            if isinstance(source, Mapping) and key in source and _is_valid({**whole, key: source[key]}):
+                whole[key] = source[key]
+                break
+    whole["limits"] = whole["limits"] or tuple(USUAL_LIMITS["uci"])  # it was entered because it has the one it needs
+    return _spec(StoredSpec.model_validate(whole))
+
+
+def _is_valid(fields_: Mapping[str, Any]) -> bool:
+    try:
+        StoredSpec.model_validate(fields_)
+    except ValidationError:
+        return False
+    return True
+
+
+def _spec(read: StoredSpec) -> EngineSpec:
+    plain = {name: getattr(read, name) for name in StoredSpec.model_fields}
+    quirks, resources = Quirks(**plain.pop("quirks").model_dump()), Resources(**plain.pop("resources").model_dump())
+    return EngineSpec(**plain, quirks=quirks, resources=resources)
+
+
+def first_finding(error: ValidationError, *, skip: int = 0) -> str:
+    """The first of what a model finds wrong, in one line: the key without its first `skip` parts, and the value."""
+    first = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in first["loc"][skip:])
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {key!r}"
+    words = first["msg"].removeprefix("Value error, ")
+    found = "" if first["type"] == "missing" else f" (found {reprlib.repr(first['input'])})"
+    return f"{key}: {words}{found}" if key else f"{words}{found}"
 
 
 @dataclass(frozen=True)

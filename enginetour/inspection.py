@@ -20,6 +20,7 @@ from enginetour.store.imports import imports_of
 from enginetour.store.listed import list_of
 from enginetour.store.lists import settings_of
 from enginetour.store.log import TournamentLog
+from enginetour.store.repairs import damages
 from enginetour.store.revisions import lists_of, revisions_of
 from enginetour.store.selected import selected
 from enginetour.store.tables import SCHEMA_VERSION
@@ -47,6 +48,7 @@ class Inspection:
     editions: int
     findings: tuple[Finding, ...]
     unreplayed: tuple[Finding, ...]
+    repairable: int = 0  # of the findings, those that ``db repair`` repairs
 
     def to_json(self) -> dict[str, object]:
         """Ready for json.dumps."""
@@ -73,12 +75,14 @@ class _Round:
         self.store = store
         self.findings: list[Finding] = []
         self.unreplayed: list[Finding] = []
+        self.repairable = 0
 
     def all(self) -> Inspection:
         """Pages first: where they are damaged, whatever else is found may come from that."""
         database = self.store.database
         self._note("pages", soundness.pages(database))
         self._note("rows", odd_cells(database))
+        self._repairable()
         tournaments = self._listed("tournaments", lambda: self.store.tournaments())
         for line in tournaments:
             for log in self._log("tournament", line.name, line.edition):
@@ -98,7 +102,13 @@ class _Round:
             self._note(f"edition {head.number} of {head.name}", self._edition(head))
         games = sum(line.games for line in tournaments)
         counts = (len(tournaments), games, len(imports), len(editions))
-        return Inspection(*counts, tuple(self.findings), tuple(self.unreplayed))
+        return Inspection(*counts, tuple(self.findings), tuple(self.unreplayed), self.repairable)
+
+    def _repairable(self) -> None:
+        """What ``db repair`` repairs."""
+        for damage in self._listed("entrants", lambda: damages(self.store.database)):
+            self.findings.append(Finding(f"tournament {damage.tournament}", damage.what))
+            self.repairable += 1
 
     def _log(self, kind: str, name: str, number: int) -> list[TournamentLog]:
         """That one, or none where it cannot be read."""
@@ -110,7 +120,7 @@ class _Round:
         self._note(place, soundness.unreadable(log))
         self._note(place, soundness.miscounted(log.database, log.id))
         self._note(place, self._replay(log))
-        self._note(place, self._shapes(lambda: [*log.specs.values(), *(one for _, one in log.incidents())]))
+        self._note(place, self._shapes(lambda: [one for _, one in log.incidents()]))
 
     def _replay(self, log: TournamentLog) -> Iterator[str]:
         try:

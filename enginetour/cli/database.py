@@ -1,7 +1,9 @@
-"""`enginetour db`: check, backup, copy, upgrade."""
+"""`enginetour db`: check, repair, backup, copy, upgrade."""
 
 from __future__ import annotations
 
+import shlex
+from itertools import count
 from pathlib import Path
 
 import click
@@ -13,7 +15,7 @@ from enginetour.serveraddress import Address
 
 @click.group()
 def db() -> None:
-    """The database: check it, copy it while a tournament runs, move it, upgrade it.
+    """The database: check, repair, copy while a tournament runs, move, upgrade.
 
     Example: enginetour db check
     """
@@ -59,7 +61,55 @@ def check(db: Address | None, as_json: bool) -> int:
         return 0
     count = len(found.findings)
     step = "put a backup in its place, or go on knowing this"
+    if found.repairable:
+        there = [] if db is None else ["--db", str(db)]
+        step = f"repair what can be repaired: {shlex.join(['enginetour', 'db', 'repair', *there])}"
     raise StoreRefused(f"{count} finding{'s' * (count != 1)} in {told}", place=str(database), step=step)
+
+
+@db.command(short_help="Repair entrants that cannot be read.")
+@database_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def repair(db: Address | None, as_json: bool) -> None:
+    """Repair the entrants that `db check` finds damaged.
+
+    A damaged specification (how an engine is started) is written again from
+    what is valid in it and in the row of the engine version. If no command
+    is left, the output names the commands that replace or withdraw the
+    engine. Games and results do not change. The database is copied to
+    NAME.before-repair-N first; on a PostgreSQL server the repair is one
+    transaction.
+
+    Example: enginetour db repair
+    """
+    from enginetour.reports.sheet import safe
+    from enginetour.store.backup import back_up
+    from enginetour.store.repairs import damages
+    from enginetour.store.repairs import repair as repaired
+    from enginetour.store.tournaments import Store
+
+    database = _there(db)
+    _refuse_older(database)
+    kept: Path | None = None
+    with Store.open(database, create=False) as store:
+        found = damages(store.database)
+        if found and isinstance(database, Path):
+            database = database.resolve()
+            names = (database.with_name(f"{database.name}.before-repair-{number}") for number in count(1))
+            kept = back_up(database, next(name for name in names if not name.exists())).path
+        found = repaired(store.database)
+    if as_json:
+        rows = [{"tournament": one.tournament, "damage": one.what, "repair": one.repair} for one in found]
+        say_json({"database": str(database), "repairs": rows, "backup": kept and str(kept)})
+        return
+    for one in found:
+        click.echo(safe(f"{one.tournament}: {one.what}; {one.repair}"))
+    before = f"; the database as it was: {kept}" if kept else ""
+    say(
+        f"{database}: {len(found)} repair{'s' * (len(found) != 1)}{before}"
+        if found
+        else f"{database}: nothing to repair"
+    )
 
 
 @db.command()

@@ -40,7 +40,12 @@ def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -
 def add_entrant(
     connection: Connection, tournament: int, entrant: Entrant, spec: EngineSpec, *, since: int, place: int
 ) -> None:
-    """Write an entrant into the starting list from event `since` on; the last word about one event holds."""
+    """Write an entrant into the starting list from event `since` on; the last word about one event holds.
+
+    ValueError, and nothing is written, for one that could not be read back.
+    """
+    text = records.spec_text(spec)
+    records.spec_of(text)
     row = records.entrant_payload(entrant) | {"tournament": tournament, "since": since, "place": place}
-    row |= {"engine": engine_version(connection, spec, entrant), "spec": records.spec_text(spec)}
+    row |= {"engine": engine_version(connection, spec, entrant), "spec": text}
     connection.execute(_ENTRANT, row)

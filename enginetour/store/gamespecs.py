@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import or_, select
 
-from enginetour.store import records
-from enginetour.store.reader import TournamentReader
+from enginetour.store.reader import TournamentReader, spec_in_row
 from enginetour.store.tables import ENTRANTS, GAMES
 from enginetour.task import EngineSpec
 
@@ -20,4 +19,4 @@ def spec_in(log: TournamentReader, number: int, name: str) -> EngineSpec | None:
     found = found.where(GAMES.c.tournament == log.id, GAMES.c.number == number, ENTRANTS.c.name == name)
     with log.database.reading() as connection:
         text = connection.execute(found.order_by(ENTRANTS.c.since.desc())).scalar()
-    return None if text is None else records.spec_of(text)
+    return None if text is None else spec_in_row(log, name, text)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import func, select
 
-from enginetour.errors import UsageRefused
+from enginetour.errors import StoreRefused, UsageRefused
 from enginetour.model import Entrant, Event, GameKey, Incident, Note
+from enginetour.serveraddress import ServerAddress
 from enginetour.store import queries, records
 from enginetour.store.database import Database
 from enginetour.store.hold import NEXT_POSITION
@@ -17,6 +19,21 @@ from enginetour.store.oddsgames import odds_by_entrant, scores_at_odds
 from enginetour.store.queries import STANDING, GameLine, Stored
 from enginetour.store.tables import ENTRANTS, EVENTS, GAMES
 from enginetour.task import EngineSpec
+
+
+def damaged(log: TournamentReader, what: str) -> StoreRefused:
+    """The refusal of a tournament in which one entrant cannot be read."""
+    where = "" if isinstance(log.database.path, ServerAddress) else f" --db {shlex.quote(str(log.database.path))}"
+    step = f"repair the database: enginetour db repair{where}"
+    return StoreRefused(what, place=log.title, step=step)
+
+
+def spec_in_row(log: TournamentReader, name: str, text: object) -> EngineSpec:
+    """How an entrant is started; StoreRefused where its row is damaged."""
+    try:
+        return records.spec_of(text)
+    except ValueError as error:
+        raise damaged(log, f"the specification of {name!r} cannot be read: {error}") from None
 
 
 class TournamentReader:
@@ -45,7 +62,10 @@ class TournamentReader:
         rows = self._rows(
             select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.since == 0), ENTRANTS.c.place
         )
-        return tuple(records.entrant_of(row._asdict()) for row in rows)
+        try:
+            return tuple(records.entrant_of(row._asdict()) for row in rows)
+        except ValueError as error:
+            raise damaged(self, f"an entrant cannot be read: {error}") from None
 
     @property
     def specs(self) -> dict[str, EngineSpec]:
@@ -53,7 +73,7 @@ class TournamentReader:
         rows = self._rows(
             select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id), ENTRANTS.c.since
         )
-        return {row.name: records.spec_of(row.spec) for row in rows}
+        return {row.name: spec_in_row(self, row.name, row.spec) for row in rows}
 
     @property
     def known_ratings(self) -> dict[str, float]:

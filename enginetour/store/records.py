@@ -25,7 +25,7 @@ from enginetour.model import (
     SideRecord,
     Termination,
 )
-from enginetour.task import EngineSpec, Quirks, Resources
+from enginetour.task import EngineSpec
 
 LARGEST_MOVES = 64 << 20  # bytes once unpacked: 1200 plies with a 50 KB line each; a bound against made-up files
 LARGEST_NUMBER = (1 << 63) - 1  # what a column holds: SQLite file format 2.1
@@ -212,8 +212,10 @@ def entrant_payload(entrant: Entrant) -> dict[str, Any]:
 
 
 def entrant_of(row: Mapping[str, Any]) -> Entrant:
-    """Back from `entrant_payload` or from a row of entrants."""
-    return Entrant(**{field.name: row[field.name] for field in fields(Entrant)})
+    """Back from `entrant_payload` or from a row of entrants; ValueError in one line for anything else."""
+    from enginetour.enginefile import stored_entrant  # here, as below
+
+    return stored_entrant(row)
 
 
 def spec_text(spec: EngineSpec) -> str:
@@ -225,14 +227,8 @@ def spec_text(spec: EngineSpec) -> str:
     return packed(plain)
 
 
-def spec_of(text: str) -> EngineSpec:
-    """Back from `spec_text`; a field that is not there has its default."""
-    plain: dict[str, Any] = json.loads(text)
-    quirks, resources = plain.pop("quirks", {}), plain.pop("resources", {})
-    quirks["init"] = tuple(quirks.get("init", ()))
-    for name in ("env", "options", "files", "offered"):
-        plain[name] = tuple((key, value) for key, value in plain.get(name, ()))
-    plain["command"] = tuple(plain["command"])
-    plain["limits"] = frozenset(plain["limits"])
-    plain["pass_env"] = tuple(plain.get("pass_env", ()))
-    return EngineSpec(**plain, quirks=Quirks(**quirks), resources=Resources(**resources))
+def spec_of(text: object) -> EngineSpec:
+    """Back from `spec_text`; ValueError in one line for anything else."""
+    from enginetour.enginefile import stored_spec  # here, for a quicker start of commands that start no engine
+
+    return stored_spec(text)
