@@ -5,28 +5,53 @@ The same four acts serve a tournament that is running (through its socket) and o
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
 
 from enginetour.errors import TourError, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.model import Added, Entrant, Event, Extended, GameVoided, Pairing, Replaced, Withdrawn
 from enginetour.nearmiss import did_you_mean
+from enginetour.plan import resolve
+from enginetour.registry import of_workspace
+from enginetour.requests import Add, Replace, Request, Void, Withdraw
+from enginetour.sections.entrants import EntrantSection
 from enginetour.sides import CLOCK_MARGIN_MS, refuse_limits
 from enginetour.store.log import TournamentLog
-from enginetour.store.records import entrant_of, spec_of
 from enginetour.task import EngineSpec, Side, Terms
 from enginetour.timecontrol import TimeControl, told_by_colour
+from enginetour.tomlplace import refusal
 from enginetour.variants import STANDARD
+
+Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # by the id of an engine file, and another name
 
 _COLOURS = ("white_tc", "black_tc")  # of [play]; without one the tc counts
 
 
-def desk_of(log: TournamentLog, format_: Format[Any], state: Any) -> Desk:
+def desk_of(log: TournamentLog, format_: Format[Any], state: Any, joining: Joining | None = None) -> Desk:
     """A desk for a tournament that nobody is running; the caller holds its lock."""
     now = [state]
-    return Desk(log, format_, lambda: now[0], lambda _event, after: now.__setitem__(0, after))
+    return Desk(log, format_, lambda: now[0], lambda _event, after: now.__setitem__(0, after), joining=joining)
+
+
+def newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entrant, EngineSpec]:
+    """An engine file of a workspace by its id, as it would join a tournament; UsageRefused or InputRefused."""
+    registry = of_workspace(workspace)
+    if engine not in registry.paths and "/" in engine:
+        made = re.sub(r"[^a-z0-9._-]+", "-", Path(engine).stem.lower()).strip("-.") or "my-engine"
+        step = f"write an engine file first: {shlex.join(['enginetour', 'engines', 'add', made, engine])}"
+        raise UsageRefused(f"{engine!r} is a path, not the id of an engine file", step=step)
+    try:
+        section = EntrantSection(engine=engine, name=name, new=True)
+    except ValidationError as error:
+        raise UsageRefused(refusal(error, Path(), "", EntrantSection).what) from None
+    return next(iter(resolve(section, registry, Path.cwd(), f"engine {engine}")))
 
 
 def side_in(log: TournamentLog, spec: EngineSpec) -> Side:
@@ -44,7 +69,7 @@ def side_in(log: TournamentLog, spec: EngineSpec) -> Side:
 class Desk:
     """Where changes are carried out: the log, the format, and the state now, read and set by the owner.
 
-    `flying` are the games that are being played.
+    `flying` are the games in progress; `joining` finds the engine file that a request names.
     """
 
     log: TournamentLog
@@ -53,19 +78,27 @@ class Desk:
     take: Callable[[Event, Any], None]
     joined: Callable[[Entrant, EngineSpec], None] = lambda _entrant, _spec: None
     flying: Callable[[], Iterable[Pairing]] = lambda: ()
+    joining: Joining | None = None
 
-    def carry_out(self, request: dict[str, Any]) -> dict[str, Any]:
-        """A request of the socket or the command line; the reply is JSON-ready and never an exception."""
-        acts = {"withdraw": self._withdraw, "void": self._void, "add": self._add, "replace": self._replace}
-        act = acts.get(str(request.get("do")))
-        if act is None:
-            return {"ok": False, "error": f"unknown request {request.get('do')!r}", "exit": 2}
+    def carry_out(self, request: Request) -> dict[str, Any]:
+        """The reply to a request of the socket or the command line, JSON-ready and never an exception."""
         try:
-            return {"ok": True, "said": act(request)}
+            match request:
+                case Withdraw():
+                    said = self._withdraw(request)
+                case Void():
+                    said = self._void(request)
+                case Add(why=why):
+                    said = self.add(*self._newcomer(request), why)
+                case Replace(engine=old, why=why):
+                    said = self.replace(old, *self._newcomer(request), why)
+                case _:
+                    return {"ok": False, "error": f"cannot {request.do} here", "exit": UsageRefused.exit_code}
         except TourError as error:
             return {"ok": False, "error": str(error), "exit": error.exit_code}
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:  # whatever JSON can hold
-            return {"ok": False, "error": f"cannot {request['do']}: {error}", "exit": UsageRefused.exit_code}
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:  # of the format: no room
+            return {"ok": False, "error": f"cannot {request.do}: {error}", "exit": UsageRefused.exit_code}
+        return {"ok": True, "said": said}
 
     def _write(self, event: Event, why: str, spec: EngineSpec | None = None) -> str:
         """Step first (a refusal writes nothing), log, then take the state; the new decisions as sentences."""
@@ -76,10 +109,10 @@ class Desk:
         self.take(event, after)
         return " ".join(f"{note.text}." for note in notes)
 
-    def _withdraw(self, request: dict[str, Any]) -> str:
-        name = str(request["engine"])
+    def _withdraw(self, request: Withdraw) -> str:
+        name = request.engine
         self._known(name)
-        said = self._write(Withdrawn(name), str(request.get("why", ""))) or f"{name} is withdrawn."
+        said = self._write(Withdrawn(name), request.why) or f"{name} is withdrawn."
         return f"{said} {self._in_the_air(name)}".strip()
 
     def _in_the_air(self, leaver: str) -> str:
@@ -91,8 +124,8 @@ class Desk:
         ends = "is played to its end and counts" if len(others) == 1 else "are played to their ends and count"
         return f"Its {games} {ends} for the ratings only."
 
-    def _void(self, request: dict[str, Any]) -> str:
-        number, why = int(request["game"]), str(request.get("why", ""))
+    def _void(self, request: Void) -> str:
+        number, why = request.game, request.why
         stored = self.log.game(number)
         game = stored.game
         if stored.voided or game.outcome.value == "*":
@@ -116,17 +149,13 @@ class Desk:
         """Let settings of the format grow, more cycles for one; ValueError when it cannot."""
         return f"{self.log.title}: {self._write(Extended(tuple(grown.items())), why)}"
 
-    def _add(self, request: dict[str, Any]) -> str:
-        return self.add(*self._newcomer(request), str(request.get("why", "")))
-
-    def _replace(self, request: dict[str, Any]) -> str:
-        entrant, spec = self._newcomer(request)
-        old = str(request["engine"])
+    def replace(self, old: str, entrant: Entrant, spec: EngineSpec, why: str) -> str:
+        """Let an engine take the place of another one; refused as `add`."""
         self._known(old)
         if entrant.name != old:
             self._refuse_namesake(entrant.name)
         self._refuse_late(entrant.name)
-        said = self._write(Replaced(old, entrant), str(request.get("why", "")), spec)
+        said = self._write(Replaced(old, entrant), why, spec)
         self.joined(entrant, spec)
         first = f"{entrant.name} takes the place of {old}"
         said = said if said.startswith(first) else f"{first}. {said}"  # a bubble says so itself
@@ -143,11 +172,16 @@ class Desk:
         told = f"{name} plays by {told_by_colour(*has)}, {old} had {told_by_colour(*own)} of its own"
         return f"{told}; an entrant added to the configuration may have its own too."
 
-    def _newcomer(self, request: dict[str, Any]) -> tuple[Entrant, EngineSpec]:
+    def _newcomer(self, request: Add | Replace) -> tuple[Entrant, EngineSpec]:
         """Refused before its event is written, for after that it would have to play."""
-        spec = spec_of(str(request["spec"]))
+        if self.joining is None:
+            raise UsageRefused("this tournament has no engine files")
+        entrant, spec = self.joining(request.id, request.name)
         side_in(self.log, spec)
-        return entrant_of(request["entrant"]), spec
+        if request.fingerprint not in ("", spec.fingerprint):
+            what = f"the engine file {request.id!r} of the running tournament is not the one that was tried"
+            raise UsageRefused(what, step="write it into the engines directory next to the tournament's configuration")
+        return entrant, spec
 
     def _refuse_namesake(self, name: str) -> None:
         if name in {line.name for line in self.format.standings(self.state())}:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from enginetour.errors import TourError, UsageRefused
+from enginetour.requests import Machines, Plain, Request, Slots
 from enginetour.scheduler import Scheduler
 from enginetour.scheduler.surroundings import Cluster
-
-MOST_SLOTS = 1024  # as in a configuration
 
 
 @dataclass
@@ -26,33 +25,36 @@ class Helm:
     tell: Callable[[str], None]
     note: Callable[[str], None]
 
-    def carry_out(self, request: dict[str, Any]) -> dict[str, Any] | None:
+    def carry_out(self, request: Request) -> dict[str, Any] | None:
         """The reply, JSON-ready and never an exception; None for a request of another kind."""
-        acts = {"slots": self._slots, "pause": self._pause, "unpause": self._unpause, "finish": self._finish}
-        acts["machines"] = self._machines
-        act = acts.get(str(request.get("do")))
-        if act is None:
-            return None
+        plain = {"pause": self._pause, "unpause": self._unpause, "finish": self._finish}
         try:
-            return {"ok": True, "said": act(request)}
+            match request:
+                case Slots():
+                    said: Any = self._slots(request)
+                case Machines():
+                    said = self._machines(request)
+                case Plain(do=do) if do in plain:
+                    said = plain[do]()
+                case _:
+                    return None
         except TourError as error:
             return {"ok": False, "error": str(error), "exit": error.exit_code}
+        return {"ok": True, "said": said}
 
-    def _slots(self, request: dict[str, Any]) -> str:
+    def _slots(self, request: Slots) -> str:
         self._refuse_stopping()
-        wish, now = request.get("slots"), self.scheduler.slots
-        if type(wish) is not int or not 1 <= wish <= MOST_SLOTS:
-            raise UsageRefused(f"slots are 1 to {MOST_SLOTS}, found {wish!r}")
+        wish, now = request.slots, self.scheduler.slots
         if wish == now:
             return f"{_slots(now)}, as before"
         if wish > now:
-            self.refuse(wish, request.get("force") is True)
+            self.refuse(wish, request.force)
         self.scheduler.resize(wish)
         self.tell(f"{_slots(wish)} instead of {now}, as asked")
         over = len(self.scheduler.flying) - wish
         return f"{_slots(wish)} instead of {now}" + (f"; {over} more until games end" if over > 0 else "")
 
-    def _pause(self, _: dict[str, Any]) -> str:
+    def _pause(self) -> str:
         self._refuse_stopping()
         if self.scheduler.paused:
             return "paused already"
@@ -62,7 +64,7 @@ class Helm:
         self.tell("paused as asked: no game begins until enginetour unpause")
         return f"paused: no game begins, {self._flying()}; enginetour unpause goes on"
 
-    def _unpause(self, _: dict[str, Any]) -> str:
+    def _unpause(self) -> str:
         self._refuse_stopping()
         if not self.scheduler.paused:
             return "not paused"
@@ -70,22 +72,22 @@ class Helm:
         self.tell("the pause is over, as asked")
         return "the pause is over: games begin again"
 
-    def _finish(self, _: dict[str, Any]) -> str:
+    def _finish(self) -> str:
         if not self.scheduler.stopping:
             self.scheduler.stop(now=False)
             self._tell_and_note("stopping as asked: no game begins, those in the air may end")
         return f"stopping: no game begins, {self._flying()}; run goes on later"
 
-    def _machines(self, request: dict[str, Any]) -> Any:
+    def _machines(self, request: Machines) -> Any:
         """Its rows; where a machine is named it is drained, or used again, before."""
         place = self.scheduler.place
         if not isinstance(place, Cluster):
             raise UsageRefused("this run has one machine", step="run --place has those of a Dask cluster")
         for kind, act, words in (("drain", place.drain, "gets no new games"), ("use", place.use, "gets games again")):
-            name = request.get(kind)
+            name = request.drain if kind == "drain" else request.use
             if name is None:
                 continue
-            if not act(str(name)):
+            if not act(name):
                 known = ", ".join(dict.fromkeys(str(row["machine"]) for row in place.rows()))
                 raise UsageRefused(f"no machine is called {name!r}", step=f"there are: {known}")
             self._tell_and_note(f"{name} {words}, as asked")

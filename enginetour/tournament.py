@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from enginetour import machinespeed
-from enginetour.changes import Desk, desk_of
+from enginetour.changes import Desk, desk_of, newcomer
 from enginetour.controls import cautions
 from enginetour.demand import own_cores
 from enginetour.errors import InputRefused, TourError, UsageRefused
@@ -208,7 +209,15 @@ def play(
 
     if cluster is not None:
         cluster.open(tag, picture, lambda text: scheduler.inbox.put(lambda: watcher.trouble(text)))
-    desk = Desk(session.log, scheduler.format, lambda: scheduler.state, scheduler.take, joined, scheduler.playing)
+    desk = Desk(
+        session.log,
+        scheduler.format,
+        lambda: scheduler.state,
+        scheduler.take,
+        joined,
+        scheduler.playing,
+        partial(newcomer, workspace=session.plan.workspace),
+    )
     try:
         with ExitStack() as stack:
             stack.enter_context(elsewhere(cores, slots))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from enginetour.errors import UsageRefused
+from enginetour.requests import parsed
 from enginetour.scheduler import End
 from enginetour.steering import Helm
 from tests.test_scheduler import airborne, settle
@@ -25,6 +26,11 @@ def helm(seats: int = 99) -> tuple[Helm, list[str]]:
     return Helm(airborne(seats)[0], refuse, told.append, lambda text: told.append(f"noted: {text}")), told
 
 
+def asked(steer: Helm, request: dict[str, Any]) -> dict[str, Any] | None:
+    """As the socket hands it on."""
+    return steer.carry_out(parsed(request))
+
+
 def said(found: dict[str, Any] | None) -> str:
     assert found is not None
     return str(found["said" if found["ok"] else "error"])
@@ -34,12 +40,12 @@ def test_slots_are_refused_before_anything_changes() -> None:
     """No number, too many for the machine: the reason, and all stays; forced ones are taken, fewer always."""
     steer, told = helm()
     for wish in (0, 1025, "3", None, True, 2.0):
-        answer = steer.carry_out({"do": "slots", "slots": wish})
-        assert answer is not None and (answer["ok"], answer["exit"]) == (False, 2)
-    assert said(steer.carry_out({"do": "slots", "slots": 5})) == "too many"
+        with pytest.raises(UsageRefused, match="slots: slots: Input should be"):
+            asked(steer, {"do": "slots", "slots": wish})
+    assert said(asked(steer, {"do": "slots", "slots": 5})) == "too many"
     assert (steer.scheduler.slots, told) == (2, [])
-    assert said(steer.carry_out({"do": "slots", "slots": 5, "force": True})) == "5 slots instead of 2"
-    assert said(steer.carry_out({"do": "slots", "slots": 1})) == "1 slot instead of 5; 1 more until games end"
+    assert said(asked(steer, {"do": "slots", "slots": 5, "force": True})) == "5 slots instead of 2"
+    assert said(asked(steer, {"do": "slots", "slots": 1})) == "1 slot instead of 5; 1 more until games end"
     assert steer.scheduler.slots == 1
     assert told == ["5 slots instead of 2, as asked", "1 slot instead of 5, as asked"]
 
@@ -47,29 +53,29 @@ def test_slots_are_refused_before_anything_changes() -> None:
 def test_two_people_at_once() -> None:
     """Who asks for what is so already is told that, and nothing is said or done twice."""
     steer, told = helm()
-    assert "2 in the air" in said(steer.carry_out({"do": "pause"}))
-    assert said(steer.carry_out({"do": "pause"})) == "paused already"
-    assert "begin again" in said(steer.carry_out({"do": "unpause"}))
-    assert said(steer.carry_out({"do": "unpause"})) == "not paused"
-    assert said(steer.carry_out({"do": "slots", "slots": 2})) == "2 slots, as before"
+    assert "2 in the air" in said(asked(steer, {"do": "pause"}))
+    assert said(asked(steer, {"do": "pause"})) == "paused already"
+    assert "begin again" in said(asked(steer, {"do": "unpause"}))
+    assert said(asked(steer, {"do": "unpause"})) == "not paused"
+    assert said(asked(steer, {"do": "slots", "slots": 2})) == "2 slots, as before"
     assert len(told) == 2
     for _ in range(2):
-        assert said(steer.carry_out({"do": "finish"})).startswith("stopping")
+        assert said(asked(steer, {"do": "finish"})).startswith("stopping")
     stopping = "stopping as asked: no game begins, those in the air may end"
     assert told[2:] == [stopping, f"noted: {stopping}"]
     for late in ("pause", "unpause", "slots"):
-        assert "is stopping" in said(steer.carry_out({"do": late, "slots": 3}))
-    assert steer.carry_out({"do": "withdraw"}) is None
+        assert "is stopping" in said(asked(steer, {"do": late} | ({"slots": 3} if late == "slots" else {})))
+    assert asked(steer, {"do": "withdraw", "engine": "Wren 1"}) is None
 
 
 def test_a_pause_takes_back_what_waits_for_a_seat() -> None:
     """A cluster with fewer seats than slots began three more games in a pause, which said that none would begin."""
     steer, told = helm(seats=1)
     loop, begun = steer.scheduler, steer.scheduler.playing()
-    assert "1 in the air may end" in said(steer.carry_out({"do": "pause"}))
+    assert "1 in the air may end" in said(asked(steer, {"do": "pause"}))
     settle(loop)
     assert loop.playing() == begun[:1]
-    steer.carry_out({"do": "unpause"})
+    asked(steer, {"do": "unpause"})
     settle(loop)
     assert loop.playing() == begun
     assert told == ["paused as asked: no game begins until enginetour unpause", "the pause is over, as asked"]
@@ -78,8 +84,8 @@ def test_a_pause_takes_back_what_waits_for_a_seat() -> None:
 def test_finish_ends_a_pause() -> None:
     """A paused run ends when its games have, and is to be resumed."""
     steer, _ = helm()
-    steer.carry_out({"do": "pause"})
-    steer.carry_out({"do": "finish"})
+    asked(steer, {"do": "pause"})
+    asked(steer, {"do": "finish"})
     for future in list(steer.scheduler.flying):
         steer.scheduler.place.end(steer.scheduler.place.futures.index(future))  # type: ignore[attr-defined]
     settle(steer.scheduler)

@@ -17,9 +17,7 @@ from enginetour.errors import TourError, UsageRefused
 from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
-    from enginetour.model import Entrant
     from enginetour.store.log import TournamentLog
-    from enginetour.task import EngineSpec
 
 
 def _send(
@@ -27,26 +25,29 @@ def _send(
     name: str | None,
     edition: int | None,
     request: dict[str, Any],
-    newcomer: Callable[[TournamentLog], dict[str, Any]] = lambda _log: {},
+    newcomer: Callable[[TournamentLog, Path], dict[str, Any]] = lambda _log, _workspace: {},
     *,
     as_json: bool,
 ) -> int:
     """Ask the running tournament, else do it ourselves under its lock; `newcomer` adds who joins to the request."""
     from enginetour.changes import desk_of
+    from enginetour.changes import newcomer as joining
     from enginetour.folded import fold
-    from enginetour.workspace import database_of, results_of
+    from enginetour.requests import parsed
+    from enginetour.workspace import database_of, results_of, workspace_of
 
     database = database_of(Path.cwd(), db)
+    workspace = workspace_of(db.resolve().parent if isinstance(db, Path) else home())
     with open_store(db, change=True) as store:
         log = chosen(store, name, None)
         if edition not in (None, log.edition):
             what = f"only the newest edition of {log.name} can change, number {log.edition}"
             raise UsageRefused(what, place="--edition", step="leave it out")
-        request |= newcomer(log)
+        request |= newcomer(log, workspace)
         with answered(database, log, request) as (answer, lock):
             if answer is None:
                 log.under(lock)
-                answer = desk_of(log, *fold(log)).carry_out(request)
+                answer = desk_of(log, *fold(log), partial(joining, workspace=workspace)).carry_out(parsed(request))
                 if answer["ok"]:
                     there = [] if database == database_of(Path.cwd(), None) else ["--db", str(database)]
                     _bring_along(results_of(home(), database), log, there)
@@ -110,10 +111,12 @@ def add(
 ) -> int:
     """Let ENGINE (an id of `engines list`) join; a bubble lets it enter next.
 
+    A program without an engine file gets one first: enginetour engines add.
+
     Example: enginetour add stockfish -t autumn-bubble
     """
     request = {"do": "add", "why": why}
-    return _send(db, name, edition, request, partial(_tried, *_newcomer(engine, new_name, db)), as_json=as_json)
+    return _send(db, name, edition, request, _joining(engine, new_name), as_json=as_json)
 
 
 @click.command()
@@ -136,7 +139,7 @@ def replace(
     Example: enginetour replace "My engine 1.0" my-engine --name "My engine 1.1"
     """
     request = {"do": "replace", "engine": old, "why": why}
-    return _send(db, name, edition, request, partial(_tried, *_newcomer(engine, new_name, db)), as_json=as_json)
+    return _send(db, name, edition, request, _joining(engine, new_name), as_json=as_json)
 
 
 @click.command()
@@ -150,30 +153,16 @@ def void(game: int, db: Address | None, name: str | None, edition: int | None, w
     return _send(db, name, edition, {"do": "void", "game": game, "why": why}, as_json=as_json)
 
 
-def _newcomer(engine: str, new_name: str | None, db: Address | None) -> tuple[Entrant, EngineSpec]:
-    """An engine of the registry, by the name it is to have."""
-    from pydantic import ValidationError
+def _joining(engine: str, name: str | None) -> Callable[[TournamentLog, Path], dict[str, Any]]:
+    """What a request says of an engine file that joins, once its engine has shown that it can play the tournament."""
 
-    from enginetour.plan import resolve
-    from enginetour.registry import of_workspace
-    from enginetour.sections.entrants import EntrantSection
-    from enginetour.tomlplace import refusal
-    from enginetour.workspace import workspace_of
+    def tried(log: TournamentLog, workspace: Path) -> dict[str, Any]:
+        from enginetour.changes import newcomer, side_in
+        from enginetour.probing import probe_all, refuse_unfit
 
-    start = db.resolve().parent if isinstance(db, Path) else home()
-    try:
-        section = EntrantSection(engine=engine, name=new_name, new=True)
-    except ValidationError as error:
-        raise UsageRefused(refusal(error, Path(), "", EntrantSection).what) from None
-    return next(iter(resolve(section, of_workspace(workspace_of(start)), Path.cwd(), f"engine {engine}")))
+        entrant, spec = newcomer(engine, name, workspace)
+        sides = {entrant.name: side_in(log, spec)}
+        refuse_unfit(probe_all(sides), sides)
+        return {"id": engine, "name": name, "fingerprint": spec.fingerprint}
 
-
-def _tried(entrant: Entrant, spec: EngineSpec, log: TournamentLog) -> dict[str, Any]:
-    """It as a request carries it, after it has shown that it can play this tournament."""
-    from enginetour.changes import side_in
-    from enginetour.probing import probe_all, refuse_unfit
-    from enginetour.store.records import entrant_payload, spec_text
-
-    sides = {entrant.name: side_in(log, spec)}
-    refuse_unfit(probe_all(sides), sides)
-    return {"entrant": entrant_payload(entrant), "spec": spec_text(spec)}
+    return tried

@@ -25,15 +25,18 @@ def answered(
 ) -> Iterator[tuple[dict[str, Any] | None, Lock]]:
     """The answer, and the tournament's lock; None where nobody runs it: the lock is ours to the end of this.
 
+    UsageRefused, and nothing is asked, for what is no valid request.
     A run that begins or ends holds the lock for a moment without listening: it is waited for, then StoreRefused.
     """
     from enginetour.control import ask, socket_path
+    from enginetour.requests import parsed
     from enginetour.store.grounds import lock_of
     from enginetour.store.slugs import slug_of
 
+    asked = parsed(request).to_json()
     lock = lock_of(database, slug_of(log.name))
     deadline = time.monotonic() + PATIENCE_S
-    while (answer := ask(socket_path(database, slug_of(log.name)), request)) is None:
+    while (answer := ask(socket_path(database, slug_of(log.name)), asked)) is None:
         try:
             lock.acquire()
             break

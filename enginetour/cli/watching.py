@@ -13,14 +13,16 @@ from enginetour.cli import tell
 from enginetour.cli.broadcast import Broadcast, state_of
 from enginetour.cli.screen import Both
 from enginetour.cli.voice import Voice
-from enginetour.control import Request
-from enginetour.errors import TourError
+from enginetour.control import Request as Received
+from enginetour.control import refusal
+from enginetour.errors import TourError, UsageRefused
 from enginetour.exports import PgnFile, write_traffic
 from enginetour.formats.base import Format
 from enginetour.model import Game, Incident, Note, Outcome
 from enginetour.ratings.listing import rating_list
 from enginetour.reports.matchlines import MatchScore, terms
 from enginetour.reports.progress import Progress, Running
+from enginetour.requests import Request, parsed
 from enginetour.scheduler import Scheduler, Watcher
 from enginetour.steering import Helm
 from enginetour.store import queries
@@ -229,19 +231,24 @@ class Inbox:
         self.helm, self.scheduler, self.desk, self.grace = helm, helm.scheduler, desk, grace
         self.watching = watching
 
-    def put(self, item: Request, /) -> None:
-        """Called from the server's thread."""
-        self.scheduler.inbox.put(lambda: item.reply(self._answer({"do": item.do, **item.arguments})))
+    def put(self, item: Received, /) -> None:
+        """Called from the server's thread: the loop gets what is a request, whoever sent anything else a refusal."""
+        try:
+            request = parsed({**item.arguments, "do": item.do})
+        except UsageRefused as refused:
+            item.reply(refusal(str(refused), refused.exit_code))
+            return
+        self.scheduler.inbox.put(lambda: item.reply(self._answer(request)))
 
-    def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
-        acts: dict[str, Callable[[], dict[str, Any]]] = {"status": self._status, "stop": self._stop}
-        act = acts.get(str(message.get("do")))
-        if act:
-            return act()
-        steered = self.helm.carry_out(message)
+    def _answer(self, request: Request) -> dict[str, Any]:
+        if request.do == "status":
+            return self._status()
+        if request.do == "stop":
+            return self._stop()
+        steered = self.helm.carry_out(request)
         if steered is not None:
             return steered
-        answer = self.desk.carry_out(message)
+        answer = self.desk.carry_out(request)
         if answer["ok"]:
             self.watching.changed()
         return answer

@@ -18,10 +18,10 @@ from enginetour.errors import MachineFailure
 from enginetour.folded import audit, format_of
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.model import Entrant, Game, Note, Outcome, Pairing
+from enginetour.requests import parsed
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.store.lists import refresh
 from enginetour.store.log import TournamentLog
-from enginetour.store.records import entrant_payload, spec_text
 from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.timecontrol import TimeControl
@@ -164,16 +164,21 @@ class Life:
         if kind == "extend" and self.joined < 3 and takes(desk.format, desk.state(), grown):
             self.joined += 1
             desk.extend(dict(grown.settings), "dice")
-        request: dict[str, Any] = {"do": kind, "engine": self.dice.choice(names), "why": "dice"}
-        request["game"] = self.dice.randint(1, 1 + len(log.games()))
+        request: dict[str, Any] = {"do": kind, "why": "dice"}
+        if kind in ("withdraw", "replace"):
+            request["engine"] = self.dice.choice(names)
+        if kind == "void":
+            request["game"] = self.dice.randint(1, 1 + len(log.games()))
         if kind in ("add", "replace"):
             if self.joined == 3:
                 return
             self.joined += 1
-            newcomer = Entrant(f"N{self.joined}")
-            request |= {"entrant": entrant_payload(newcomer), "spec": spec_text(spec(newcomer.name))}
+            request["id"] = f"N{self.joined}"
+        if kind == "extend":
+            return
+        desk.joining = lambda engine, _: (Entrant(engine), spec(engine))
         before = log.last_position
-        answer = desk.carry_out(request)
+        answer = desk.carry_out(parsed(request))
         assert log.last_position - before == answer["ok"]
 
 

@@ -20,7 +20,6 @@ from enginetour.folded import fold
 from enginetour.plan import prepare
 from enginetour.shipped import shipped
 from enginetour.store.lock import TournamentLock
-from enginetour.store.records import entrant_payload, spec_text
 from enginetour.store.tournaments import Store
 from tests.touring import BUSY_S, GONE_S, THREE, audit, config, default_signals, pgn_games, read, running, tour
 
@@ -88,6 +87,16 @@ REQUESTS = (
     '{"do":"void","game":' + "9" * 30 + "}",
     '{"do":"add","entrant":null,"spec":"null"}',
     '{"do":"add","entrant":{},"spec":"[]"}',
+    '{"do":"add","id":"wren4","command":["/bin/sh"]}',
+    '{"do":"add","id":{"engine":"wren4"}}',
+    '{"do":"replace","engine":"Wren 1","id":"../../bin/sh"}',
+    '{"do":"add","spec":"' + "[" * 30_000 + '"}',
+    '{"do":"add","id":' + "[" * 900 + "]" * 900 + "}",
+    '{"do":"withdraw","engine":"Wren 1\\ud800"}',
+    '{"do":"withdraw","engine":"Wren 1","why":null}',
+    '{"do":"slots","slots":true}',
+    '{"do":"status","more":1}',
+    '{"do":["add"]}',
     '{"do":"withdraw","engine":["Wren 1"]}',
 )
 
@@ -208,8 +217,7 @@ def test_an_engine_that_was_replaced_may_change(tmp_path: Path) -> None:
         log = store.tournament()
         plan = prepare(robin(tmp_path, more=entrant.format("Mine 2")), None)
         desk = desk_of(log, *fold(log))
-        newcomer = {"entrant": entrant_payload(plan.entrants[-1]), "spec": spec_text(plan.sides["Mine 2"].spec)}
-        assert desk.carry_out({"do": "replace", "engine": "Mine 1", **newcomer})["ok"]
+        desk.replace("Mine 1", plan.entrants[-1], plan.sides["Mine 2"].spec, "rebuilt")
     for names in (("Mine 1",), ("Mine 2",), ("Mine 1", "Mine 2")):
         robin(tmp_path, more="".join(entrant.format(name) for name in names))
         tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
