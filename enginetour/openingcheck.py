@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import chess  # not where every game begins at the usual start: it takes a tenth of the way to the first one
 
 MOST_DIGITS = 4  # of a move counter: no game has ten thousand moves
+WALLED_MEN = 2  # beside kings and pawns
+UNMATEABLE = "neither side can mate any more"
 FULFILLED = "the fifty-move rule is fulfilled"
 _ECO = re.compile(r"[A-E]\d\d\w?")  # Encyclopaedia of Chess Openings, with a letter of Scid's behind it
 
@@ -108,7 +110,7 @@ def over(board: chess.Board, variant: str = STANDARD) -> str:
     if not any(board.legal_moves):
         return "checkmate at its end" if board.is_check() else "stalemate at its end"
     if board.is_insufficient_material():
-        return "nobody can mate any more"
+        return UNMATEABLE
     if _is_fifty(board, variant):
         return FULFILLED
     for move in board.legal_moves:
@@ -116,8 +118,16 @@ def over(board: chess.Board, variant: str = STANDARD) -> str:
         reply = not board.is_variant_end() and any(board.legal_moves)
         board.pop()
         if reply:
-            return ""
+            return UNMATEABLE if _is_walled_off(board) else ""
     return "every move ends the game"
+
+
+def _is_walled_off(board: chess.Board) -> bool:
+    """Neither side can pass a wall of pawns; with more men the proof takes too long for each opening of a suite."""
+    from enginetour.mating import is_dead  # as chess above
+
+    men = board.occupied & ~board.kings & ~board.pawns
+    return men.bit_count() <= WALLED_MEN and board.uci_variant == "chess" and is_dead(board)
 
 
 def _is_fifty(board: chess.Board, variant: str) -> bool:

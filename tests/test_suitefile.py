@@ -88,7 +88,7 @@ def test_epd(tmp_path: Path) -> None:
     bad = [(one.line, one.why) for one in found if isinstance(one, Bad)]
     words = [
         "neither FEN",
-        "nobody can mate",
+        "neither side can mate",
         "checkmate",
         "fifty",
         "stalemate",
@@ -192,3 +192,11 @@ def test_packed_otherwise(tmp_path: Path) -> None:
         packed.writestr("s.pgn", "1. e4 *")
     with pytest.raises(InputRefused, match="packed by zip"):
         list(read_suite(tmp_path / "s.pgn.zip"))
+
+
+def test_an_opening_behind_a_wall_of_pawns_is_no_game(tmp_path: Path) -> None:
+    """Neither side can ever mate, whatever they play (FIDE 5.2.2); with a knight that takes pawns they can."""
+    wall = "4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K3 w - - 0 1"
+    assert _read(tmp_path, wall, "s.fen") == [Bad(1, "neither side can mate any more")]
+    open_ = "4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K1N1 w - - 0 1"
+    assert _read(tmp_path, open_, "s.fen") == [Opening("", 1, open_)]

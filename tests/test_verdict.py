@@ -103,11 +103,16 @@ def test_who_refuses_the_opening_late_has_not_lost() -> None:
         ("4k3/8/8/8/8/8/8/q3KB2 b - - 0 1", Outcome.DRAW),
         ("4k3/8/8/8/8/8/8/b3KN2 b - - 0 1", Outcome.WHITE),
         ("4k3/8/8/8/8/8/P7/q3K3 b - - 0 1", Outcome.WHITE),
+        ("4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K3 b - - 0 1", Outcome.DRAW),
+        ("8/8/8/8/8/5k2/4q3/6KR b - - 0 1", Outcome.WHITE),
     ],
 )
 def test_who_cannot_mate_cannot_win_by_a_flag(fen: str, outcome: Outcome) -> None:
-    """Decided by material alone (FIDE 6.9)."""
-    assert flag(5, 0, Rules(), fen).outcome is outcome
+    """Nor by an illegal move of the opponent (FIDE 6.9, 7.5.5), in blocked positions too; the culprit stays named."""
+    for told in (flag(5, 0, Rules(), fen), verdict.illegal(black(), "e8e1", chess.Board(fen))):
+        assert told.outcome is outcome
+        assert told.culprit is not None and told.category == told.termination.value
+        assert told.cause.endswith("; the opponent cannot mate") is (outcome is Outcome.DRAW)
 
 
 @pytest.mark.parametrize(("moves", "outcome"), [(0, Outcome.VOID), (1, Outcome.WHITE)])

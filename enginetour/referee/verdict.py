@@ -11,6 +11,7 @@ from enginetour.adapters.moves import read_move
 from enginetour.adapters.said import Said, What, printable
 from enginetour.adjudication import End
 from enginetour.errors import EngineFault
+from enginetour.mating import can_mate
 from enginetour.model import Outcome, Termination
 from enginetour.referee.clock import MS, Clock
 from enginetour.referee.seats import ILLEGAL_INSTRUCTION, Seat
@@ -64,13 +65,20 @@ def rightly_drawn(seat: Seat, why: str) -> Verdict:
 
 
 def illegal(seat: Seat, text: str, board: chess.Board, *, ignored: bool = False) -> Verdict:
-    """No legal move; `ignored`: it may have ignored the position it was given."""
+    """No legal move: as at a flag (FIDE 7.5.5). `ignored`: it may have ignored the position it was given."""
     words = f"{seat.color} makes an illegal move: {printable(text) or repr(text)} in {board.fen()}"
     if read_move(board, text, lenient_promotion=True)[0] is not None:
         words += "; it promotes to no piece: with lenient_promotion = true under [quirks] that is a queen"
     elif ignored:
         words += "; it may have ignored the position"
-    return loss(seat, Termination.ILLEGAL_MOVE, words)
+    return _unless_no_mate(loss(seat, Termination.ILLEGAL_MOVE, words), seat, board)
+
+
+def _unless_no_mate(lost: Verdict, seat: Seat, board: chess.Board) -> Verdict:
+    """A loss, or a draw where the opponent cannot mate; the seat is at fault in both."""
+    if can_mate(board, not seat.white):
+        return lost
+    return replace(lost, outcome=Outcome.DRAW, cause=f"{lost.cause}; the opponent cannot mate")
 
 
 def resigns(seat: Seat) -> Verdict:
@@ -95,7 +103,7 @@ def flag(
     *,
     waited_ns: int | None = None,
 ) -> Verdict:
-    """A flag: the opponent wins, or draws if it cannot mate by any means (FIDE 6.9).
+    """A flag: the opponent wins, or draws if it cannot mate by any series of legal moves (FIDE 6.9).
 
     The error budget is `own_ns`, what the referee itself may have cost, and `waited_ns`, how long the machine may have
     kept the engine waiting for a processor. A smaller overrun is doubtful. Without an answer (`over_ns` None) nothing
@@ -115,10 +123,8 @@ def flag(
         cause += "; doubtful"
         if rules.doubtful_flag == "void":
             return replace(void(None, "host", cause, Termination.TIME), own_ns=own_ns)
-    verdict = replace(loss(seat, Termination.TIME, cause, fatal=False), own_ns=own_ns)  # fenced: it may play on
-    if board.has_insufficient_material(not seat.white):
-        return replace(verdict, outcome=Outcome.DRAW, cause=f"{cause}; the opponent cannot mate")
-    return verdict
+    verdict = loss(seat, Termination.TIME, cause, fatal=False)  # fenced: it may play on
+    return replace(_unless_no_mate(verdict, seat, board), own_ns=own_ns)
 
 
 def crash(seat: Seat, status: str) -> Verdict:
