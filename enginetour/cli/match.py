@@ -26,6 +26,7 @@ _EXAMPLES = {  # of what is no single value
     "tablebases": "path=/syzygy",
     "pgn": "nodes,nps,pv",
 }
+_MORE = {"draw": ". A capture or a pawn move starts the count of moves again."}
 _PAIR = re.compile(r"[a-z][a-z0-9_]*=")
 MOST_FILES = 1000  # configurations of one name
 
@@ -54,6 +55,7 @@ def _play_options() -> list[click.Option]:
         word = f"--{key.replace('_', '-')}"
         usual = field.get_default(call_default_factory=True)
         told = f"[play] {key}" + (f", as {_EXAMPLES[key]}" if key in _EXAMPLES else "")
+        told += _MORE.get(key, "")
         told += "" if usual in (None, (), "") else f", default {usual}"
         if field.annotation is bool or bool in get_args(field.annotation):
             options.append(click.Option([f"{word}/--no-{word[2:]}", f"play_{key}"], default=None, help=told))

@@ -68,7 +68,8 @@ def starter(
         "# slots = 1  # games at once",
         "# affinity = true  # engines on cores of their own; false: anywhere, in quick games too",
         '# restart = "on"  # a new process for each game; "auto" after an abnormal end, "off" after a death only',
-        "# draw = { after_move = 40, moves = 8, score = 10 }  # both within 10 centipawns for 8 moves each",
+        "# draw = { after_move = 40, moves = 8, score = 10 }  # both within 10 centipawns for 8 moves each,",
+        "#   without a capture or a pawn move in between: each starts the count again",
         "# resign = { moves = 4, score = 600 }  # the opponent must agree, unless two_sided = false",
         '# tablebases = { path = "syzygy" }  # what they know is played no further',
         f"openings = {{ file = {json.dumps(play['openings'], ensure_ascii=False)} }}"

@@ -14,7 +14,10 @@ Folder = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
 class DrawSettings(BaseModel):
-    """Both scores within `score` centipawns for `moves` moves each, with `after_move` moves played or more."""
+    """Both scores within `score` centipawns for `moves` moves each, with `after_move` moves played or more.
+
+    A capture or a pawn move starts the count of moves again. It does not change the count for `resign`.
+    """
 
     model_config = STRICT
     after_move: Annotated[int, Field(ge=0, le=2000)]
