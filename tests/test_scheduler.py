@@ -481,6 +481,9 @@ class Landing(Inline):
     def get_nowait(self) -> Callable[[], None]:
         raise Empty
 
+    def empty(self) -> bool:
+        return True
+
     def put(self, _: Callable[[], None]) -> None:
         pass
 
@@ -675,3 +678,16 @@ def test_a_void_game_is_written_before_anything_follows() -> None:
     place.end(2)
     settle(loop)
     assert log.sizes == [2, 1]
+
+
+def test_a_request_that_comes_with_the_last_game_is_carried_out() -> None:
+    """The loop saw that nothing is left to play, and left a waiting request without an answer."""
+    done = list[str]()
+
+    class Late(Heard):
+        def progress(self, scheduler: Scheduler) -> None:
+            if not scheduler.format.offers(scheduler.state) and not done:
+                scheduler.inbox.put(lambda: done.append("done"))
+
+    assert scheduler(ended, watcher=Late()).run() is End.FINISHED
+    assert done == ["done"]

@@ -13,10 +13,14 @@ from enginetour.errors import StoreRefused, TourError
 from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from enginetour.store.ground import Lock
     from enginetour.store.log import TournamentLog
 
-PATIENCE_S = 5.0  # about what a large tournament needs for its last ratings
+NOTICE_S = 2.0  # of waiting for a run that does not listen, after which that is told
+# A run probes its engines before it listens, and writes its ratings and its report after its last game.
+PATIENCE_S = 120.0
 
 
 @contextmanager
@@ -26,28 +30,43 @@ def answered(
     """The answer, and the tournament's lock; None where nobody runs it: the lock is ours to the end of this.
 
     UsageRefused, and nothing is asked, for what is no valid request.
-    A run that begins or ends holds the lock for a moment without listening: it is waited for, then StoreRefused.
+    A run that begins or ends holds the lock without listening: it is waited for, then StoreRefused.
     """
-    from enginetour.control import ask, socket_path
+    from enginetour.control import socket_path
     from enginetour.requests import parsed
     from enginetour.store.grounds import lock_of
     from enginetour.store.slugs import slug_of
 
     asked = parsed(request).to_json()
     lock = lock_of(database, slug_of(log.name))
-    deadline = time.monotonic() + PATIENCE_S
-    while (answer := ask(socket_path(database, slug_of(log.name)), asked)) is None:
+    begun, told = time.monotonic(), False
+    while (answer := _asked(socket_path(database, slug_of(log.name)), asked)) is None:
         try:
             lock.acquire()
             break
         except StoreRefused:
-            if time.monotonic() >= deadline:
+            waited = time.monotonic() - begun
+            if waited >= PATIENCE_S:
                 raise
+            if waited >= NOTICE_S and not told:
+                told = True
+                say(f"waiting for the run of {log.title}, which begins or ends at this moment", err=True)
         time.sleep(0.1)
     try:
         yield answer, lock
     finally:
         lock.release()
+
+
+def _asked(path: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The answer of the run; None where none listens, or where it ended before it answered."""
+    from enginetour.control import ask
+    from enginetour.control.client import HungUp
+
+    try:
+        return ask(path, asked)
+    except HungUp:
+        return None
 
 
 def tell_answer(answer: Mapping[str, Any], *, as_json: bool) -> int:

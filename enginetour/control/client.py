@@ -16,6 +16,10 @@ from enginetour.errors import StoreRefused
 LONGEST_ANSWER = 16 << 20  # bytes; a client reads no more
 
 
+class HungUp(StoreRefused):
+    """The run ended before it answered. It did nothing, or what it did is in the log: the request can be repeated."""
+
+
 def _connect(path: Path, timeout: float) -> socket.socket | None:
     """A connection to whoever listens for this path, if it is this user."""
     for place in candidates(path):
@@ -46,7 +50,7 @@ def _lines(connection: socket.socket) -> Iterator[dict[str, Any]]:
 
 
 def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[str, Any] | None:
-    """The running tournament's answer, None if nobody listens; StoreRefused if it hangs up or is silent too long.
+    """The running tournament's answer, None if nobody listens; HungUp if it hangs up, StoreRefused if it is silent.
 
     `path` is that of `socket_path`; `timeout` in seconds, for each step of the talk.
     """
@@ -58,12 +62,12 @@ def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[s
             connection.sendall(line_of(request))
             for answer in _lines(connection):
                 return answer
-            what = "the running tournament ended before it answered"
         except TimeoutError:
             what = f"the running tournament did not answer within {timeout:g} s"
+            raise StoreRefused(what, step="see what became of it: enginetour status") from None
         except (OSError, ValueError):
-            what = "the running tournament hung up before it answered"
-    raise StoreRefused(what, step="see what became of it: enginetour status")
+            pass
+    raise HungUp("the running tournament ended before it answered", step="see what became of it: enginetour status")
 
 
 def subscribe(path: Path, timeout: float | None = None) -> Iterator[dict[str, Any]] | None:

@@ -105,7 +105,9 @@ class Scheduler:
             self._submit()
             self.watcher.progress(self)  # the next games begin before much is made of the last ones
             if not self.flying and (end := self._verdict()) is not None:
-                return end
+                if self.inbox.empty():
+                    return end
+                continue  # a request that came meanwhile is carried out: it may bring more to play
             self._wait()
             self._settle_all()
             if self._held_until is not None and self.flying and self.clock() >= self._held_until:

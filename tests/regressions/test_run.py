@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -389,3 +390,28 @@ def test_a_match_tells_of_minutes_before_its_first_game(tmp_path: Path) -> None:
     words = ("match", "wren1", "wren2", "--tc", "40/1:30", "--games", "2", "--max-moves", "8")
     told = "warning: 40/1:30 is 40 moves in 1 s, then 30 s for the rest; if 1 min 30 s were meant, write 40/90"
     assert told in tour(tmp_path, *words).stdout
+
+
+def test_a_change_is_made_where_a_run_ends_before_it_answers(tmp_path: Path) -> None:
+    """`add` near the end of a run answered with 5: the run had closed its socket and still wrote its report."""
+    path = robin(tmp_path)
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    lock = TournamentLock(database(tmp_path), "trial")
+    lock.acquire()
+    place = socket_path(database(tmp_path), "trial")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.fspath(place))
+        listener.listen()
+
+        def end() -> None:
+            connection, _ = listener.accept()
+            place.unlink()
+            connection.recv(1 << 16)
+            connection.close()
+            lock.release()
+
+        ending = threading.Thread(target=end)
+        ending.start()
+        told = tour(tmp_path, "withdraw", "Wren 1")
+        ending.join()
+    assert told.stdout.startswith("Wren 1 withdraws")
