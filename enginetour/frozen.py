@@ -165,7 +165,7 @@ def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: C
     if changed and not accept_change:
         raise refusal(changed, log.title)
     if changed:
-        refuse_unfit(probe_all({name: sides[name] for name in changed}, heed=heed), sides)
+        refuse_unfit(probe_all({name: sides[name] for name in changed}, heed=heed, hidden=plan.results), sides)
         log.accept_change(changed)
     return sides
 

@@ -27,7 +27,7 @@ from enginetour.store.glimpse import is_new
 from enginetour.store.slugs import slug_of
 from enginetour.supervise.processors import allowed
 from enginetour.task import GameTask, Probe, ProbeTask, SeatTask
-from enginetour.workspace import database_of, workspace_of
+from enginetour.workspace import database_of, results_of, workspace_of
 
 if TYPE_CHECKING:
     from enginetour.plan import Plan
@@ -63,7 +63,8 @@ def warmed(config: Path, db: Address | None, slots: int | None) -> HeadStart | N
         affinity = play.get("affinity", "quick")
         if not fits or affinity is True or not isinstance(database, Path) or not is_new(database, name):
             return None
-        return HeadStart(birth_tag(database, workspace, name), count, name, together=affinity == "quick")
+        tag, together = birth_tag(database, workspace, name), affinity == "quick"
+        return HeadStart(tag, count, name, together=together, hidden=results_of(workspace, database))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None  # whoever reads it in earnest has words for it
 
@@ -74,7 +75,7 @@ class HeadStart:
     `begun`: the engines of a plan are being probed, and its first game begins when all are fit.
     """
 
-    def __init__(self, tag: str, slots: int, name: str, *, together: bool = False) -> None:
+    def __init__(self, tag: str, slots: int, name: str, *, together: bool = False, hidden: Path | None = None) -> None:
         self.begun = False
         self._slots = slots
         self._listener: Listener | None = None
@@ -89,7 +90,8 @@ class HeadStart:
         self._first: GameKey | None = None
         self.files = Files(name)
         self._games: dict[GameKey, tuple[GameTask, Future[Any]]] = {}  # begun, and not asked for yet
-        self._place = LocalPlace(slots, self._hear, tag=f"{tag}/{os.urandom(4).hex()}", together=together)
+        tag = f"{tag}/{os.urandom(4).hex()}"
+        self._place = LocalPlace(slots, self._hear, tag=tag, together=together, hidden=hidden)
         self.tag = self._place.tag
         self._place.warm()
 

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginetour.errors import MachineFailure
@@ -39,7 +40,8 @@ class LocalPlace:
     `on_event(slot, name, payload)` is called from that thread. `tag` marks every process started here, slots and
     engines (`end_leftovers` finds them after a crash); `command` is how a slot is started. With `cores` the engines
     of each slot have some of their own, and slots keep off them where there is room; with `together` a slot may share
-    one with those of a quick game. `start_parallel` engines are started at once at most, but always the two of a game.
+    one with those of a quick game. Sandboxes hide the folder `hidden`.
+    `start_parallel` engines are started at once at most, but always the two of a game.
     """
 
     def __init__(
@@ -52,12 +54,14 @@ class LocalPlace:
         cores: Cores | None = None,
         together: bool = False,
         start_parallel: int = START_PARALLEL,
+        hidden: Path | None = None,
     ) -> None:
         self.tag = tag or f"place-{os.urandom(8).hex()}"
         self._size = slots
         self._on_event = on_event
         self._command = command
         self._cores, self._together = cores, together
+        self._hidden = hidden
         self._starters = start_parallel
         self._serial = itertools.count(1)
         self._slots: dict[int, SlotProcess] = {}
@@ -217,7 +221,7 @@ class LocalPlace:
     def _start(self, index: int) -> SlotProcess:
         engines = self._cores.engines(index) if self._cores else ()
         tag = f"{self.tag}/{os.getpid()}-{next(self._serial)}"
-        slot = SlotProcess(index, tag, self._command, engines, together=self._together)
+        slot = SlotProcess(index, tag, self._command, engines, together=self._together, hidden=self._hidden)
         slot.settle(self._cores, self._size)
         self._slots[index] = slot
         self._selector.register(slot.stdout, selectors.EVENT_READ, lambda _: self._hear(slot))

@@ -23,16 +23,18 @@ MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
 def probe_all(
     sides: Mapping[str, Side],
     heed: Callable[[], None] = lambda: None,
+    hidden: Path | None = None,
 ) -> dict[str, Probe]:
     """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
 
+    Sandboxes hide the folder `hidden`.
     `heed` is called several times a second; what it raises ends the probes. A slot that dies is the machine's failure:
     what it had not told is tried again, TourError after three in a row that told nothing.
     """
     tasks = {name: ProbeTask(side.spec, side.variant) for name, side in sides.items()}
     found: dict[str, Probe] = {}
     failures = 0
-    with LocalPlace(min(START_PARALLEL, os.cpu_count() or 1)) as place:
+    with LocalPlace(min(START_PARALLEL, os.cpu_count() or 1), hidden=hidden) as place:
         while len(found) < len(tasks):
             told, failure = _round(place, {name: task for name, task in tasks.items() if name not in found}, heed)
             found |= told

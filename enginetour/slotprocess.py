@@ -22,6 +22,7 @@ from enginetour.supervise.cores import CPUS, Cores, bind
 from enginetour.supervise.gathering import TOGETHER
 from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, last_lines
 from enginetour.supervise.process import status_words
+from enginetour.supervise.sandbox import RESULTS
 from enginetour.supervise.scratch import SCRATCH_ROOT, make_scratch, wipe
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
@@ -56,12 +57,20 @@ class Work:
 class SlotProcess:
     """One slot process as its place sees it. Raises MachineFailure if it cannot be started.
 
+    `hidden`: what sandboxes hide beside what they always hide.
     `engines`: the only processors on which its engines may run, all if empty; `together`: they may be bound to one.
     To be made in a thread that outlives it: its parent-death signal is bound to that thread.
     """
 
     def __init__(
-        self, index: int, tag: str, command: Sequence[str], engines: Sequence[int] = (), *, together: bool = False
+        self,
+        index: int,
+        tag: str,
+        command: Sequence[str],
+        engines: Sequence[int] = (),
+        *,
+        together: bool = False,
+        hidden: Path | None = None,
     ) -> None:
         self.index = index
         self.tag = tag
@@ -77,7 +86,9 @@ class SlotProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=_environment(self.scratch, tag) | {CPUS: ",".join(map(str, engines)), TOGETHER: "1" * together},
+                env=_environment(self.scratch, tag)
+                | {CPUS: ",".join(map(str, engines)), TOGETHER: "1" * together}
+                | ({} if hidden is None else {RESULTS: str(hidden)}),
                 start_new_session=True,
             )
         except OSError as error:

@@ -134,7 +134,7 @@ def opened(
         early = ahead.found(heed) if ahead is not None and ahead.begun else None
         if ahead is not None and early is None:
             ahead.close()
-        probes = probe_all(plan.sides, heed=heed) if early is None else early
+        probes = probe_all(plan.sides, heed=heed, hidden=plan.results) if early is None else early
         refuse_unfit(probes, plan.sides)
         for words in (*untellable(plan.suite, plan.sides, probes), *cautions(plan.sides.values())):
             tell(f"warning: {words}")
@@ -185,7 +185,15 @@ def play(
         place = session.ahead
     else:
         together, parallel = settings.affinity == "quick", settings.start_parallel
-        place = LocalPlace(slots, on_event=picture, tag=tag, cores=cores, together=together, start_parallel=parallel)
+        place = LocalPlace(
+            slots,
+            on_event=picture,
+            tag=tag,
+            cores=cores,
+            together=together,
+            start_parallel=parallel,
+            hidden=session.plan.results,
+        )
     copies = {name: side.spec.max_copies for name, side in session.sides.items()}
     scheduler = Scheduler(
         log=session.log,
@@ -279,7 +287,7 @@ def _resume(
         tell(desk.extend(grown, "in the file"))
     joining = {entrant.name: plan.sides[entrant.name] for entrant in plan.entrants if entrant.name not in log.specs}
     if joining:
-        refuse_unfit(probe_all(joining, heed=heed), joining)
+        refuse_unfit(probe_all(joining, heed=heed, hidden=plan.results), joining)
     for entrant in plan.entrants:
         if entrant.name in joining:
             side = session.sides[entrant.name] = joining[entrant.name]

@@ -4,8 +4,11 @@ import json
 import os
 import shutil
 import socket
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,9 @@ from enginetour.plan import prepare
 from enginetour.store import records
 from enginetour.supervise import inforce, memory, sandbox, starting
 from enginetour.supervise.process import EngineProcess, kill_living, wait
+from enginetour.supervise.sandbox import RESULTS
 from enginetour.supervise.scratch import wipe
-from enginetour.task import Resources, Sandbox
+from enginetour.task import EngineSpec, Resources, Sandbox
 from tests.playing import game, scripted, sound
 from tests.test_process import SECOND, lines_of, odd
 from tests.touring import until
@@ -70,6 +74,68 @@ def test_bubblewrap_lets_it_write_in_scratch_only(tmp_path: Path) -> None:
     told = fenced("bwrap", tmp_path)
     assert (told["scratch"], told["outside"], told["null"], told["tcp"]) == (True, False, True, False)
     assert told["home"]
+
+
+def broken_out(sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What an engine could do to a file in the hidden folder, and to listeners there, in /run and without a name."""
+    monkeypatch.setenv(RESULTS, str(folder))
+    victim = folder / "enginetour.db"
+    victim.write_text("games")
+    # Where we may: who is not root has no place of their own directly in /run.
+    runs = [f"/run/enginetour-test-{os.getpid()}.sock"] * os.access("/run", os.W_OK)
+    places = [str(folder / "t.sock"), f"@enginetour-test-{os.getpid()}", *runs]
+    with ExitStack() as stack:
+        for place in places:
+            listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+            listener.bind(place.replace("@", "\0"))
+            listener.listen()
+            stack.callback(Path(place).unlink, missing_ok=True)
+        words = (text.encode().hex() for text in (str(victim), *places))
+        engine = EngineProcess(odd("breaks-out", *words, sandbox=sandbox))
+        done: list[str] = json.loads(lines_of(engine, 1)[0])
+        engine.end()
+    if sandbox != "none":
+        assert victim.read_text() == "games"
+    return done
+
+
+@pytest.fixture
+def apart() -> Iterator[Path]:
+    """A folder that is not in /tmp, which bubblewrap hides anyway."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        yield Path(name)
+
+
+def test_without_a_sandbox_an_engine_reaches_all(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next test shows something: files are changed and every listener is reached here."""
+    done = broken_out("none", apart, monkeypatch)
+    assert {"write", "truncate", "remove"} <= set(done)
+    assert len([place for place in done if "enginetour-test" in place or "t.sock" in place]) >= 2
+
+
+@pytest.mark.parametrize("sandbox", ["landlock", "bwrap"])
+@pytest.mark.parametrize("namespace", ["pid", "off"])
+def test_no_engine_breaks_out_of_a_sandbox(
+    sandbox: Sandbox, namespace: str, apart: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No file, right, device, mount, setting or listener, as root too: it has no capability and no socket to ask by."""
+    if f"{sandbox} no" in inforce.in_force():
+        pytest.skip(f"no {sandbox} here")
+    monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
+    assert broken_out(sandbox, apart, monkeypatch) == []
+
+
+def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine may search with threads, start processes, and change its own memory as before."""
+    if "landlock no" in inforce.in_force():
+        pytest.skip("no landlock here")
+    script = "import threading, subprocess; t = threading.Thread(target=print, args=('thread',)); t.start(); t.join(); "
+    script += "subprocess.run(['echo', 'process'])"
+    command = (sys.executable, "-I", "-S", "-u", "-c", script)
+    engine = EngineProcess(EngineSpec("threads", command, "uci", dir="scratch", sandbox="landlock"))
+    assert lines_of(engine, 2) == ["thread", "process"]
+    until(engine.exit_status)
+    assert engine.exit_status() == "exit 0"
 
 
 def test_a_death_inside_bubblewrap_is_told_as_it_was() -> None:
@@ -200,7 +266,7 @@ def test_a_machine_that_forbids_namespaces_is_asked_once(monkeypatch: pytest.Mon
 
 def test_tables_in_the_hidden_folder_stay_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several folders in one option, parted as in PATH, are each let in."""
-    monkeypatch.setattr(sandbox, "HIDDEN", tmp_path)
+    monkeypatch.setattr(sandbox, "HIDDEN", (tmp_path,))
     for name in ("three", "four"):
         (tmp_path / name).mkdir()
     spec = odd("quiet", offered=(("SyzygyPath", f"{tmp_path}/three:{tmp_path}/four"),))

@@ -6,19 +6,24 @@ import json
 import os
 import socket
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from enginetour.control import ControlServer, Request, ask, refusal, socket_path, subscribe
 from enginetour.control import server as server_module
-from enginetour.control.address import LONGEST_REQUEST, candidates
+from enginetour.control.address import LONGEST_REQUEST, candidates, peer_trouble
 from enginetour.errors import StorageFailed, StoreRefused
+from enginetour.places import LocalPlace
+from enginetour.supervise import inforce
+from enginetour.task import EngineSpec, Probe, ProbeTask, Sandbox
 
 Answering = tuple[Path, ControlServer]
 
@@ -84,10 +89,11 @@ def test_only_the_user(running: Answering) -> None:
 
 
 def test_other_user_is_hung_up_on(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A peer of another user gets no answer, whatever the file's mode says."""
+    """A peer of another user gets a refusal, whatever the file's mode says."""
     _, server = running
-    monkeypatch.setattr(server_module, "peer_is_us", lambda connection: False)
+    monkeypatch.setattr(server_module, "peer_trouble", lambda connection: "it belongs to another user")
     with raw(server) as connection:
+        assert json.loads(connection.recv(1000))["ok"] is False
         assert connection.recv(100) == b""
 
 
@@ -281,3 +287,51 @@ def test_folder_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(StorageFailed, match="socket cannot be made"):
         ControlServer(path, SimpleQueue()).start()
     assert path.read_text() == "mine"
+
+
+ASKER = Path(__file__).parent / "engines" / "proc_asker.py"
+
+
+@pytest.mark.parametrize("sandbox", ["none", "bwrap", "landlock"])
+@pytest.mark.parametrize("how", ["plain", "orphan"])
+@pytest.mark.parametrize("namespace", ["pid", "off"])
+def test_an_engine_is_not_heard(
+    running: Answering, how: str, namespace: str, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it leaves behind of where it comes from: in a sandbox it does not even get as far as the socket."""
+    if f"{sandbox} no" in inforce.in_force():
+        pytest.skip(f"no {sandbox} here")
+    monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
+    path, server = running
+    command = (sys.executable, "-I", "-S", str(ASKER), how, bytes(server.path).hex())
+    spec = EngineSpec("asker", command, "uci", dir="scratch", sandbox=sandbox)
+    with LocalPlace(1) as place:
+        told = cast("Probe", place.submit(ProbeTask(spec)).result(60)).own_name
+    expected = "refused the running tournament rejects this program" if sandbox == "none" else "none "
+    assert told.startswith(expected), told
+    assert ask(path, {"do": "void", "game": 1}) == {"ok": True, "do": "void", "game": 1}
+
+
+def test_a_peer_that_has_ended_is_not_heard(running: Answering) -> None:
+    """Who connects and leaves the connection to a child cannot be judged any more."""
+    _, server = running
+    script = (
+        "import os, socket, sys, time\n"
+        "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
+        "if os.fork(): os._exit(0)\n"
+        's.sendall(b\'{"do":"status"}\\n\'); print(s.makefile().readline())\n'
+    )
+
+    def late(connection: socket.socket) -> str:
+        gone.wait(60)
+        return peer_trouble(connection)
+
+    gone = threading.Event()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server_module, "peer_trouble", late)
+        command = [sys.executable, "-c", script, str(server.path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+            parent.wait(60)
+            gone.set()
+            assert parent.stdout is not None
+            assert "rejects this program" in parent.stdout.read()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,20 @@ import json, os, sys, time
 from enginetour.supervise import inforce
 from enginetour.supervise.process import EngineProcess, wait
 from enginetour.task import EngineSpec
-sandbox, script, outside, port = sys.argv[1:]
+sandbox, script, outside, port, *more = sys.argv[1:]
 told = {"guards": inforce.in_force(), "user": os.geteuid()}
 if f"{sandbox} no" not in told["guards"]:
-    command = (sys.executable, "-I", "-S", script, "tries", outside, port)
-    engine = EngineProcess(EngineSpec("tries", command, "uci", dir="scratch", sandbox=sandbox))
-    said, deadline = b"", time.monotonic_ns() + 20_000_000_000
-    while not said.endswith(b"\\n") and wait((engine,), None, deadline).readable:
-        said += engine.read()[0]
-    engine.end()
-    told |= {"in_namespace": engine.init is not None, "status": engine.exit_status()} | json.loads(said)
+    def heard(*words):
+        command = (sys.executable, "-I", "-S", script, *words)
+        engine = EngineProcess(EngineSpec("tries", command, "uci", dir="scratch", sandbox=sandbox))
+        said, deadline = b"", time.monotonic_ns() + 20_000_000_000
+        while not said.endswith(b"\\n") and wait((engine,), None, deadline).readable:
+            said += engine.read()[0]
+        engine.end()
+        told.update(in_namespace=engine.init is not None, status=engine.exit_status())
+        return json.loads(said)
+    told |= {"done": heard("breaks-out", *more)}
+    told |= heard("tries", outside, port)
 print(json.dumps(told))
 """
 
@@ -79,8 +84,23 @@ def test_an_unprivileged_user_has_namespace_and_sandboxes(sandbox: str, folder: 
     """The engine is in a namespace of its own; in a sandbox it writes in scratch only and reaches no port."""
     outside = folder / "outside" / sandbox
     surroundings = {"PATH": os.environ["PATH"], "HOME": str(folder / "own"), "TMPDIR": str(folder / "own")}
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        words = (TRIES, sandbox, str(folder / "odd.py"), str(outside), str(server.getsockname()[1]))
+    victim, place = folder / "outside" / f"{sandbox}.db", f"/run/enginetour-test-{os.getpid()}.sock"
+    victim.write_text("games")
+    runs = [place] * os.access("/run", os.W_OK)
+    if OTHER:
+        os.chown(victim, NOBODY, NOBODY)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as listener,
+        ExitStack() as end,
+    ):
+        for path in runs:
+            listener.bind(path)
+            end.callback(Path(path).unlink)
+            Path(path).chmod(0o777)
+            listener.listen()
+        words: tuple[str, ...] = (TRIES, sandbox, str(folder / "odd.py"), str(outside), str(server.getsockname()[1]))
+        words += tuple(text.encode().hex() for text in (str(victim), *runs))
         done = run(interpreter(), *words, cwd=folder, env={**surroundings, "PYTHONPATH": str(folder)})
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -92,3 +112,5 @@ def test_an_unprivileged_user_has_namespace_and_sandboxes(sandbox: str, folder: 
     assert (told["in_namespace"], told["status"]) == (True, "exit 0")
     assert (told["scratch"], told["outside"], told["null"], told["tcp"]) == (True, free, True, free)
     assert outside.exists() == free
+    assert {"write", "remove", *runs} <= set(told["done"]) if free else told["done"] == []
+    assert free or victim.read_text() == "games"

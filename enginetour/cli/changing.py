@@ -25,7 +25,7 @@ def _send(
     name: str | None,
     edition: int | None,
     request: dict[str, Any],
-    newcomer: Callable[[TournamentLog, Path], dict[str, Any]] = lambda _log, _workspace: {},
+    newcomer: Callable[[TournamentLog, Path, Path], dict[str, Any]] = lambda *_: {},
     *,
     as_json: bool,
 ) -> int:
@@ -43,7 +43,7 @@ def _send(
         if edition not in (None, log.edition):
             what = f"only the newest edition of {log.name} can change, number {log.edition}"
             raise UsageRefused(what, place="--edition", step="leave it out")
-        request |= newcomer(log, workspace)
+        request |= newcomer(log, workspace, results_of(home(), database))
         with answered(database, log, request) as (answer, lock):
             if answer is None:
                 log.under(lock)
@@ -153,16 +153,16 @@ def void(game: int, db: Address | None, name: str | None, edition: int | None, w
     return _send(db, name, edition, {"do": "void", "game": game, "why": why}, as_json=as_json)
 
 
-def _joining(engine: str, name: str | None) -> Callable[[TournamentLog, Path], dict[str, Any]]:
+def _joining(engine: str, name: str | None) -> Callable[[TournamentLog, Path, Path], dict[str, Any]]:
     """What a request says of an engine file that joins, once its engine has shown that it can play the tournament."""
 
-    def tried(log: TournamentLog, workspace: Path) -> dict[str, Any]:
+    def tried(log: TournamentLog, workspace: Path, results: Path) -> dict[str, Any]:
         from enginetour.changes import newcomer, side_in
         from enginetour.probing import probe_all, refuse_unfit
 
         entrant, spec = newcomer(engine, name, workspace)
         sides = {entrant.name: side_in(log, spec)}
-        refuse_unfit(probe_all(sides), sides)
+        refuse_unfit(probe_all(sides, hidden=results), sides)
         return {"id": engine, "name": name, "fingerprint": spec.fingerprint}
 
     return tried

@@ -189,7 +189,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
     how = how_to_run(plan)
     if notify:
         _try_notify(plan)
-    found = probing.probe_all(plan.sides)
+    found = probing.probe_all(plan.sides, hidden=plan.results)
     sheet = text.probes(found)
     if plan.config.play.affinity is True:
         own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import select
 import socket
 import stat
 import struct
@@ -14,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.serveraddress import Address, ServerAddress
+from enginetour.supervise.strays import is_ours_to_hear
 
+SO_PEERPIDFD = 77  # asm-generic/socket.h
 LONGEST_PATH = 107  # sun_path of 108 bytes with its end, unix(7)
 
 LONGEST_REQUEST = 64 << 10  # bytes; an entrant with all its options is a few KB
@@ -66,6 +70,49 @@ def is_ours(folder: Path) -> bool:
 
 
 def peer_is_us(connection: socket.socket) -> bool:
-    """The process at the other end belongs to this user, as the kernel tells it."""
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    return bool(struct.unpack("3i", credentials)[1] == os.getuid())
+    """The process at the other end belongs to this user, as the kernel reports it."""
+    return _credentials(connection)[1] == os.getuid()
+
+
+def peer_trouble(connection: socket.socket) -> str:
+    """Why the process that connected may not ask for anything, "" for one that this user started.
+
+    An engine has the user's rights too: it is recognized by its namespaces and by the slot that started it. The process
+    is held by its descriptor while it is judged: a number of a process that has ended says nothing.
+    """
+    pid, user, _ = _credentials(connection)
+    if user != os.getuid():
+        return "it belongs to another user"
+    if pid <= 0:  # it has no number here
+        return "it runs in another pid namespace"
+    try:
+        handle = _process(connection, pid)
+    except OSError:
+        return "it has ended"
+    try:
+        return is_ours_to_hear(pid) or ("it has ended" if _has_ended(handle) else "")
+    finally:
+        os.close(handle)
+
+
+def _credentials(connection: socket.socket) -> tuple[int, int, int]:
+    """Process, user and group of who connected, or of who listens."""
+    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    pid, user, group = struct.unpack("3i", found)
+    return pid, user, group
+
+
+def _process(connection: socket.socket, pid: int) -> int:
+    """A descriptor of the process that connected. A kernel before 6.5 gives that of who has its number now."""
+    try:
+        return connection.getsockopt(socket.SOL_SOCKET, SO_PEERPIDFD)
+    except OSError as error:
+        if error.errno != errno.ENOPROTOOPT:
+            raise
+        return os.pidfd_open(pid)
+
+
+def _has_ended(handle: int) -> bool:
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    return bool(poll.poll(0))

@@ -59,7 +59,8 @@ def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[s
         return None
     with connection:
         try:
-            connection.sendall(line_of(request))
+            with contextlib.suppress(BrokenPipeError):  # a refusal may be there before the question
+                connection.sendall(line_of(request))
             for answer in _lines(connection):
                 return answer
         except TimeoutError:
@@ -80,7 +81,8 @@ def subscribe(path: Path, timeout: float | None = None) -> Iterator[dict[str, An
         return None
     lines = _lines(connection)
     try:
-        connection.sendall(line_of({"do": "subscribe"}))
+        with contextlib.suppress(BrokenPipeError):  # as above
+            connection.sendall(line_of({"do": "subscribe"}))
         answer = next(lines, {})
         connection.settimeout(timeout)
     except BaseException:

@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
-from enginetour.control.address import LONGEST_REQUEST, PATIENCE_S, candidates, is_ours, line_of, peer_is_us
+from enginetour.control.address import LONGEST_REQUEST, PATIENCE_S, candidates, is_ours, line_of, peer_trouble
 from enginetour.errors import StorageFailed
 from enginetour.supervise.unheard import hear_no_end
 
@@ -187,10 +187,14 @@ class ControlServer:
             connection, _address = self._listener.accept()
         except OSError:  # gone again, or no descriptor left: the next look finds it
             return
-        if len(self._clients) >= MOST_CLIENTS or not peer_is_us(connection):
+        connection.settimeout(0)
+        trouble = peer_trouble(connection)
+        if trouble:
+            with contextlib.suppress(OSError):
+                connection.send(line_of(refusal(f"the running tournament rejects this program: {trouble}", _BUSY)))
+        if trouble or len(self._clients) >= MOST_CLIENTS:
             connection.close()
             return
-        connection.settimeout(0)
         client = _Client(connection)
         self._clients.add(client)
         self._selector.register(connection, selectors.EVENT_READ, lambda events: self._attend(client, events))

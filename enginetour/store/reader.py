@@ -31,7 +31,10 @@ def damaged(log: TournamentReader, what: str) -> StoreRefused:
 def spec_in_row(log: TournamentReader, name: str, text: object) -> EngineSpec:
     """How an entrant is started; StoreRefused where its row is damaged."""
     try:
-        return records.spec_of(text)
+        spec = records.spec_of(text)
+        if spec.name != name:
+            raise ValueError(f"it has another name, {spec.name!r}")
+        return spec
     except ValueError as error:
         raise damaged(log, f"the specification of {name!r} cannot be read: {error}") from None
 

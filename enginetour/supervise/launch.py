@@ -16,7 +16,7 @@ files       most open files                                                   se
 file_size   bytes of the largest file                                         setrlimit(2)
 nice        added to the niceness                                             nice(2)
 cpus        the only processors it may run on, comma separated                sched_setaffinity(2)
-landlock    the only folder in which it may write                             landlock(7)
+landlock    the only folder in which it may write; no capabilities, sockets   landlock(7), seccomp(2)
 """
 
 import _signal as signal  # type: ignore[import-not-found]  # the plain module: its wrapper costs a third more
@@ -93,6 +93,11 @@ def main(arguments: list[str]) -> None:
 
             step = b"landlock"
             landlock.restrict(settings["landlock"])
+            from enginetour.supervise import confine
+
+            step = b"filter"
+            confine.drop_capabilities()
+            confine.forbid_calls()
         step = b"exec"
         os.execvp(command[0], command)  # noqa: S606 - an argument list, never a shell
     except (OSError, ValueError) as error:

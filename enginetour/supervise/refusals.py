@@ -19,6 +19,8 @@ def why(step: str, number: int, program: str, directory: Path, resources: Resour
         return f"its [resources] cannot be had: files = {resources.files}; this machine allows {_most_files()}"
     if step == "landlock":
         return f'sandbox = "landlock" cannot be had: {no_landlock(number)}; say "bwrap" or "none"'
+    if step == "filter":
+        return f'sandbox = "landlock" is not available: no filter of system calls ({os.strerror(number)}); use "bwrap"'
     path = Path(program)
     if number == errno.ENOENT and path.is_file():
         return f"{program}: {_without_interpreter(path)}"

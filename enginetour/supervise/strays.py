@@ -103,6 +103,50 @@ def tag_of(pid: int) -> str:
     return os.fsdecode(entries[0].partition(b"=")[2]) if entries else ""
 
 
+def is_ours_to_hear(pid: int) -> str:
+    """Why a process may be an engine, or started by one; "" for one that the user started beside us.
+
+    It is judged by what the kernel says of it and of those that started it. Slots carry our tag and adopt whatever
+    their engines leave behind, so that the way up from an engine always leads through a slot.
+    """
+    for kind in ("pid", "user"):
+        try:
+            theirs, ours = (os.stat(f"/proc/{one}/ns/{kind}").st_ino for one in (pid, "self"))  # noqa: PTH116 - quicker
+        except OSError:  # gone, or it hides what it is
+            return "its namespaces cannot be read"
+        if theirs != ours:
+            return f"it runs in another {kind} namespace"
+    if not os.access(f"/proc/{pid}/environ", os.R_OK):
+        return "its environment cannot be read"
+    above = _above(pid)
+    if above is None:
+        return "it cannot be followed to who started it"
+    own = os.environ.get(TAG, "")
+    if any({tag_of(seen.pid), tag_of(seen.session)} - {"", own} for seen in above):
+        return "an engine or a slot started it"
+    return ""
+
+
+def _above(pid: int) -> list[Seen] | None:
+    """A process and those above it, up to ourselves or the first of all; None where they change all the time."""
+    for _ in range(PASSES):
+        found: list[Seen] = []
+        seen = look(pid)
+        while seen is not None and seen.pid not in (1, os.getpid()):
+            found.append(seen)
+            if not seen.parent:  # the first one that can be seen
+                break
+            seen = look(seen.parent)
+        whole = seen is not None and all((now := look(one.pid)) and _same(now, one) for one in found)
+        if whole:  # none ended, and none got another parent, while it was looked at
+            return found
+    return None
+
+
+def _same(now: Seen, then: Seen) -> bool:
+    return (now.started, now.parent) == (then.started, then.parent)
+
+
 def is_meant(tag: str, tags: Iterable[str], but: str = "") -> bool:
     """Whether it is one of these tags or below one (``tag/...``), and neither `but` nor below that."""
     one_of = any(tag == one or tag.startswith(f"{one}/") for one in tags)

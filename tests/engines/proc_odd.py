@@ -6,6 +6,8 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 
 
 def say(text: str) -> None:
@@ -94,6 +96,66 @@ def tries(outside: str, port: int) -> None:
     )
 
 
+def breaks_out(victim: str, *listeners: str) -> None:
+    """Every way we know to act outside of a sandbox, and which of them succeeded.
+
+    `victim` is a file that the user owns, `listeners` are Unix sockets (abstract ones begin with @); all as hex: what a
+    command names is let into a sandbox.
+    """
+    import ctypes
+    import socket
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    victim, *places = (bytes.fromhex(word).decode() for word in (victim, *listeners))
+    own = os.path.join(os.environ["TMPDIR"], "device")
+
+    def connect(path: str) -> None:
+        socket.socket(socket.AF_UNIX).connect(path.replace("@", "\0", 1))
+
+    def call(name: str, *words: object) -> None:
+        if getattr(libc, name)(*words) < 0:
+            raise OSError(ctypes.get_errno(), name)
+
+    def write_device() -> None:
+        os.mknod(own, 0o60600, os.stat("/").st_dev)
+        os.close(os.open(own, os.O_RDWR))
+
+    remount, everything = (
+        0x20,
+        0x10000000 | 0x00020000,
+    )  # MS_REMOUNT; CLONE_NEWUSER, CLONE_NEWNS
+
+    def in_namespaces() -> None:
+        call("unshare", everything)
+        call("mount", b"none", b"/", None, remount, None)
+        open(victim, "a").close()
+
+    ways: dict[str, Callable[[], object]] = {
+        "write": lambda: open(victim, "a").close(),
+        "truncate": lambda: os.truncate(victim, 0),
+        "remove": lambda: os.unlink(victim),
+        "rename": lambda: os.rename(victim, f"{victim}.old"),
+        "link": lambda: os.link(victim, f"{victim}.link"),
+        "rights": lambda: os.chmod(victim, 0o600),
+        "owner": lambda: os.chown(victim, os.getuid(), os.getgid()),
+        "times": lambda: os.utime(victim),
+        "attribute": lambda: os.setxattr(victim, "user.enginetour", b"x"),
+        "device": write_device,
+        "remount": lambda: call("mount", b"none", b"/", None, remount, None),
+        "namespaces": in_namespaces,
+        "settings": lambda: open("/proc/sys/kernel/core_pattern", "r+").close(),
+        **{path: partial(connect, path) for path in places},
+    }
+    done = []
+    for name, way in ways.items():
+        try:
+            way()
+            done.append(name)
+        except OSError:
+            pass
+    say(json.dumps(done))
+
+
 def main(mode: str) -> None:
     if mode == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -129,6 +191,8 @@ def main(mode: str) -> None:
         say(f"held {len(held)}")
     if mode == "tries":
         tries(sys.argv[2], int(sys.argv[3]))
+    if mode == "breaks-out":
+        breaks_out(*sys.argv[2:])
     if mode == "closes-stdin":
         os.close(0)
         say("closed")
