@@ -46,7 +46,10 @@ def root_warning() -> str:
     """What somebody who runs as root should hear once, "" for everybody else."""
     if os.geteuid():
         return ""
-    return 'running as root, and so do the engines: use another user, or sandbox = "landlock" for engines you doubt'
+    return (
+        "running as root, and so do the engines: without a sandbox they can do anything to this machine; a sandbox takes "
+        "their capabilities away, but they are still the owner of the system's files. Hint: use another user"
+    )
 
 
 def _landlock() -> str:
