@@ -51,7 +51,7 @@ class Turmoil:
                     os.kill(self.dice.choice(slots), signal.SIGKILL)
                 self.done[act] += 1
             return
-        request: dict[str, Any] = {"do": act, "why": "dice"}
+        request: dict[str, Any] = {"do": act} | ({"why": "dice"} if act in ("void", "withdraw") else {})
         if act == "slots":
             request |= {"slots": self.dice.randint(1, SLOTS), "force": True}
         elif act == "void":

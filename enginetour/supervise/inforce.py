@@ -47,8 +47,8 @@ def root_warning() -> str:
     if os.geteuid():
         return ""
     return (
-        "running as root, and so do the engines: without a sandbox they can do anything to this machine; a sandbox takes "
-        "their capabilities away, but they are still the owner of the system's files. Hint: use another user"
+        "running as root, and so do the engines: without a sandbox they can do anything to this machine; a sandbox "
+        "takes their capabilities away, but they still own the system's files. Hint: use another user"
     )
 
 

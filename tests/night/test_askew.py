@@ -1,0 +1,20 @@
+"""Fifty thousand random and mutated requests to a running tournament."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.askew import Bombarded
+
+pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
+
+REQUESTS = 50_000
+
+
+def test_no_request_raises_or_is_written(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The run survives them all and ends when it is asked to."""
+    told = Bombarded(workspace, REQUESTS, 11).settle()
+    with capsys.disabled():
+        print(f"\n{told}")
