@@ -1,4 +1,4 @@
-"""Random and mutated requests to a running tournament, some hundred of them; by the fifty thousand it is the night's."""
+"""Random and mutated requests to a running tournament: some hundred of them, and fifty thousand at night."""
 
 from __future__ import annotations
 
