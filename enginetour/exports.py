@@ -26,6 +26,10 @@ _WHOLE = re.compile(rb"\[Event " + _VALUE + rb"((?:\[(?!Event )\w+ " + _VALUE + 
 _ROUND = re.compile(rb'^\[Round "\d+\.(\d+)"\]$', re.MULTILINE)
 _BEGUN = re.compile(rb'^\[GameStartTime "([^"\n]*)"\]$', re.MULTILINE)
 OF_ANOTHER = "a run of another database writes it too, which keeps it"
+# The last line of the file as long as a run writes it; after a kill it stays. Readers skip it: PGN standard 6.
+UNFINISHED = (
+    b"% enginetour: this file may lack games. A run is writing it, or was killed; the next run brings it up to date.\n"
+)
 BLOCK = 1 << 20  # bytes read at once
 LONGEST = 16 << 20  # bytes of one game that is still believed: 600 moves with full lines take 200 KiB
 
@@ -64,7 +68,8 @@ class PgnFile:
 
     What could not be written is written with a later game; what is not as we left it is made anew from the store,
     from its first game that is missing or torn. In a `hurry` that is left to the next run: it takes 1 ms of CPU a game.
-    Games that were struck out leave it, the others stay as they were written.
+    Games that were struck out leave it, the others stay as they were written. While it is `growing` it ends with a line
+    that says so, until `finish`.
     """
 
     def __init__(
@@ -75,8 +80,11 @@ class PgnFile:
         comments: tuple[str, ...] = (),
         tell: Callable[[str], None] = lambda _: None,
         names: OpeningNames | None = None,
+        *,
+        growing: bool = False,
     ) -> None:
         self.path = path
+        self._tail = UNFINISHED if growing else b""
         self.log = log
         self._comments = comments
         self._names = names
@@ -116,14 +124,15 @@ class PgnFile:
             there = []
         kept = [number for number in there if number in counting]
         if not kept or kept != wanted[: len(kept)]:
-            replace_file(self.path, self._texts(1))
+            replace_bytes(self.path, chain(self._bytes(1), [self._tail]))
         elif len(kept) < len(there):
             standing = (text for number, text in self._whole_games() if number in counting)
-            replace_bytes(self.path, chain(standing, (text.encode("utf-8") for text in self._texts(kept[-1] + 1))))
-        elif whole != self._there()[0] or len(there) < len(wanted):
+            replace_bytes(self.path, chain(standing, self._bytes(kept[-1] + 1), [self._tail]))
+        elif whole + len(self._tail) != self._there()[0] or len(there) < len(wanted):
             os.truncate(self.path, whole)
-            with self.path.open("a", encoding="utf-8") as sink:
-                sink.writelines(self._texts(kept[-1] + 1))
+            with self.path.open("ab") as sink:
+                sink.writelines(self._bytes(kept[-1] + 1))
+                sink.write(self._tail)
         self._size, self._inode = self._there()
 
     def _put_aside(self) -> None:
@@ -135,6 +144,14 @@ class PgnFile:
         free = next(name for name in names if not name.exists())
         self.path.rename(free)
         self._tell(f"{self.path.name} held games of another database: it is {free.name} now")
+
+    def finish(self) -> None:
+        """The run is over: the line that says that games may be missing leaves a file that has them all."""
+        tail, self._tail = self._tail, b""
+        if tail and self._size is not None and self._is_as_left():
+            self._size -= len(tail)
+            os.truncate(self.path, self._size)
+        self.mend()
 
     def outdated(self) -> None:
         """A game in it may have been struck out: the next `mend` looks at it, or the next `append`."""
@@ -163,14 +180,18 @@ class PgnFile:
         ratings = self.log.known_ratings
         title, comments, names = self.log.title, self._comments, self._names
         told = [pgn.text(one, number, title, comments=comments, ratings=ratings, names=names) for number, one in games]
+        whole = size - len(self._tail)
         try:
-            with self.path.open("a", encoding="utf-8") as sink:
-                sink.writelines(told if missing == first else self._games(missing))
+            with self.path.open("r+b") as sink:
+                sink.seek(whole)
+                sink.writelines(text.encode("utf-8") for text in (told if missing == first else self._games(missing)))
+                sink.write(self._tail)
                 sink.flush()
                 left = os.fstat(sink.fileno())
         except OSError:
             with suppress(OSError):
-                os.truncate(self.path, size)
+                os.truncate(self.path, whole)
+                self._mark()
             raise
         self._missing = None
         self._size, self._inode = left.st_size, left.st_ino
@@ -201,6 +222,15 @@ class PgnFile:
                 raise InterruptedError(errno.EINTR, "the run is being stopped")
             yield game
 
+    def _mark(self) -> None:
+        """Put the line back that says that games may be missing."""
+        if self._tail:
+            with self.path.open("ab") as sink:
+                sink.write(self._tail)
+
+    def _bytes(self, first: int) -> Iterator[bytes]:
+        return (text.encode("utf-8") for text in self._texts(first))
+
     def _whole_games(self) -> Iterator[tuple[int, bytes]]:
         """The whole games the file begins with, by number: tags, a blank line, moves, a blank line each.
 
@@ -218,5 +248,5 @@ class PgnFile:
                     rest = rest[at:]
         except FileNotFoundError:
             return
-        if not rest:
+        if rest in (b"", UNFINISHED):
             yield from last

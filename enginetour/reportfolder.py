@@ -17,7 +17,7 @@ from glob import escape
 from pathlib import Path
 
 from enginetour.errors import UsageRefused
-from enginetour.reports.html.page import ASSETS, asset
+from enginetour.reports.html.page import ASSETS, STATE, asset
 from enginetour.reports.html.site import GENERATOR
 from enginetour.wholefile import naming
 
@@ -60,11 +60,19 @@ def write(target: Path, pages: Pages, more: More, *, heed: Callable[[], None]) -
                 count += 1
             for name in ASSETS:
                 put(folder / "assets" / name, asset(name))
+            put(folder / "assets" / STATE, "/* no run has begun since */\n")
             count += rest()
         heed()
         _swap(folder, target)
     _sweep(target)
     return count
+
+
+def mark_outdated(target: Path) -> None:
+    """Every page of a report says that a run has begun since it was made, until another report replaces it."""
+    with suppress(OSError):  # a page that lacks this is no harm to the run
+        if _is_report(target / "index.html") and not target.is_symlink():
+            put(target / "assets" / STATE, "/* a run has begun since */\n.outdated[hidden] { display: block; }\n")
 
 
 def _is_ours(entry: Path) -> bool:

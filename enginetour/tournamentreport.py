@@ -31,11 +31,6 @@ class Written:
     pages: int
 
 
-def folder_of(results: Path, slug: str) -> Path:
-    """Where the report of a tournament stands unless another place is asked for: beside its PGN."""
-    return results / f"{slug}-report"
-
-
 def list_folder(results: Path, name: str) -> Path:
     """Where the report of a list stands unless another place is asked for."""
     return results / f"{slug_of(name)}-list-report"

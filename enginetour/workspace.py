@@ -23,6 +23,11 @@ def database_of(start: Path, db: Address | None) -> Address:
     return db.absolute() if isinstance(db, Path) else db
 
 
+def report_of(results: Path, slug: str) -> Path:
+    """The folder of a tournament's report unless another place is asked for: beside its PGN."""
+    return results / f"{slug}-report"
+
+
 def results_of(start: Path, database: Address) -> Path:
     """The folder for what is written beside a database: its own, or that of the workspace where it is on a server."""
     return database.parent if isinstance(database, Path) else workspace_of(start) / "results"

@@ -15,7 +15,7 @@ import pytest
 from enginetour.cli.broadcast import Broadcast
 from enginetour.cli.voice import Voice
 from enginetour.cli.watching import Exports, Picture, Watching
-from enginetour.exports import PgnFile, games_text
+from enginetour.exports import UNFINISHED, PgnFile, games_text
 from enginetour.model import Game, GameVoided, Outcome
 from enginetour.scheduler import Watcher
 from enginetour.store.log import TournamentLog
@@ -94,25 +94,67 @@ def test_a_cut_that_was_written_over_is_mended(tmp_path: Path, log: TournamentLo
         assert pgn.path.read_bytes() == whole, end
 
 
-class Full(io.StringIO):
-    """A file on a disk that is full after some letters."""
+def numbers(pgn: PgnFile) -> list[str]:
+    """The games that python-chess reads."""
+    with pgn.path.open() as source:
+        return [game.headers["Round"] for game in iter(lambda: chess.pgn.read_game(source), None)]
+
+
+def test_a_pgn_that_a_run_writes_says_so_until_the_run_has_ended(tmp_path: Path, log: TournamentLog) -> None:
+    """After a kill it still says that games may be missing; readers skip the line, and the next run removes it."""
+    first = recorded(log, 1)
+    pgn = PgnFile(tmp_path / "x.pgn", log, growing=True)
+    pgn.mend()
+    assert pgn.path.read_bytes().endswith(UNFINISHED)
+    for number in (2, 3):
+        pgn.append(number, recorded(log, number))
+        assert pgn.path.read_bytes().endswith(b"\n\n" + UNFINISHED)
+        assert pgn.path.read_bytes().count(UNFINISHED) == 1
+    assert numbers(pgn) == ["1.1", "1.2", "1.3"]
+    assert first.outcome is Outcome.WHITE
+    recorded(log, 4)  # killed before it was appended
+    again = PgnFile(pgn.path, log, growing=True)
+    again.mend()
+    assert numbers(again) == ["1.1", "1.2", "1.3", "1.4"]
+    assert again.path.read_bytes().endswith(UNFINISHED)
+    again.finish()
+    assert is_whole(again)
+    again.finish()
+    assert is_whole(again)
+
+
+def test_a_change_completes_the_pgn_of_a_run_that_was_killed(tmp_path: Path, log: TournamentLog) -> None:
+    """Whoever brings it up to date without a run removes the line, too."""
+    pgn = PgnFile(tmp_path / "x.pgn", log, growing=True)
+    pgn.mend()
+    pgn.append(1, recorded(log, 1))
+    PgnFile(pgn.path, log).mend()
+    assert is_whole(pgn)
+
+
+class Full(io.BytesIO):
+    """A file on a disk that is full after some bytes."""
 
     def __init__(self, path: Path, room: int) -> None:
         super().__init__()
         self.path, self.room = path, room
 
     def writelines(self, lines: Any) -> None:
-        with self.path.open("a") as sink:
-            sink.write("".join(lines)[: self.room])
+        with self.path.open("r+b") as sink:
+            sink.seek(self.tell())
+            sink.write(b"".join(lines)[: self.room])
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
+@pytest.mark.parametrize("growing", [True, False])
 @pytest.mark.parametrize("room", [0, 10, 100])
 def test_a_full_disk_leaves_no_half_game(
-    tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch, room: int
+    tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch, room: int, *, growing: bool
 ) -> None:
     """What was half written is taken back, and comes with the next game that finds room, without a restart."""
     pgn = with_games(tmp_path, log, 1)
+    pgn = PgnFile(pgn.path, log, growing=growing)
+    pgn.mend()
     before = pgn.path.read_text()
     for number in (2, 3):
         with monkeypatch.context() as patched:
@@ -121,6 +163,7 @@ def test_a_full_disk_leaves_no_half_game(
                 pgn.append(number, recorded(log, number))
         assert pgn.path.read_text() == before
     pgn.append(4, recorded(log, 4))
+    pgn.finish()
     assert is_whole(pgn)
 
 

@@ -11,6 +11,7 @@ import click
 from enginetour.cli.common import chosen, home, open_store, say, tournament_options
 from enginetour.errors import TourError
 from enginetour.serveraddress import Address
+from enginetour.workspace import report_of
 
 if TYPE_CHECKING:
     from enginetour.store.reader import TournamentReader
@@ -40,7 +41,7 @@ def report(
 
     Example: enginetour report blitz -o blitz.html
     """
-    from enginetour.tournamentreport import folder_of, list_folder, write_list_report, write_report
+    from enginetour.tournamentreport import list_folder, write_list_report, write_report
 
     if list_name is not None and (name or edition):
         raise click.UsageError("a list names its tournaments itself: leave out -t and --edition")
@@ -50,7 +51,7 @@ def report(
             say(f"report: {write_list_report(store, list_name, target).start}")
             return
         log = chosen(store, name, edition)
-        target = output or folder_of(_results(store), log.slug)
+        target = output or report_of(_results(store), log.slug)
         written = write_report(log, target)
         say(f"report: {written.start}")
 
@@ -69,17 +70,21 @@ class _Hurried(Exception):
 
 def has_report(results: Path, log: TournamentReader) -> bool:
     """There is one where a run would write it."""
-    from enginetour.tournamentreport import folder_of
+    return (report_of(results, log.slug) / "index.html").exists()
 
-    return (folder_of(results, log.slug) / "index.html").exists()
+
+def outdate_report(results: Path, log: TournamentReader) -> None:
+    """A run begins: until it ends the report that is there says that it is not up to date."""
+    if has_report(results, log):
+        from enginetour.reportfolder import mark_outdated
+
+        mark_outdated(report_of(results, log.slug))
 
 
 def has_newest_report(results: Path, log: TournamentReader) -> bool:
     """There is one that was made after the newest event: a run that is killed while it makes one leaves the last."""
-    from enginetour.tournamentreport import folder_of
-
     try:
-        return (folder_of(results, log.slug) / "index.html").stat().st_mtime >= log.last_at
+        return (report_of(results, log.slug) / "index.html").stat().st_mtime >= log.last_at
     except OSError:
         return False
 
@@ -93,7 +98,7 @@ def report_at_end(
     suspended: Sequence[str],
 ) -> None:
     """What `run` leaves for the morning. Nothing of it may harm the run: what fails is told in a line."""
-    from enginetour.tournamentreport import folder_of, write_report
+    from enginetour.tournamentreport import write_report
 
     def heed() -> None:
         if hurried():
@@ -101,7 +106,7 @@ def report_at_end(
 
     try:
         heed()
-        written = write_report(log, folder_of(results, log.slug), again=again, suspended=suspended, heed=heed)
+        written = write_report(log, report_of(results, log.slug), again=again, suspended=suspended, heed=heed)
         tell(f"report: {written.start}")
     except _Hurried:
         tell("no report: stopped in a hurry; enginetour report writes it")

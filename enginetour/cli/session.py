@@ -21,7 +21,7 @@ from enginetour.cli.elsewhere import machines_of
 from enginetour.cli.heard import Heard
 from enginetour.cli.morning import morning
 from enginetour.cli.outlet import unhurried
-from enginetour.cli.reporting import has_newest_report, report_at_end
+from enginetour.cli.reporting import has_newest_report, outdate_report, report_at_end
 from enginetour.cli.screen import Lines, LiveTable
 from enginetour.cli.stopat import StopAt
 from enginetour.cli.voice import Voice, fall_silent
@@ -176,12 +176,15 @@ class Run:
                 self.voice.say(f"{log.title} has ended after {picture.done} games; {next_one}")
         with suppress(OSError):  # then the PGN tells
             session.plan.results.mkdir(parents=True, exist_ok=True)
+        idle = session.resumed and not picture.remaining[1]  # nothing will happen that anybody waits for
+        if not idle:
+            outdate_report(session.plan.results, log)
         path, settings = session.plan.results / f"{log.slug}.pgn", self.plan.config.play
-        pgn = PgnFile(path, log, self.signals.is_hard, settings.pgn, self.voice.trouble, self.plan.names)
+        hurry, tell, names = self.signals.is_hard, self.voice.trouble, self.plan.names
+        pgn = PgnFile(path, log, hurry, settings.pgn, tell, names, growing=not idle)
         screen: LiveTable | Lines = LiveTable(picture) if self.live else Lines(picture)
         self.voice.screen = screen
         exports = Exports(pgn, self.voice)
-        idle = session.resumed and not picture.remaining[1]  # nothing will happen that anybody waits for
         broadcast = Broadcast(picture)
         sinks = () if idle else (*self._sinks(pgn.path.with_suffix(".log.jsonl")), broadcast.publish)
         told = Happenings(log.title, sinks)

@@ -128,9 +128,8 @@ class Exports(Watcher):
             self._write(self.pgn.mend)
 
     def finish(self) -> None:
-        """The last look: what could not be written before is tried once more."""
-        self._looked = self._looked and self.pgn.is_whole
-        self.look()
+        """The last look: what could not be written before is tried once more, and the file says that it is whole."""
+        self._write(self.pgn.finish)
 
     def outdated(self) -> None:
         """A game may have been struck out: the PGN is looked at once more."""

@@ -17,6 +17,7 @@ import pytest
 from enginetour import tournament
 from enginetour.changes import desk_of
 from enginetour.control import ask, socket_path
+from enginetour.exports import UNFINISHED
 from enginetour.folded import fold
 from enginetour.plan import prepare
 from enginetour.shipped import shipped
@@ -415,3 +416,27 @@ def test_a_change_is_made_where_a_run_ends_before_it_answers(tmp_path: Path) -> 
         told = tour(tmp_path, "withdraw", "Wren 1")
         ending.join()
     assert told.stdout.startswith("Wren 1 withdraws")
+
+
+def test_after_a_kill_the_pgn_and_the_report_say_that_they_are_not_up_to_date(tmp_path: Path) -> None:
+    """Both looked complete until the next run."""
+    path = robin(tmp_path, 30)
+    path.write_text(path.read_text().replace("write = false", "write = true"))
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    pgn, report = tmp_path / "results" / "trial.pgn", tmp_path / "results" / "trial-report"
+    state, shown = report / "assets" / "state.css", ".outdated[hidden] { display: block; }"
+    assert UNFINISHED not in pgn.read_bytes()
+    for page in ("index.html", "games/1.html"):
+        text = (report / page).read_text()
+        assert "This report is not up to date" in text
+        assert "assets/state.css" in text
+    assert shown not in state.read_text()
+    with running(tmp_path, path) as process:
+        process.kill()
+        process.wait()
+    assert pgn.read_bytes().endswith(UNFINISHED)
+    assert shown in state.read_text()
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    assert UNFINISHED not in pgn.read_bytes()
+    assert shown not in state.read_text()
+    assert pgn_games(pgn) == audit(tmp_path)

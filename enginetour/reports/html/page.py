@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ROOM = Path(__file__).parent
 ASSETS = ("report.css", "report.js")  # of every report
+STATE = "state.css"  # of a report on the disk: whether a run has begun since it was made
 GAME_ASSETS = ("game.css", "board.js")  # of pages of games, beside the pieces
 # From disk, too: Chromium takes 'self' of a file: page for files. Nothing inline, nothing from anywhere else.
 POLICY = (
@@ -53,7 +54,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters.update(_FILTERS)
-    made.globals |= {"anchor": anchor, "generator": Markup(GENERATOR)}  # noqa: S704  # ours
+    made.globals |= {"anchor": anchor, "generator": Markup(GENERATOR), "state": STATE}  # noqa: S704  # ours
     made.globals |= {name: pass_context(make) for name, make in _MAKERS.items()}
     return made
 
