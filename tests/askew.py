@@ -94,7 +94,7 @@ class Bombarded:
     """A tournament that is asked `count` things, then told to finish."""
 
     def __init__(self, folder: Path, count: int, seed: int) -> None:
-        (folder / "results").mkdir()
+        (folder / "results").mkdir(exist_ok=True)
         path = quick(folder, system="roundrobin", settings="cycles = 5000\ngames_per_pairing = 2")
         self.folder, self.count = folder, count
         self.database = folder / "results" / "enginetour.db"
