@@ -47,11 +47,22 @@ def _terms(control: Mapping[str, Any]) -> Terms:
     return Terms(TimeControl.parse(control["tc"]), control["margin_ms"])
 
 
-def _known(spec: EngineSpec, control: Mapping[str, Any]) -> Side:
-    white, black = _terms(control), control.get("black")
-    book = OwnBook(**control["own_book"]) if control.get("own_book") else None
-    black_terms = None if black is None else _terms(black)
-    return Side(spec, white.tc, white.margin_ms, own_book=book, black=black_terms)
+def _known(log: TournamentLog, spec: EngineSpec, control: Mapping[str, Any]) -> Side:
+    """As the database has it; StoreRefused where that is damaged."""
+    from enginetour.store.soundness import misshapen  # here, for a quicker start of a new tournament
+
+    try:
+        white, black = _terms(control), control.get("black")
+        book = OwnBook(**control["own_book"]) if control.get("own_book") else None
+        black_terms = None if black is None else _terms(black)
+        side = Side(spec, white.tc, white.margin_ms, own_book=book, black=black_terms)
+        odd = misshapen(side)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:  # whatever JSON can hold
+        odd = f"{type(error).__name__}: {error}"
+    if odd:
+        what = f"the time control of {spec.name!r} cannot be read: {odd}"
+        raise StoreRefused(what, place=log.title, step="put a backup of the database in its place")
+    return side
 
 
 def _refuse_control(log: TournamentLog, name: str, before: Side, side: Side, place: str) -> None:
@@ -148,14 +159,14 @@ def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: C
             continue
         side, control = plan.sides.get(name), played_by.get(name)
         if side is None:  # joined while running, or left out of the file since: as the log knows it
-            known = replace(_known(spec, control), variant=plan.config.play.variant) if control else None
+            known = replace(_known(log, spec, control), variant=plan.config.play.variant) if control else None
             sides[name] = known or plan.side(spec)
             if now := new_fingerprint(spec):
                 changed[name] = replace(spec, fingerprint=now)
                 sides[name] = replace(sides[name], spec=changed[name])
             continue
         if control:
-            _refuse_control(log, name, _known(spec, control), side, str(plan.config.path))
+            _refuse_control(log, name, _known(log, spec, control), side, str(plan.config.path))
         if side.spec.ponder != spec.ponder:
             what = f"ponder of {name} is frozen for {log.title}: it was {spec.ponder}, the file says {side.spec.ponder}"
             raise StoreRefused(what, place=str(plan.config.path), step="put it back")

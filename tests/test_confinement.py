@@ -270,7 +270,7 @@ def test_tables_in_the_hidden_folder_stay_readable(tmp_path: Path, monkeypatch: 
     for name in ("three", "four"):
         (tmp_path / name).mkdir()
     spec = odd("quiet", offered=(("SyzygyPath", f"{tmp_path}/three:{tmp_path}/four"),))
-    needed = sandbox._needed(spec, ("/bin/true",), Path("/"), tmp_path / "scratch")
+    needed = sandbox._needed(spec, ("/bin/true",), Path("/"), tmp_path / "scratch", [tmp_path])
     assert needed == [f"{tmp_path}/four", f"{tmp_path}/three"]
 
 

@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -310,6 +311,19 @@ def test_an_engine_is_not_heard(
     expected = "refused the running tournament rejects this program" if sandbox == "none" else "none "
     assert told.startswith(expected), told
     assert ask(path, {"do": "void", "game": 1}) == {"ok": True, "do": "void", "game": 1}
+
+
+def test_results_are_hidden_from_a_sandboxed_engine() -> None:
+    """Where they are not in /tmp either: the place tells its slots what to hide."""
+    if "bwrap no" in inforce.in_force():
+        pytest.skip("no bwrap here")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        path = socket_path(Path(name) / "t.db", "autumn")
+        with ControlServer(path, SimpleQueue()), LocalPlace(1, hidden=Path(name)) as place:
+            command = (sys.executable, "-I", "-S", str(ASKER), "plain", bytes(path).hex())
+            spec = EngineSpec("asker", command, "uci", dir="scratch", sandbox="bwrap")
+            told = cast("Probe", place.submit(ProbeTask(spec)).result(60)).own_name
+    assert told == "none No such file or directory"
 
 
 def test_a_peer_that_has_ended_is_not_heard(running: Answering) -> None:

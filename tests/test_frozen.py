@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,7 @@ from enginetour.frozen import controls, grown_settings, same_engines
 from enginetour.plan import Plan, prepare
 from enginetour.store.log import TournamentLog
 from enginetour.task import OwnBook, Side
-from tests.touring import config
+from tests.touring import THREE, config, tour
 
 
 def _log(**known: Any) -> TournamentLog:
@@ -80,3 +82,31 @@ def test_an_own_book_is_frozen(tmp_path: Path, now: OwnBook | None) -> None:
     assert _resumed(moved, before).keys() == plan.sides.keys()
     with pytest.raises(StoreRefused, match=f"the own_book of {first} is frozen for trial"):
         _resumed(replace(plan, sides=having(now)), before)
+
+
+DAMAGES: tuple[object, ...] = (
+    {"tc": 5, "margin_ms": 50},
+    {"tc": "depth=1", "margin_ms": "long"},
+    {"tc": "depth=1"},
+    {"tc": "depth=1", "margin_ms": 50, "own_book": {"path": 5}},
+    {"tc": "depth=1", "margin_ms": 50, "own_book": [5]},
+    {"tc": "depth=1", "margin_ms": 50, "black": "depth=1"},
+    [5],
+)
+
+
+def test_a_damaged_control_is_refused_in_one_line(tmp_path: Path) -> None:
+    """The number of a descriptor as the path of a book would be read from the run's own pipe."""
+    path = config(tmp_path, THREE, "roundrobin", "cycles = 2")
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    config(tmp_path, ("wren1", "wren3"), "roundrobin", "cycles = 2")
+    raw = sqlite3.connect(tmp_path / "results" / "enginetour.db", isolation_level=None)
+    (text,) = raw.execute("SELECT config FROM tournaments").fetchone()
+    for damage in DAMAGES:
+        stored = json.loads(text)
+        stored["sides"]["Wren 2"] = damage
+        raw.execute("UPDATE tournaments SET config = ?", (json.dumps(stored),))
+        refused = tour(tmp_path, "run", str(path), expect=5).stderr
+        assert refused.count("\n") == 1
+        assert "the time control of 'Wren 2' cannot be read" in refused
+    raw.close()

@@ -76,7 +76,7 @@ def test_a_lost_command_names_what_to_do(begun: Path) -> None:
     spoil(database(begun), begun / "whole.db", ENTRANT, SPOILT["a descriptor as program"])
     meddled(database(begun), "UPDATE engines SET command = '[5]', protocol = 'telnet' WHERE name = 'Wren 2'")
     told = tour(begun, "db", "repair").stdout
-    assert "its command is lost; say enginetour replace -t trial 'Wren 2' ENGINE, or enginetour withdraw" in told
+    assert "its command is lost; use enginetour replace -t trial 'Wren 2' ENGINE, or enginetour withdraw" in told
     tour(begun, "db", "check")
     tour(begun, "replace", "-t", "trial", ENTRANT, "wren4")
     tour(begun, "run", "trial.toml", "--max-games", "1", expect=8)

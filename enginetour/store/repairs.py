@@ -144,7 +144,7 @@ def _repaired(spec: EngineSpec, tournament: str) -> str:
         return f"it now starts {shlex.join(spec.command)}"
     words = ["enginetour", "withdraw", "-t", tournament, spec.name]
     instead = f"enginetour replace -t {shlex.quote(tournament)} {shlex.quote(spec.name)} ENGINE"
-    return f"its command is lost; say {instead}, or {shlex.join(words)}"
+    return f"its command is lost; use {instead}, or {shlex.join(words)}"
 
 
 def _version(row: Any, spec: EngineSpec) -> Iterator[tuple[str, object]]:

@@ -7,13 +7,13 @@ import shutil
 import sys
 
 from enginetour.errors import MachineFailure, StartFailed
-from enginetour.supervise import landlock, starting
+from enginetour.supervise import confine, landlock, starting
 from enginetour.supervise.process import EngineProcess
 from enginetour.supervise.refusals import no_landlock
 from enginetour.supervise.sandbox import PACKAGE, PROGRAM
 from enginetour.task import EngineSpec
 
-TCP_ABI = 4  # of landlock, from which on it refuses TCP: landlock(7)
+TRUNCATE_ABI = 3  # of landlock, from which on no file can be emptied (Linux 6.2): landlock(7)
 
 
 def in_force() -> str:
@@ -53,7 +53,9 @@ def root_warning() -> str:
 
 
 def _landlock() -> str:
+    if os.uname().machine not in confine.MACHINES:
+        return f"no (no filter of system calls for {os.uname().machine})"
     try:
-        return "yes" if landlock.abi() >= TCP_ABI else "files only (this kernel cannot refuse TCP)"
+        return "yes" if landlock.abi() >= TRUNCATE_ABI else "yes, but an engine can empty files (Linux before 6.2)"
     except OSError as error:
         return f"no ({no_landlock(error.errno)})"

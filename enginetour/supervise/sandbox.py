@@ -10,7 +10,7 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 from enginetour.errors import StartFailed
@@ -22,6 +22,8 @@ PROGRAM = "bwrap"
 PACKAGE = "bubblewrap"  # Debian's, Fedora's and Arch's name of it
 HIDDEN = (Path("/tmp"), Path("/run"))  # noqa: S108 - where everybody's files and sockets are
 SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")  # of the system, which root may write
+SESSION = "XDG_RUNTIME_DIR"  # environment: sockets of the user's session, if they are not in /run
+PROGRAMS = (Path("/run/current-system"),)  # where NixOS has all programs
 RESULTS = "ENGINETOUR_HIDDEN"  # environment of a slot: the folder of the tournament's results
 SHELL_SIGNAL = 128  # bwrap ends as a shell does: 128 + signal
 
@@ -38,13 +40,17 @@ def wrapped(
     own = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--cap-drop", "ALL"]
     for name in SETTINGS:
         own += ["--ro-bind-try", name, name]
-    for folder in _hidden():
+    hidden = _hidden({Path(command[0]).parent.resolve(), directory.resolve()})
+    for folder in hidden:
         own += ["--tmpfs", str(folder)]
-    for path in _needed(spec, command, directory, scratch):
+    for path in _needed(spec, command, directory, scratch, hidden):
         own += ["--ro-bind", path, path]
     own += ["--bind", str(scratch), str(scratch)]
-    for folder in _hidden():
+    for folder in hidden:
         own += ["--remount-ro", str(folder)] if folder != HIDDEN[0] else []
+    if (results := os.environ.get(RESULTS, "")) and Path(results).resolve() not in hidden:
+        for listener in Path(results).glob("*.sock"):
+            own += ["--ro-bind-try", "/dev/null", str(listener)]
     own += ["--chdir", str(directory), "--die-with-parent"]
     own += ["--unshare-net", "--unshare-ipc", *([] if in_namespace else ["--unshare-pid"])]
     return [program, *own, "--", *command]
@@ -58,23 +64,27 @@ def _unusable(program: str) -> int | None:
     return None if path.is_file() and os.access(path, os.X_OK) else errno.EACCES
 
 
-def _hidden() -> list[Path]:
-    """The folders that are empty inside, outermost first; links lead to what they name."""
-    results = os.environ.get(RESULTS, "")
-    named = (*HIDDEN, Path(results)) if results.startswith("/") else HIDDEN
-    found = {path.resolve() for path in named if path.is_dir()}
+def _hidden(homes: Set[Path] = frozenset()) -> list[Path]:
+    """The folders that are empty inside, without those in another one; links lead to what they name.
+
+    The results stay where they are one of `homes`, in which the engine lives: what lies beside it may be its own.
+    """
+    named = [Path(text) for name in (RESULTS, SESSION) if (text := os.environ.get(name, "")).startswith("/")]
+    found = {path.resolve() for path in HIDDEN if path.is_dir()}
+    found |= {path.resolve() for path in named if path.is_dir() and path.resolve() not in homes}
     return sorted(path for path in found if path != Path("/") and not found & set(path.parents))
 
 
-def _needed(spec: EngineSpec, command: Sequence[str], directory: Path, scratch: Path) -> list[str]:
+def _needed(
+    spec: EngineSpec, command: Sequence[str], directory: Path, scratch: Path, folders_: Sequence[Path]
+) -> list[str]:
     """What lies in the hidden folders and is named, outermost first; nothing for the scratch folder, which is bound."""
     texts = [*command, *(folders.expand(text, scratch) for _, text in (*spec.options, *spec.offered)), str(directory)]
     parts = [part for text in texts for part in (text, *text.split(os.pathsep))]  # folders as in PATH too
     named = {Path(text) for text in parts if text.startswith("/") and "\0" not in text}
     named.add(Path(command[0]).parent)
-    named |= {Path(sys.prefix), Path(sys.base_prefix)}  # of the interpreter that bundled engines run in
+    named |= {Path(sys.prefix), Path(sys.base_prefix), *PROGRAMS}  # of the interpreter that bundled engines run in
     named |= {path.resolve() for path in named}
-    folders_ = _hidden()
     hidden = {path for path in named if path.exists() and any(folder in path.parents for folder in folders_)}
     bound: list[Path] = [scratch]
     for path in sorted(hidden):
