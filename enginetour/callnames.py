@@ -12,6 +12,7 @@ from pathlib import Path
 from enginetour.registry import find_program
 
 LONGEST = 64  # characters of a name
+SHORT = 24  # characters, above which a name with words behind it has only those that the others lack
 # What runs a program that is told behind it.
 _INTERPRETER = re.compile(
     r"(python|pypy|perl|ruby|lua|node|java|mono|dotnet|wine|bash|sh|env)[\d.]*|(io)?nice|taskset|chrt|numactl|stdbuf|timeout"
@@ -55,18 +56,35 @@ def _is_program(word: str, base: Path) -> bool:
 def full_names(names: Sequence[Callname]) -> list[str]:
     """Of one short name, each by its file, ``sf.old`` and ``sf.new``, and with its words.
 
-    Of one with these too, ``sf (old)`` and ``sf (new)`` by their folders.
+    Of one with these too, ``sf (old)`` and ``sf (new)`` by their folders. Long words are shortened: from
+    ``sf --net nets/a.nnue --threads 4`` and ``sf --net nets/b.nnue --threads 4`` to ``sf a.nnue`` and ``sf b.nnue``.
     """
     files = {name.short: {one.file for one in names if one.short == name.short} for name in names}
     shown = [(name.file if len(files[name.short]) > 1 else "") or name.short for name in names]
     count = Counter(shown)
+    groups = {word: [one for one, other in zip(names, shown, strict=True) if other == word] for word in shown}
     full = [
-        f"{word} {name.words}".strip() if count[word] > 1 else word for word, name in zip(shown, names, strict=True)
+        _with_words(word, name, groups[word]) if count[word] > 1 else word
+        for word, name in zip(shown, names, strict=True)
     ]
     return [
         _cut(text, _folder(name, [one for one, called in zip(names, full, strict=True) if called == text]))
         for name, text in zip(names, full, strict=True)
     ]
+
+
+def _with_words(shown: str, name: Callname, alike: Sequence[Callname]) -> str:
+    whole = f"{shown} {name.words}".strip()
+    if len(whole) <= SHORT:
+        return whole
+    others = [set(one.words.split()) for one in alike if one.words != name.words]
+    own = [word for word in name.words.split() if not all(word in other for other in others)]
+    return f"{shown} {' '.join(_last_part(word) for word in own)}"[: max(SHORT, len(shown))].strip()
+
+
+def _last_part(word: str) -> str:
+    """``a.nnue`` of ``--net=/home/nets/a.nnue``."""
+    return word.rstrip("/").rpartition("/")[2] or word
 
 
 def _folder(name: Callname, alike: Sequence[Callname]) -> str:

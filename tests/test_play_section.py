@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from enginetour.openings import OpeningSettings
+from enginetour.reports.pgn import EXTRAS
 from enginetour.sections.adjudication import ResignSettings, TableSettings
 from enginetour.sections.entrants import EntrantSection
 from enginetour.sections.play import PlaySection
@@ -26,6 +29,12 @@ def test_defaults() -> None:
     assert (openings.order, openings.start, openings.per, openings.repeat) == ("random", 1, None, None)
     own = EntrantSection(engine="x")
     assert (own.ponder, own.restart, own.margin_ms, own.tc_factor, own.own_book) == (None, None, None, None, None)
+
+
+@pytest.mark.parametrize("names", ["all", ["all"], list(EXTRAS)])
+def test_all_comments_have_a_name(names: object) -> None:
+    """As `export --comments all` has them, in a configuration and in `match --pgn all`."""
+    assert PlaySection.model_validate({"pgn": names}).pgn == EXTRAS
 
 
 def test_defaults_of_an_engine() -> None:

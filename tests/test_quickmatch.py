@@ -86,6 +86,17 @@ def test_two_copies_have_names_of_their_own(tmp_path: Path) -> None:
         (("./sf.old", "./sf.new"), ["sf.old", "sf.new"]),
         (("./my sf", "'./my sf' -x"), ["my sf", "my sf -x"]),
         (("dev/sf", "./sf.new -x", "./sf.new -y"), ["sf", "sf.new -x", "sf.new -y"]),
+        (("python3 crash.py", "python3 crash.py --x"), ["crash", "crash --x"]),
+        (
+            ("python3 crash.py --protocol uci --net nets/a.nnue", "python3 crash.py --protocol uci --net nets/b.nnue"),
+            ["crash a.nnue", "crash b.nnue"],
+        ),
+        (("./crash.py", f"./crash.py {'very ' * 20}"), ["crash", "crash very very very ver"]),
+        (
+            (f"./crash.py {'x' * 30} 1", f"./crash.py {'x' * 30} 2", f"./crash.py {'x' * 30}"),
+            ["crash 1", "crash 2", "crash"],
+        ),
+        ((f"./crash.py {'x' * 30}1", f"./crash.py {'x' * 30}2"), [f"crash {'x' * 18}", f"crash {'x' * 18} (2)"]),
     ],
 )
 def test_a_command_is_called_by_its_program(tmp_path: Path, commands: tuple[str, ...], names: list[str]) -> None:
@@ -198,6 +209,7 @@ def test_a_setting_of_text_stays_text() -> None:
     [
         (PlaySection, "pgn", "nodes", ["nodes"]),
         (PlaySection, "pgn", "nodes,pv", ["nodes", "pv"]),
+        (PlaySection, "pgn", "all", ["all"]),
         (PlaySection, "pgn", "[nodes, pv]", ["nodes", "pv"]),
         (PlaySection, "odds", "2,4.5", [2, 4.5]),
         (PlaySection, "openings", "positions=518,3", {"positions": [518, 3]}),
@@ -289,7 +301,7 @@ def test_the_help_shows_how_to_write_a_list_and_a_table(tmp_path: Path) -> None:
     several = {"draw", "resign", "tablebases", "pgn"}
     assert {key for key in PlaySection.model_fields if is_list(PlaySection, key)} <= several | {"odds"}
     for key in several:
-        (shown,) = re.findall(rf"\[play\] {key}, as (.+?) --", told)
+        (shown,) = re.findall(rf"\[play\] {key}, as (.+?)(?:, or all)?(?:\. .+?)? --", told)
         PlaySection.model_validate({key: setting(PlaySection, key, shown)})
 
 

@@ -24,7 +24,7 @@ _EXAMPLES = {  # of what is no single value
     "draw": "after_move=40 moves=8 score=10",
     "resign": "moves=4 score=600",
     "tablebases": "path=/syzygy",
-    "pgn": "nodes,nps,pv",
+    "pgn": "nodes,nps,pv, or all",
 }
 _MORE = {"draw": ". A capture or a pawn move starts the count of moves again."}
 _PAIR = re.compile(r"[a-z][a-z0-9_]*=")

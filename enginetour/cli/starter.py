@@ -61,7 +61,7 @@ def starter(
         f'tc = "{tc}"',
         '# black_tc = "8+0.1"  # with Black another clock, as in Armageddon; white_tc is the same for White',
         "# ponder = true  # engines think in their opponents' time too",
-        '# pgn = ["nodes", "nps", "pv"]  # comments of moves tell these too: enginetour export --help names all',
+        '# pgn = ["nodes", "nps", "pv"]  # comments of moves tell these too, or "all": enginetour export --help',
         '# eco = "eco.pgn"  # codes of ECO and names of openings in the PGN, by the file that pgn-extract brings along',
         "# log_traffic = true  # what engines are told and say, a file a game",
         '# speed = "measure"  # clocks by the speed of this machine',

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MATE_SCORE = 32000  # mate in n is +-(32000 - n)
 MATE_RANGE = 1000
+LARGEST_SCORE = 100_000  # centipawns that are shown
+DEEPEST = 999  # plies that are shown
 _ROSTER = {"Event", "Site", "Date", "Round", "White", "Black", "Result"}  # always there, PGN standard 8.1.1
 _LINE = re.compile(r"(.{1,80}|[^ ]{81,})(?: |\Z)", re.DOTALL)  # a twentieth of the time of textwrap
 LONGEST_TAG = 255  # PGN standard 4: lines and tokens up to 255 characters
@@ -81,7 +83,7 @@ def comment(move: MoveMade, extras: tuple[str, ...] = ()) -> str:
         return "book"
     first = _seconds(move.elapsed_ms)
     if move.score is not None:
-        first = f"{score_words(move.score)}/{move.depth or 0} {first}"
+        first = f"{score_words(move.score)}/{min(move.depth or 0, DEEPEST)} {first}"
     if not extras:
         return first
     told = (write(move) for name, write in _EXTRAS.items() if name in extras)
@@ -103,10 +105,15 @@ def _seconds(elapsed_ms: int) -> str:
 
 @lru_cache(4096)
 def score_words(score: int) -> str:
-    """Centipawns as pawns, mates as ``+M5`` (moves)."""
+    """Centipawns as pawns, mates as ``+M5`` (moves); at most 1,000 pawns."""
     if is_mate(score):
         return f"{'+' if score > 0 else '-'}M{MATE_SCORE - abs(score)}"
-    return f"{score / 100:+.2f}"
+    return f"{plausible(score) / 100:+.2f}"
+
+
+def plausible(score: int) -> int:
+    """The score within 1,000 pawns: a faulty engine sends any number, HoiChess 99994 for a win."""
+    return max(-LARGEST_SCORE, min(LARGEST_SCORE, score))
 
 
 def moment(at: float) -> str:

@@ -16,7 +16,7 @@ from enginetour.ratings.matchtest import OPEN_GAMES, MatchTest
 from enginetour.reports import sprt
 from enginetour.reports.endings import endings_words
 from enginetour.reports.matchlines import MatchScore
-from enginetour.reports.pgn import is_mate, move_of, score_words
+from enginetour.reports.pgn import is_mate, move_of, plausible, score_words
 from enginetour.reports.sheet import Column, Sheet, points, safe
 from enginetour.reports.text import duration
 from enginetour.supervise.workload import load_words
@@ -307,7 +307,7 @@ def _for_white(game: Mapping[str, Any]) -> str:
     """The mover's score as White sees it: ``+0.8``, ``-M5``."""
     _, white = move_of(game.get("fen"), int(game.get("ply", 1)))
     score = int(game["score"]) * (1 if white else -1)
-    return score_words(score) if is_mate(score) else f"{score / 100:+.1f}"
+    return score_words(score) if is_mate(score) else f"{plausible(score) / 100:+.1f}"
 
 
 def _clock(seconds: float) -> str:

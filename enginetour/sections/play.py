@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -29,8 +29,8 @@ class PlaySection(BaseModel):
     How `tc`, `white_tc` and `black_tc` go together with those of entrants is told by `controls`.
     With `draw_offers` two engines may agree on a draw: offers are passed on, where their protocols know them.
     `eco` is a file by which games in the PGN get a code of ECO and the name of their opening (`openingnames`).
-    `pgn` is what comments of moves tell beside score, depth and time; `keep_lines` a pattern: the lines of an engine
-    in which it is found are kept with its moves, and `pgn` has them as "lines".
+    `pgn` is what comments of moves tell beside score, depth and time, or "all"; `keep_lines` a pattern: the lines of an
+    engine in which it is found are kept with its moves, and `pgn` has them as "lines".
     With `log_traffic` what the engines of each game were told and said is written into a file of its own, beside the
     PGN: the last 256 KiB of each engine. Without it only incidents keep traffic.
     `sandbox` is for engines whose own files and entries name none.
@@ -78,6 +78,11 @@ class PlaySection(BaseModel):
     @classmethod
     def _listed(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("pgn", mode="before")
+    @classmethod
+    def _all(cls, names: object) -> object:
+        return get_args(Extra) if names in ("all", ["all"], ("all",)) else names
 
     @field_validator("keep_lines")
     @classmethod
