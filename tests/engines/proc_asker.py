@@ -58,4 +58,5 @@ def main(how: str, path: str) -> None:
             return
 
 
-main(sys.argv[1], sys.argv[2])
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

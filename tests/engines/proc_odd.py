@@ -96,7 +96,7 @@ def tries(outside: str, port: int) -> None:
     )
 
 
-def breaks_out(victim: str, *listeners: str) -> None:
+def broken_out(victim: str, *listeners: str) -> list[str]:
     """Every way we know to act outside of a sandbox, and which of them succeeded.
 
     `victim` is a file that the user owns, `listeners` are Unix sockets (abstract ones begin with @); all as hex: what a
@@ -120,10 +120,7 @@ def breaks_out(victim: str, *listeners: str) -> None:
         os.mknod(own, 0o60600, os.stat("/").st_dev)
         os.close(os.open(own, os.O_RDWR))
 
-    remount, everything = (
-        0x20,
-        0x10000000 | 0x00020000,
-    )  # MS_REMOUNT; CLONE_NEWUSER, CLONE_NEWNS
+    remount, everything = 0x20, 0x10000000 | 0x00020000  # MS_REMOUNT; CLONE_NEWUSER, CLONE_NEWNS
 
     def in_namespaces() -> None:
         call("unshare", everything)
@@ -140,12 +137,15 @@ def breaks_out(victim: str, *listeners: str) -> None:
         "owner": lambda: os.chown(victim, os.getuid(), os.getgid()),
         "times": lambda: os.utime(victim),
         "attribute": lambda: os.setxattr(victim, "user.enginetour", b"x"),
-        "device": write_device,
-        "remount": lambda: call("mount", b"none", b"/", None, remount, None),
-        "namespaces": in_namespaces,
-        "settings": lambda: open("/proc/sys/kernel/core_pattern", "r+").close(),
         **{path: partial(connect, path) for path in places},
     }
+    if os.environ["HOME"] == os.environ["TMPDIR"]:  # in a sandbox: outside, root would change this machine
+        ways |= {
+            "device": write_device,
+            "remount": lambda: call("mount", b"none", b"/", None, remount, None),
+            "namespaces": in_namespaces,
+            "settings": lambda: open("/proc/sys/kernel/core_pattern", "r+").close(),
+        }
     done = []
     for name, way in ways.items():
         try:
@@ -153,7 +153,7 @@ def breaks_out(victim: str, *listeners: str) -> None:
             done.append(name)
         except OSError:
             pass
-    say(json.dumps(done))
+    return done
 
 
 def main(mode: str) -> None:
@@ -192,7 +192,7 @@ def main(mode: str) -> None:
     if mode == "tries":
         tries(sys.argv[2], int(sys.argv[3]))
     if mode == "breaks-out":
-        breaks_out(*sys.argv[2:])
+        say(json.dumps(broken_out(*sys.argv[2:])))
     if mode == "closes-stdin":
         os.close(0)
         say("closed")

@@ -1,0 +1,84 @@
+"""Tournaments whose engines try to act outside of their sandbox at every start."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from enginetour.control import socket_path
+from enginetour.shipped import shipped
+from enginetour.supervise import inforce
+from enginetour.task import Sandbox
+from tests.touring import audit, config, read, typed
+
+pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
+
+INTRUDER = Path(__file__).parents[1] / "engines" / "proc_intruder.py"
+WREN = shipped("engines") / "wren.py"
+
+
+@pytest.fixture
+def apart() -> Iterator[Path]:
+    """A workspace that is not in /tmp, which bubblewrap hides anyway."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        (Path(name) / "results").mkdir()
+        yield Path(name)
+
+
+def tour_of_intruders(folder: Path, sandbox: Sandbox, namespace: str, places: tuple[str, ...]) -> int:
+    """Two intruders that start anew for each game; the number of games of a whole and unchanged tournament."""
+    database = folder / "results" / "enginetour.db"
+    victim = folder / "results" / "notes.txt"
+    victim.write_text("notes")
+    victim.chmod(0o644)
+    hexed = [os.fsencode(text).hex() for text in (str(socket_path(database, "trial")), str(victim), *places)]
+    words = json.dumps([sys.executable, "-I", "-S", str(INTRUDER), str(WREN), *hexed])
+    entrants = "".join(
+        f'\n[[entrants]]\nname = "{name}"\nprotocol = "uci"\ndir = "scratch"\nrestart = "on"\ncommand = {words}\n'
+        for name in ("Ada", "Bo")
+    )
+    path = config(folder, (), "roundrobin", "cycles = 5\ngames_per_pairing = 2", entrants)
+    path.write_text(path.read_text().replace("[play]", f'[play]\nsandbox = "{sandbox}"'))
+    with mock.patch.dict(os.environ, {"ENGINETOUR_NAMESPACE": namespace}):
+        typed(folder, "run", str(path))
+    if sandbox != "none":
+        assert victim.read_text() == "notes"
+        assert stat.S_IMODE(victim.stat().st_mode) == 0o644
+    assert read(folder, "db", "check")["sound"]
+    with closing(sqlite3.connect(database)) as raw:
+        assert raw.execute("SELECT count(*) FROM events WHERE kind = 'voided'").fetchone() == (0,)
+    return audit(folder)
+
+
+@pytest.mark.parametrize("namespace", ["pid", "off"])
+@pytest.mark.parametrize("sandbox", ["none", "landlock", "bwrap"])
+def test_intruders_change_nothing(sandbox: Sandbox, namespace: str, apart: Path) -> None:
+    """No result, no right, no game struck out, no listener reached; without a sandbox the run rejects them at least."""
+    if f"{sandbox} no" in inforce.in_force():
+        pytest.skip(f"no {sandbox} here")
+    runs = (f"/run/enginetour-night-{os.getpid()}.sock",) * os.access("/run", os.W_OK)
+    places = (str(apart / "results" / "agent.sock"), f"@enginetour-night-{os.getpid()}", *runs)
+    with ExitStack() as stack:
+        listeners = []
+        for place in places:
+            listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+            listener.bind(place.replace("@", "\0"))
+            listener.listen()
+            listener.settimeout(0)
+            stack.callback(Path(place).unlink, missing_ok=True)
+            listeners.append(listener)
+        assert tour_of_intruders(apart, sandbox, namespace, places) == 10
+        for listener in listeners if sandbox != "none" else ():
+            with pytest.raises(BlockingIOError):
+                listener.accept()
