@@ -250,7 +250,7 @@ def test_a_busy_machine_is_warned_of_once(tmp_path: Path, log: TournamentLog, mo
     for crowded in (True, True, False, False):
         watching.event(0, "crowd", {"crowded": crowded, "share": 0.3, "load": 15.0, "processors": 2})
         watching.progress(loop)
-    assert told == [f"warning: {BUSY}", "engines hardly wait for a processor any more"]
+    assert told == [f"warning: {BUSY}", "the machine is less busy: engines no longer wait long for a processor"]
 
 
 def test_games_that_stay_are_as_they_were_written(tmp_path: Path, log: TournamentLog) -> None:

@@ -189,7 +189,11 @@ class Watching(Both):
         banner = self.picture.banner
         if bool(banner) is not self._warned:
             self._warned = bool(banner)
-            self.trouble(f"warning: {banner}" if banner else "engines hardly wait for a processor any more")
+            self.trouble(
+                f"warning: {banner}"
+                if banner
+                else "the machine is less busy: engines no longer wait long for a processor"
+            )
         super().progress(scheduler)
 
     def changed(self) -> None:
