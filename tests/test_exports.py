@@ -17,6 +17,7 @@ from enginetour.cli.voice import Voice
 from enginetour.cli.watching import Exports, Picture, Watching
 from enginetour.exports import UNFINISHED, PgnFile, games_text
 from enginetour.model import Game, GameVoided, Outcome
+from enginetour.reports import progress
 from enginetour.scheduler import Watcher
 from enginetour.store.log import TournamentLog
 from tests.storing import game, open_log
@@ -247,6 +248,7 @@ def test_a_busy_machine_is_warned_of_once(tmp_path: Path, log: TournamentLog, mo
     monkeypatch.setattr(screen, "trouble", told.append)
     watching = Watching(picture, Exports(with_games(tmp_path, log, 1), Watcher()), screen, Broadcast(picture))
     loop = scheduler(ended)
+    monkeypatch.setattr(progress, "LINGER_S", 0.0)
     for crowded in (True, True, False, False):
         watching.event(0, "crowd", {"crowded": crowded, "share": 0.3, "load": 15.0, "processors": 2})
         watching.progress(loop)

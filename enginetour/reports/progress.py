@@ -50,6 +50,7 @@ class Running(Protocol):
 # What `Progress` works out of the state it looked at, and what of the run besides, each when it is first asked for.
 _OF_STATE = ("placed", "test", "stage")
 _OF_RUN = ("estimate", "spread")
+LINGER_S = 60.0  # a warning stays after engines have ceased to wait
 CROWD_S = 900.0  # a slot that has told of a busy machine and of nothing since plays slowly, or no more
 
 
@@ -74,7 +75,7 @@ class Progress:
     live: dict[int, dict[str, Any]] = field(default_factory=dict)  # slot -> the game on it
     numbered: int = 0  # the highest number of a game in the log
     warnings: tuple[str, ...] = ()  # of the machine: what may make its clocks doubtful
-    crowds: dict[int, tuple[float, Mapping[str, Any]]] = field(default_factory=dict)  # slot -> when it was busy, how
+    crowds: dict[int, tuple[float, Mapping[str, Any]]] = field(default_factory=dict)  # slot -> until when that is told
     stop_at: float | None = None  # UTC seconds from which no game begins, where that was asked for
     _format: Any = None
     _state: Any = None
@@ -154,15 +155,17 @@ class Progress:
         elif name == "end":
             self.live.pop(slot, None)
         elif name == "crowd":
-            self.crowds.pop(slot, None)
+            now = time.monotonic()
             if payload["crowded"]:
-                self.crowds[slot] = time.monotonic(), payload
+                self.crowds[slot] = now + CROWD_S, payload
+            elif slot in self.crowds:  # a machine that is busy now and then is not told of each time
+                self.crowds[slot] = now + LINGER_S, self.crowds[slot][1]
 
     @property
     def banner(self) -> str:
         """What makes the clocks doubtful now: engines that wait for a processor; "" where few do."""
         now = time.monotonic()
-        found = [told for at, told in list(self.crowds.values()) if now < at + CROWD_S]
+        found = [told for until, told in list(self.crowds.values()) if now < until]
         if not found:
             return ""
         worst = max(found, key=itemgetter("load"))
