@@ -240,7 +240,7 @@ def first_finding(error: ValidationError, *, skip: int = 0) -> str:
     first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"][skip:])
     if first["type"] == "extra_forbidden":
-        return f"unknown key {key!r}"
+        return f"unknown key {reprlib.repr(key)}"
     words = first["msg"].removeprefix("Value error, ")
     found = "" if first["type"] == "missing" else f" (found {reprlib.repr(first['input'])})"
     return f"{key}: {words}{found}" if key else f"{words}{found}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from enginetour.serveraddress import Address, ServerAddress
-from enginetour.supervise.strays import is_ours_to_hear
+from enginetour.supervise.strays import origin_trouble
 
 SO_PEERPIDFD = 77  # asm-generic/socket.h
 LONGEST_PATH = 107  # sun_path of 108 bytes with its end, unix(7)
@@ -90,7 +90,7 @@ def peer_trouble(connection: socket.socket) -> str:
     except OSError:
         return "it has ended"
     try:
-        return is_ours_to_hear(pid) or ("it has ended" if _has_ended(handle) else "")
+        return origin_trouble(pid) or ("it has ended" if _has_ended(handle) else "")
     finally:
         os.close(handle)
 

@@ -103,7 +103,7 @@ def tag_of(pid: int) -> str:
     return os.fsdecode(entries[0].partition(b"=")[2]) if entries else ""
 
 
-def is_ours_to_hear(pid: int) -> str:
+def origin_trouble(pid: int) -> str:
     """Why a process may be an engine, or started by one; "" for one that the user started beside us.
 
     It is judged by what the kernel says of it and of those that started it. Slots carry our tag and adopt whatever

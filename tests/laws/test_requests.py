@@ -1,0 +1,58 @@
+"""What comes through the control socket is a request in every part, or it is refused in one line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.errors import UsageRefused
+from enginetour.requests import KINDS, parsed
+from tests.askew import FOREIGN, ODD, SEEDS
+
+LONGEST_LINE = 1000  # characters of a refusal: a screenful
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+KEYS = st.sampled_from(sorted({key for seed in SEEDS for key in seed} | set(FOREIGN))) | st.text(max_size=3000)
+
+
+@given(st.sampled_from(SEEDS), st.dictionaries(KEYS, JSON | st.sampled_from(ODD), max_size=3), st.sets(KEYS))
+def test_a_message_is_a_request_or_is_refused(seed: dict[str, Any], more: dict[str, Any], less: set[str]) -> None:
+    """Nothing but a refusal is raised; what is accepted is what was sent, and can be written as UTF-8."""
+    message = {key: value for key, value in (seed | more).items() if key not in less}
+    try:
+        request = parsed(message)
+    except UsageRefused as refused:
+        line = str(refused)
+        assert "\n" not in line and len(line) <= LONGEST_LINE
+        return
+    sent = request.to_json()
+    assert {key: sent[key] for key in message} == message
+    assert parsed(sent) == request
+    json.dumps(sent, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_request_carries_a_command(kind: str) -> None:
+    """Whatever the request: how an engine is started is never a part of it."""
+    seed = next((dict(seed) for seed in SEEDS if seed["do"] == kind), {"do": kind})
+    for key in ("command", "spec", "entrant", "env", "options"):
+        with pytest.raises(UsageRefused, match=f"unknown key '{key}'"):
+            parsed(seed | {key: ["/bin/sh"]})
+
+
+def test_a_specification_that_cannot_be_read_back_is_never_written() -> None:
+    """The last guard: whoever asks, the writing of an entrant reads it back first."""
+    from enginetour.model import Entrant
+    from enginetour.store.entrants import add_entrant
+    from enginetour.task import EngineSpec
+
+    spec = EngineSpec("A", cast("Any", (5,)), "uci")
+    with pytest.raises(ValueError, match=r"command\.0: Input should be a valid string"):
+        add_entrant(cast("Any", None), 1, Entrant("A"), spec, since=1, place=1)
