@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from enginetour.adapters import base
 from enginetour.model import Outcome, Termination
-from enginetour.referee import queueing
+from enginetour.referee import queueing, relay
 from enginetour.referee.clock import MS
 from enginetour.referee.queueing import Crowd, EngineQueue, _Process
+from enginetour.shipped import shipped
+from enginetour.task import EngineSpec
 from tests.playing import game, scripted, sound
 
 NOBODY = 1 << 30  # beyond all numbers of processes
@@ -217,3 +220,35 @@ def test_a_time_loss_has_it_beside_and_every_game_in_its_record() -> None:
     for record in (lost.white, lost.black):
         assert record.waited_ms is not None and 0 <= record.waited_ms < 60_000
     assert descriptors() == before
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_moves_are_told_apart_on_both_ways(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each move but the first of a side, whoever plays it; none of them counts twice."""
+    if not compiled:
+        monkeypatch.setattr(relay, "native", None)
+    counted = list[int]()
+
+    def add(crowd: Crowd, marks: int, long: int) -> None:
+        assert 0 <= long <= marks
+        counted.append(marks)
+
+    monkeypatch.setattr(Crowd, "add", add)
+    wren = str(shipped("engines") / "wren.py")
+    white, black = (EngineSpec(name, (sys.executable, wren, "3"), "uci") for name in ("Ada", "Bea"))
+    played = game(white, black, white_tc="movetime=0.02", black_tc="movetime=0.02", max_moves=20)
+    moves = played.white.moves + played.black.moves
+    assert played.termination is Termination.ADJUDICATION_LENGTH
+    assert moves - 8 <= sum(counted) <= moves - 2
+
+
+@pytest.mark.parametrize(("starved", "outcome"), [(True, Outcome.VOID), (False, Outcome.BLACK)])
+def test_an_engine_that_could_not_run_is_not_late(
+    starved: bool, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had no processor for the second in which it was to answer `stop`: the machine's fault, however long it was."""
+    monkeypatch.setattr(base, "OWED_NS", 100 * MS)
+    monkeypatch.setattr(EngineQueue, "is_kept_waiting", lambda queue, used: starved)
+    played = game(scripted("uci", "hang", at=1), sound(), white_tc="0.2", doubtful_flag="void")
+    assert (played.outcome, played.termination) == (outcome, Termination.TIME)
+    assert ("after the flag, for want of a processor (" in played.cause) is starved

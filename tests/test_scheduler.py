@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from itertools import count
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -691,3 +692,24 @@ def test_a_request_that_comes_with_the_last_game_is_carried_out() -> None:
 
     assert scheduler(ended, watcher=Late()).run() is End.FINISHED
     assert done == ["done"]
+
+
+def test_a_game_that_the_machine_is_too_busy_for_is_played_at_last() -> None:
+    """After three doubtful time losses it waits, the others are played meanwhile, and then it is played."""
+    played = list[GameKey]()
+
+    def busy() -> str:
+        return "load 15 on 2 processors" if len(played) < 5 else ""
+
+    def verdict(task: GameTask) -> Game:
+        if task.pairing.key == first and busy():
+            return Game(task.pairing, Outcome.VOID, Termination.TIME, "doubtful", category="host", replay=task.replay)
+        played.append(task.pairing.key)
+        return ended(task)
+
+    seconds = count()
+    loop = scheduler(verdict, busy=busy, clock=lambda: float(next(seconds)))
+    first = loop.format.offers(loop.state)[0].key
+    assert loop.run() is End.FINISHED
+    assert (len(played), played[-1]) == (6, first)
+    assert sum("waits until the machine is less busy" in words for words in heard(loop).words) == 1
