@@ -19,6 +19,7 @@ from typing import Any, cast
 import pytest
 
 from enginetour.control import ControlServer, Request, ask, refusal, socket_path, subscribe
+from enginetour.control import address as address_module
 from enginetour.control import server as server_module
 from enginetour.control.address import LONGEST_REQUEST, candidates, peer_trouble
 from enginetour.errors import StorageFailed, StoreRefused
@@ -324,6 +325,17 @@ def test_results_are_hidden_from_a_sandboxed_engine() -> None:
             spec = EngineSpec("asker", command, "uci", dir="scratch", sandbox="bwrap")
             told = cast("Probe", place.submit(ProbeTask(spec)).result(60)).own_name
     assert told == "none No such file or directory"
+
+
+def test_a_program_that_the_run_starts_is_heard(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that notifies may ask for something; on a kernel without SO_PEERPIDFD (before 6.5) too."""
+    path, _ = running
+    monkeypatch.setattr(address_module, "SO_PEERPIDFD", 4000)
+    script = "import sys; from pathlib import Path; from enginetour.control import ask; "
+    script += "print(ask(Path(sys.argv[1]), {'do': 'pause'}))"
+    command = [sys.executable, "-c", script, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "{'ok': True, 'do': 'pause'}\n"
 
 
 def test_a_peer_that_has_ended_is_not_heard(running: Answering) -> None:

@@ -7,13 +7,16 @@ import shutil
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from enginetour.enginefile import stored_spec
 from enginetour.errors import StoreRefused
+from enginetour.serveraddress import Address
 from enginetour.store.repairs import damages, repair
+from enginetour.store.tables import ENTRANTS
 from enginetour.store.tournaments import Store
 from tests.damagedspecs import SPOILT, spoil, tried
-from tests.storing import meddled
+from tests.storing import meddled, open_log
 from tests.touring import THREE, config, read, running, tour
 
 ENTRANT = "Wren 2"
@@ -106,6 +109,19 @@ def test_a_running_tournament_is_not_repaired(tmp_path: Path) -> None:
         assert tour(tmp_path, "db", "repair").stdout.endswith(": nothing to repair\n")
         meddled(database(tmp_path), "UPDATE entrants SET spec = '[]' WHERE name = 'Wren 2'")
         assert "already running" in tour(tmp_path, "db", "repair", expect=5).stderr
+
+
+def test_a_damaged_entrant_is_repaired_on_either_ground(place: Address) -> None:
+    """On a server too, where a cell has the type of its column."""
+    opened, log = open_log(place)
+    name = log.entrants[0].name
+    with opened:
+        with opened.database.writing() as connection:
+            connection.execute(update(ENTRANTS).where(ENTRANTS.c.name == name).values(spec='{"command":[5]}'))
+        (damage,) = repair(opened.database)
+        assert name in damage.what
+        assert log.specs[name].command
+        assert repair(opened.database) == []
 
 
 def test_a_path_that_is_not_utf_8_is_read_back() -> None:
