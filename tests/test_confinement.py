@@ -9,21 +9,22 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from enginetour.enginefile import QuirksSection, ResourcesSection, StoredSpec
 from enginetour.errors import StartFailed
 from enginetour.model import Outcome, Termination
 from enginetour.plan import prepare
 from enginetour.store import records
-from enginetour.supervise import inforce, memory, sandbox, starting
+from enginetour.supervise import confine, inforce, memory, sandbox, starting
 from enginetour.supervise.process import EngineProcess, kill_living, wait
 from enginetour.supervise.sandbox import RESULTS
 from enginetour.supervise.scratch import wipe
-from enginetour.task import EngineSpec, Resources, Sandbox
+from enginetour.task import EngineSpec, Quirks, Resources, Sandbox
 from tests.playing import game, scripted, sound
 from tests.test_process import SECOND, lines_of, odd
 from tests.touring import until
@@ -123,6 +124,46 @@ def test_no_engine_breaks_out_of_a_sandbox(
         pytest.skip(f"no {sandbox} here")
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
     assert broken_out(sandbox, apart, monkeypatch) == []
+
+
+ALLOWED, FORBIDDEN, UNKNOWN = 0x7FFF0000, 0x00050001, 0x00050026  # linux/seccomp.h, with EPERM and ENOSYS
+X86_64, I386, AARCH64, RISCV64 = 0xC000003E, 0x40000003, 0xC00000B7, 0xC00000F3  # linux/audit.h
+
+
+def verdict(architecture: int, number: int, argument: int = 0) -> int:
+    """What the filter says of a call, by the rules of bpf(4)."""
+    program, data, held, at = confine._program(), {0: number, 4: architecture, 16: argument}, 0, 0
+    while True:
+        code, then, otherwise, value = program[at]
+        at += 1
+        if code == 0x20:
+            held = data[value]
+        elif code == 0x06:
+            return value
+        else:
+            holds = {0x15: held == value, 0x35: held >= value, 0x45: bool(held & value)}[code]
+            at += then if holds else otherwise
+
+
+@pytest.mark.parametrize(
+    ("architecture", "socket_", "chmod", "mount", "read", "clone"),
+    [
+        (X86_64, 41, 90, 165, 0, 56),
+        (I386, 359, 15, 21, 3, 120),
+        (AARCH64, 198, 53, 40, 63, 220),
+        (RISCV64, 198, 53, 40, 63, 220),
+    ],
+)
+def test_the_filter_knows_each_architecture(
+    architecture: int, socket_: int, chmod: int, mount: int, read: int, clone: int
+) -> None:
+    """A socket, rights and a mount are forbidden, reading and starting threads is not, a user namespace is."""
+    assert {verdict(architecture, call) for call in (socket_, chmod, mount, 425)} == {FORBIDDEN}
+    assert verdict(architecture, read) == ALLOWED
+    assert [verdict(architecture, clone, flags) for flags in (0x3D0F00, 0x10000000)] == [ALLOWED, FORBIDDEN]
+    assert verdict(architecture, 435) == UNKNOWN
+    assert verdict(architecture, 0x40000000 | 41) == FORBIDDEN
+    assert verdict(0xDEAD, read) == FORBIDDEN
 
 
 def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,6 +320,13 @@ def test_root_is_warned(user: int, warned: bool, monkeypatch: pytest.MonkeyPatch
     """Only root hears that its engines are root too."""
     monkeypatch.setattr(os, "geteuid", lambda: user)
     assert ("running as root" in inforce.root_warning()) == warned
+
+
+def test_every_part_of_a_specification_has_its_model() -> None:
+    """A field that the model of the database does not know could be written and never read."""
+    assert set(StoredSpec.model_fields) == {field.name for field in fields(EngineSpec)}
+    for section, part in ((QuirksSection, Quirks), (ResourcesSection, Resources)):
+        assert set(section.model_fields) == {field.name for field in fields(part)}
 
 
 def test_settings_survive_the_store() -> None:
