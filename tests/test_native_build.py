@@ -9,7 +9,11 @@ import types
 from pathlib import Path
 from typing import Any
 
+import chess
 import pytest
+
+from enginetour.model import MoveMade
+from enginetour.referee.scribe import RawPly
 
 ROOT = Path(__file__).parent.parent
 
@@ -58,3 +62,27 @@ def test_whoever_wants_none_gets_none(build: Any, tree: Path, monkeypatch: pytes
     """As in the running program."""
     monkeypatch.setenv("ENGINETOUR_NO_NATIVE", "1")
     assert build.compiled(tree) is None
+
+
+def test_bytes_are_read_alike_where_char_is_unsigned(build: Any, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any byte in a search line leaves the same lines to Python, whether the platform's char is signed or unsigned."""
+    found = {}
+    for flag in ("-fsigned-char", "-funsigned-char"):
+        monkeypatch.setenv("CC", f"cc {flag}")
+        built = build.compiled(tree)
+        assert built is not None
+        spec = importlib.util.spec_from_file_location("_native", built)
+        assert spec is not None and spec.loader is not None
+        native = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(native)
+        found[flag] = [_reads(native, value) for value in range(256)]
+        built.unlink()
+    assert found["-funsigned-char"] == found["-fsigned-char"]
+    assert [value for value in range(127, 256) if found["-funsigned-char"][value]] == []
+
+
+def _reads(native: Any, value: int) -> bool:
+    """Whether the compiled part reads a scored line that contains this byte."""
+    text = b"info depth 4 w%cd score cp 3 nodes 5\n" % value
+    raw = RawPly(chess.Move.from_uci("e2e4"), None, 50, 60, text)
+    return native.Board(chess.Board()).write(MoveMade, raw, None, "e2e4") is not None

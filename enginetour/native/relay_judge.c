@@ -34,9 +34,11 @@ static bool plain_answer(const char *line, const char *end, Move *move) {
             return false; /* enginetour/adapters/moves.py */
     if (!move_read(word, length, move))
         return false;
-    for (; at < end; at++)
-        if ((*at < ' ' && *at != '\r' && *at != '\t') || *at >= 127)
+    for (; at < end; at++) {
+        unsigned char byte = (unsigned char)*at;
+        if ((byte < ' ' && byte != '\r' && byte != '\t') || byte >= 127)
             return false;
+    }
     return true;
 }
 

@@ -23,9 +23,11 @@ static bool is(const char *word, size_t length, const char *other) {
 
 /* Printable ASCII, blanks and tabs: what has no second reading. */
 static bool is_plain(const char *line, const char *end) {
-    for (; line < end; line++)
-        if ((*line < ' ' && *line != '\t' && *line != '\r') || *line == 127)
+    for (; line < end; line++) {
+        unsigned char byte = (unsigned char)*line; /* the sign of char differs between processors */
+        if ((byte < ' ' && byte != '\t' && byte != '\r') || byte >= 127)
             return false;
+    }
     return true;
 }
 
