@@ -3,9 +3,13 @@ from math import log2
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from enginetour import grades
 from enginetour.errors import InputRefused
+from enginetour.mcmahon import band as band_of
 from enginetour.ratings.base import RatedGame, RatingEvent
 from enginetour.ratings.gor import (
     CzechSettings,
@@ -184,6 +188,44 @@ def test_unknown_grade(grade: str) -> None:
     """A grade that does not exist is refused by name."""
     with pytest.raises(InputRefused, match="no grade"):
         grade_rating(grade)
+
+
+@pytest.mark.parametrize(
+    ("text", "grade", "band", "go", "aga"),
+    [
+        ("1 dan", "1 dan", 0, 2100, 50),
+        ("1D", "1 dan", 0, 2100, 50),
+        (" 6k ", "6 kyu", -6, 1500, -550),
+        ("6 Kyu", "6 kyu", -6, 1500, -550),
+        ("30K", "30 kyu", -30, -900, -2950),
+        ("9-dan", "9 dan", 8, 2900, 850),
+        ("3p", "3 pro", 6, 2760, 710),
+    ],
+)
+def test_grades_are_read_in_every_usual_form(text: str, grade: str, band: int, go: float, aga: float) -> None:
+    """A grade is a band, and the middle of it on either scale."""
+    found = grades.parse(text)
+    assert found is not None and (str(found), found.band) == (grade, band)
+    assert (grades.rating(text), grades.rating(text, grades.AGA)) == (go, aga)
+    assert grades.on_go_scale(found.rating(grades.AGA)) == found.rating()
+    assert found.kind == "pro" or band_of(go, grades.GO) == band
+
+
+@pytest.mark.parametrize("text", ["", "dan", "0 dan", "10 dan", "51k", "6 kuy", "k6", "\u0661k", "1e3", "nan", "1_0"])
+def test_ratings_that_are_neither_number_nor_grade(text: str) -> None:
+    """The message says what is allowed."""
+    assert grades.parse(text) is None
+    with pytest.raises(ValueError, match="is not a valid rating: use a number, or a grade such as 6k"):
+        grades.rating(text)
+
+
+@given(st.sampled_from(["kyu", "dan", "pro"]), st.integers(1, 50))
+def test_a_written_grade_reads_as_itself(kind: grades.Kind, number: int) -> None:
+    """In full and in short, in capitals too; plain numbers stay as they are."""
+    grade = grades.Grade(min(number, grades.HIGHEST[kind]), kind)
+    short = f"{grade.number}{kind[0]}"
+    assert [grades.parse(text) for text in (str(grade), str(grade).upper(), short, short.upper())] == [grade] * 4
+    assert grades.rating(f"{-number}.5") == -number - 0.5
 
 
 def test_newcomer_enters_at_the_floor() -> None:

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
 
+from enginetour import grades
 from enginetour.errors import InputRefused
 from enginetour.field import BLACK, WHITE, Field, Kind, Turn
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
-from enginetour.interop.tde import GRADE, KOMI, ODDS_KOMI, UNPLAYED, written_rating
+from enginetour.interop.tde import KOMI, ODDS_KOMI, UNPLAYED, written_rating
 from enginetour.interop.trf import MOST_ENTRIES, Cell, Entry, Line, Report
 from enginetour.model import Outcome
 
@@ -166,7 +167,9 @@ def register(one: Played) -> dict[str, str]:
     for place, member in enumerate(one.field.members):
         if member.rating is None:
             step = "give it a rating in its engine file, or export trf"
-            raise InputRefused(f"{member.name} has no rating: a register needs one ({GRADE} points a grade)", step=step)
+            raise InputRefused(
+                f"{member.name} has no rating: a register needs one ({grades.WIDTH:g} points a grade)", step=step
+            )
         missed = [n for n, row in enumerate(one.field.history, 1) if _is_missing(row[place])]
         club = f" CLUB={'_'.join(_plain(member.family).split())}" if member.family else ""
         name = _plain(member.name.replace("#", " ")) or ids[place]  # a name of signs that a register has no room for

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from enginetour import grades
 from enginetour.errors import InputRefused
 from enginetour.field import BLACK, WHITE, Kind, Member, Paired, Turn
 from enginetour.interop.foreign import Foreign, Separated
@@ -24,7 +25,6 @@ from enginetour.interop.trf import refuse
 from enginetour.wholefile import read_whole
 
 LARGEST_FILE = 1_000_000  # bytes: ten thousand entrants
-GRADE = 100  # rating points, as a band
 KOMI, ING_KOMI = "6.5", "7.5"  # gopair manual: without handicaps
 ODDS_KOMI = "0.5"  # AGA: games with a handicap have no draws either
 DIRECTIVES: Mapping[tuple[str, str], tuple[str, object]] = MappingProxyType(
@@ -38,7 +38,7 @@ DIRECTIVES: Mapping[tuple[str, str], tuple[str, object]] = MappingProxyType(
     }
 )
 RESULTS = {"w": (2, 0), "b": (0, 2), "d": (1, 1)}  # half points of White and Black
-_RATING = re.compile(r"(?P<decimal>[-+]?[0-9]{1,3}(\.[0-9]{1,9})?)|(?P<grade>[1-9][0-9]?)(?P<kind>[dk])", re.IGNORECASE)
+_DECIMAL = re.compile(r"[-+]?[0-9]{1,3}(\.[0-9]{1,9})?", re.ASCII)
 _DROP = re.compile(r"DROP([0-9]{0,3})", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,2}")
 UNPLAYED = "?"
@@ -118,30 +118,33 @@ def _listed(line: str, number: int, path: Path) -> Listed:
         last = words.pop()
         bye = bye or last.upper() == "BYE"
         club = last[5:] if last.upper() != "BYE" else club
-    rating = _RATING.fullmatch(words[-1]) if len(words) > 2 else None
-    if rating is None:
+    if len(words) < 3 or not _is_rating(words[-1]):
         refuse(str(path), number, "ID, name, rating such as 2.5 or 10k, then CLUB=x, BYE", repr(line))
-    points = _points(rating)
+    points = _points(words[-1])
     if points is None:
         refuse(str(path), number, "a rating from 1.0 up or from -1.0 down", words[-1])
     drops = frozenset(int(drop[1] or 0) for word in remark.split() if (drop := _DROP.fullmatch(word)))
     return Listed(words[0], " ".join(words[1:-1]), points, club, bye, drops)
 
 
-def _points(rating: re.Match[str]) -> float | None:
-    """A grade is taken in its middle; None for what lies in the gap of the scale."""
-    if rating["grade"]:
-        half = int(rating["grade"]) + 0.5
-        return GRADE * (half - 1 if rating["kind"].lower() == "d" else 1 - half)
-    decimal = float(rating["decimal"])
+def _is_rating(word: str) -> bool:
+    return grades.parse(word) is not None or _DECIMAL.fullmatch(word) is not None
+
+
+def _points(word: str) -> float | None:
+    """A grade counts as its middle; None for what lies in the gap of the scale."""
+    grade = grades.parse(word)
+    if grade is not None:
+        return grade.rating(grades.AGA)
+    decimal = float(word)
     if -1 < decimal < 1:
         return None
-    return round(GRADE * (decimal - 1 if decimal > 0 else decimal + 1), 2)
+    return round(grades.WIDTH * (decimal - 1 if decimal > 0 else decimal + 1), 2)
 
 
 def written_rating(points: float) -> str:
     """The decimal that reads as these points, to the nearest of them."""
-    scaled = round(points) / GRADE
+    scaled = round(points) / grades.WIDTH
     return f"{scaled + 1 if scaled >= 0 else scaled - 1:.2f}"
 
 

@@ -17,6 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from enginetour import grades
 from enginetour.errors import InputRefused
 from enginetour.ratings import incremental
 from enginetour.ratings.base import LARGEST, RatedGame, RatingEvent
@@ -30,7 +31,8 @@ GorState = RatingState
 FLOOR = 100.0  # Cieply 1998: 20 kyu, the lowest rating
 CZECH_A = 115.0  # Cieply 1998
 EPS = 0.016  # Vuorinen 2010: against deflation
-STONE = 100.0  # Vuorinen 2010: points of one handicap stone, one grade
+STONE = grades.WIDTH  # Vuorinen 2010: a handicap stone is worth one grade
+HIGHEST = {"kyu": 20, "dan": 7, "pro": 9}  # Cieply 1998: 20 kyu is the floor, 1 pro is as strong as 7 dan
 FARTHEST = 700.0  # exp overflows at 709.78 (IEEE 754): a gap of 80,000 points of the Czech scale
 CON = (  # Cieply 1998: con at 100, 200, ... 2700
     *(116, 110, 105, 100, 95, 90, 85, 80, 75, 70, 65, 60, 55, 51),
@@ -39,7 +41,7 @@ CON = (  # Cieply 1998: con at 100, 200, ... 2700
 Variant = Literal["czech", "egf"]
 PRO_STEP: dict[Variant, float] = {
     "czech": 40.0,
-    "egf": 30.0,
+    "egf": grades.PRO_STEP,
 }  # points of a professional grade: Cieply 1998, Vuorinen 2010
 
 
@@ -116,20 +118,17 @@ def expected_total_change(one: float, other: float, *, eps: float = EPS) -> floa
 
 
 def grade_rating(grade: str, variant: Variant = "czech") -> float:
-    """Entry rating of "20 kyu" ... "1 kyu", "1 dan" ... "7 dan", "1 pro" ... "9 pro".
+    """Return the entry rating of a grade: 20 to 1 kyu, 1 to 7 dan, 1 to 9 pro. Source: Cieply 1998, Vuorinen 2010.
 
-    InputRefused for any other grade. Source: Cieply 1998, Vuorinen 2010.
+    Raises:
+        InputRefused: the text is not one of these grades.
     """
-    number, _, kind = grade.strip().partition(" ")
-    if number.isdecimal():
-        level = int(number)
-        if kind == "kyu" and 1 <= level <= 20:
-            return 2100.0 - 100 * level
-        if kind == "dan" and 1 <= level <= 7:
-            return 2000.0 + 100 * level
-        if kind == "pro" and 1 <= level <= 9:
-            return 2700.0 + PRO_STEP[variant] * (level - 1)
-    raise InputRefused(f"no grade {grade!r}", step="write 20 kyu to 1 kyu, 1 dan to 7 dan or 1 pro to 9 pro")
+    found = grades.parse(grade)
+    if found is None or found.number > HIGHEST[found.kind]:
+        raise InputRefused(f"no grade {grade!r}", step="write 20 kyu to 1 kyu, 1 dan to 7 dan or 1 pro to 9 pro")
+    if found.kind == "pro":
+        return grades.FIRST_PRO + PRO_STEP[variant] * (found.number - 1)
+    return found.rating()
 
 
 @dataclass(frozen=True, slots=True)
