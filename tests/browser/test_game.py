@@ -12,7 +12,7 @@ from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, Terminat
 from enginetour.reports.html import pieces
 from enginetour.reports.html.gamepage import game_page
 from enginetour.reports.html.gamerow import GameRow
-from enginetour.reports.html.page import asset
+from enginetour.reports.html.page import STATE, asset
 from enginetour.reports.html.site import Site
 from tests.browser.accessible import findings, is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, shot
@@ -49,6 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for name in ("report.css", "game.css", "board.js"):
         (place / "assets" / name).write_text(asset(name))
     (place / "assets" / "pieces.js").write_text(pieces.script())
+    (place / "assets" / STATE).write_text("")
     page_of(place, 1, MATE, Opening("C20"), "r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 0 4")
     page_of(
         place, 2, HOUSE, Opening(variant="crazyhouse"), "rnbqkbnr/1pp1pppp/p7/3P4/4P3/8/PPPP1PPP/RNBQKBNR[] b KQkq -"
