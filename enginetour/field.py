@@ -75,6 +75,9 @@ class Field:
     rounds: int = 1
     win: int = 2
     seed: int = 1
+    loss: int = 0
+    virtual: tuple[tuple[int, ...], ...] = ()  # points that count for the pairing only, from round 1 on
+    bye: int | None = None  # has the bye of this round by an arbiter's decision, so it is not present
 
     @property
     def number(self) -> int:
@@ -132,7 +135,8 @@ class Field:
         """The same tournament before round `number` (from 1); whoever was not absent then is present."""
         row = self.history[number - 1]
         there = tuple(member for member, turn in enumerate(row) if turn.paired or turn.kind is Kind.BYE)
-        return Field(self.members, self.history[: number - 1], there, self.rounds, self.win, self.seed)
+        history = self.history[: number - 1]
+        return Field(self.members, history, there, self.rounds, self.win, self.seed, self.loss, self.virtual)
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def test_a_second_bye_comes_before_a_rematch() -> None:
     byes = replace(entered(3, 9), history=((Turn(Kind.BYE, points=2),) * 3,))
     paired = pair_dutch(byes)
     assert paired.boards == (Board(0, 1),) and paired.byes == (2,)
-    assert paired.remarks == ("E3 has a full point without a game once more",)
+    assert paired.remarks == ("E3 gets the bye, but already had a bye or a win without a game (C2)",)
 
 
 def test_a_third_colour_comes_before_a_second_bye() -> None:

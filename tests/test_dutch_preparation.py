@@ -29,11 +29,30 @@ def test_floats() -> None:
     }
 
 
-def test_a_full_point_without_a_game_bars_the_bye() -> None:
-    """An allocated bye, a win by forfeit, a full-point bye; half a point does not."""
+def test_what_bars_the_bye() -> None:
+    """A bye, whatever it was worth, a win by forfeit, a full-point bye; half a point does not (C2)."""
     forfeits = (Turn(Kind.FORFEIT, 1, points=2), Turn(Kind.FORFEIT, 0))
     row = (*forfeits, BYE, Turn(Kind.FULL_BYE, points=2), Turn(Kind.HALF_BYE, points=1), ABSENT)
     assert [card.place for card in cards(field(row)) if card.barred] == [0, 2, 3]
+    less = (Turn(Kind.BYE, points=1), Turn(Kind.BYE), ABSENT)
+    assert [card.place for card in cards(field(less)) if card.barred] == [0, 1]
+
+
+def test_floats_where_a_loss_is_worth_points() -> None:
+    """A round without a game is down with more points than a loss is worth, a bye always (1.4.3)."""
+    row = (Turn(Kind.HALF_BYE, points=1), Turn(points=1), Turn(Kind.BYE), Turn(Kind.FULL_BYE, points=2), ABSENT)
+    worth = replace(field(row), loss=1)
+    assert [card.floats[0] for card in sorted(cards(worth), key=lambda c: c.place)] == ["", "", "D", "D", ""]
+    assert [card.floats[0] for card in sorted(cards(field(row)), key=lambda c: c.place)] == ["D", "D", "D", "D", ""]
+
+
+def test_virtual_points_of_a_file() -> None:
+    """They count for the pairing in their rounds, floats and topscorers included, and no scheme is asked."""
+    given = replace(field((WON, replace(LOST, opponent=0))), virtual=((0, 2), (4, 0)))
+    first, second = cards(given, 5)
+    assert (first.place, first.score, second.score) == (0, 6, 0)
+    assert (first.floats[0], second.floats[0]) == (Float.UP, Float.DOWN)
+    assert virtual_points(given, 3, 5) == [0, 0]
 
 
 def test_more_than_half_of_all_points_before_the_last_round() -> None:

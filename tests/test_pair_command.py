@@ -10,6 +10,7 @@ from tests.test_tde import REGISTER, folder
 from tests.test_trf import entry
 from tests.touring import read, tour
 
+CASES = Path(__file__).parent / "cases" / "pairing"
 GOLDEN = Path(__file__).parent / "golden" / "trf" / "112_clean_n11_r7.trf"
 
 
@@ -45,6 +46,65 @@ def test_the_round_is_written_and_read_again(tmp_path: Path) -> None:
         "   2 w", "   1 b", "0000 - U", "0000 - Z",
     ]  # fmt: skip
     assert "not a file in a folder" in tour(tmp_path, "pair", str(file), "-o", "no/x.trf", expect=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "pairs", "bye"),
+    [
+        ("second-bye-half-point", (), "5-1 4-3", 2),
+        ("second-bye-no-points", (), "5-1 4-3", 2),
+        ("loss-worth-half-a-point", ("--rounds", "9", "--round", "4"), "13-8 1-12 3-4 2-10 9-5 11-6", 7),
+        ("bye-fixed-by-hand", (), "4-1 2-5", 3),
+        ("accelerated-classic", (), "1-5 6-2 7-3 4-8", None),
+        ("accelerated-absent-in-round-1", ("--round", "2"), "1-2 8-3 4-6", 7),
+        ("accelerated-absent-in-round-1", ("--round", "3"), "2-6 3-4 5-8 7-9", None),
+    ],
+)
+def test_rounds_as_another_program_pairs_them(
+    name: str, words: tuple[str, ...], pairs: str, bye: int | None, tmp_path: Path
+) -> None:
+    """Byes and losses of other worth, byes by hand, any acceleration: the pairs of bbpPairings 6."""
+    found = read(tmp_path, "pair", str(CASES / f"{name}.trf"), *words)
+    assert " ".join(f"{one['white']}-{one['black']}" for one in found["pairs"]) == pairs
+    assert (found["bye"], found["certified"], found["warnings"]) == (bye, True, [])
+
+
+def test_a_bye_by_decision(tmp_path: Path) -> None:
+    """--bye is the same as a U alone in the round, and is written; an absent or second one is told."""
+    file, out = CASES / "bye-fixed-by-hand.trf", tmp_path / "out.trf"
+    plain = tmp_path / "plain.trf"
+    plain.write_text(file.read_text().replace("1.0    3     1 b 0  0000 - U", "0.0    3     1 b 0"))
+    found = read(tmp_path, "pair", str(plain), "--bye", "charlie", "-o", str(out))
+    assert found == read(tmp_path, "pair", str(file)) and found["bye"] == 3
+    assert "1 b 0  0000 - U" in out.read_text()
+    told = read(tmp_path, "pair", str(file), "--bye", "5")["warnings"]
+    assert told == ["Echo has the bye by decision, but already had a bye or a win without a game (C2)"]
+    away = tour(tmp_path, "pair", str(file), "--bye", "Alpha", "--absent", "1", expect=2)
+    assert "--bye: Alpha is absent from this round" in away.stderr
+    odd = tour(tmp_path, "pair", str(file), "--absent", "1", expect=3)
+    assert "3 entrants are left besides Charlie, who has the bye: an even number is needed" in odd.stderr
+
+
+def test_the_second_bye_of_a_club_evening(tmp_path: Path) -> None:
+    """Seven entrants and six rounds with half-point byes: nobody has the bye twice, and no round is a fallback."""
+    file = tmp_path / "club.trf"
+    lines = ["142 7", "152 W", "BBU  0.5", *(entry(number) for number in range(1, 8))]
+    file.write_text("\n".join(lines))
+    byes = []
+    for number in range(1, 7):
+        found = read(tmp_path, "pair", str(file), "-o", str(file), "--overwrite")
+        assert found["round"] == number and found["guarantee"] == "maximum weight, certified"
+        byes.append(found["bye"])
+        text = file.read_bytes().decode().split("\r\n")
+        file.write_text("\n".join(_all_whites_win(text)))
+    assert len(set(byes)) == 6
+
+
+def _all_whites_win(lines: list[str]) -> list[str]:
+    results = {"w": "1", "b": "0"}
+    return [
+        line + " " + results[line[-1]] if line.startswith("001") and line[-1] in results else line for line in lines
+    ]
 
 
 def test_other_systems_and_settings(tmp_path: Path) -> None:

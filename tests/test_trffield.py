@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,15 +107,50 @@ def test_points_of_an_absence() -> None:
 
 
 def test_the_settings_of_a_file() -> None:
-    """Its colour, said or seen in round 1, where entrants that came later do not count; Baku said or spelled out."""
+    """Its colour, declared or seen in the first round with games, without later entrants; its acceleration."""
     assert before("152 B", entry(1), entry(2)).settings == {"initial_colour": "black"}
     late = before(entry(1), entry(2, "   3 b 1", points="1.0"), entry(3, "   2 w 0"))
     assert late.settings == {"initial_colour": "black"}
-    baku = ("250       1.0 001 002    1    2", *(entry(number) for number in range(1, 5)))
-    assert before(*baku, rounds=7).settings == {"acceleration": "baku"}
+    second = before(
+        entry(1, "   2 - -", "   3 b 1", points="1.0"), entry(2, "   1 - +"), entry(3, "        ", "   1 w 0"), rounds=3
+    )
+    assert second.settings == {"initial_colour": "black"}
     assert before("192 FIDE_DUTCH_2025_BAKU", entry(1), entry(2)).settings == {"acceleration": "baku"}
-    with pytest.raises(InputRefused, match=r"virtual points \(250, XXA\) of the Baku acceleration, found others"):
-        before(baku[0].replace("1.0", "1.5"), *baku[1:], rounds=7)
+
+
+def test_virtual_points_are_data() -> None:
+    """Points of 250 and XXA lines count in their rounds as written, whatever acceleration the file names."""
+    blank = [entry(number) for number in range(1, 5)]
+    given = before("192 FIDE_DUTCH_2025_BAKU", "250       1.5 001 002    1    2", *blank, rounds=7)
+    assert given.field.virtual == ((3, 3, 0, 0),) and given.settings == {}
+    played = [entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), entry(3, "   4 w ="), entry(4, "   3 b =")]
+    assert before("XXA    2  0.5  1.0", *played, rounds=7).field.virtual == ((0, 1, 0, 0), (0, 2, 0, 0))
+    assert before(*played, rounds=7).field.virtual == ()
+
+
+def test_a_bye_alone_in_the_round_is_fixed() -> None:
+    """One U without any opponent is a bye given before the pairing; the others are there, unless they are absent."""
+    first = (entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"))
+    third = entry(3, "0000 - U", "", points="1.0")
+    fixed = before(entry(1, "   2 w 1", "0000 - U", points="1.0"), first[1], third).field
+    assert (fixed.number, fixed.bye, fixed.present) == (2, 0, (1, 2))
+    done = before(
+        entry(1, "   2 w 1", "0000 - U", points="2.0"), entry(2, "   1 b 0", "0000 - Z"), entry(3, "0000 - U", "")
+    )
+    assert (done.field.number, done.field.bye, done.field.present) == (3, None, (0, 1, 2))
+
+
+def test_who_rests_by_decision() -> None:
+    """The bye comes with the round; a second one and an odd rest are told; the initial color counts its taker."""
+    system = Dutch(DutchOptions(rounds=3, initial_colour="white"))
+    blank = before("152 W", *[entry(number) for number in range(1, 6)], rounds=3).field
+    paired = next_round(system, blank.resting(0))
+    assert (paired.boards, paired.byes) == ((Board(3, 1), Board(2, 4)), (0,))
+    played = [entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), entry(3, "0000 - U", points="1.0")]
+    again = next_round(system, before(*played, rounds=3).field.resting(2).parted(2, 1))
+    assert again.byes == (2,) and again.remarks[-1].startswith("E3 has the bye by decision, but already had a bye")
+    with pytest.raises(Unpairable, match="3 entrants are left besides E1, who has the bye: an even number is needed"):
+        next_round(system, replace(blank, present=(0, 1, 2, 3)).resting(0))
 
 
 def test_numbers_may_go_by_rank() -> None:
@@ -152,7 +188,7 @@ def test_points_that_do_not_add_up_are_a_warning() -> None:
     found = before(entry(1, "   2 w 1", points="2.0"), entry(2, "   1 b 0"))
     assert found.warnings == ("f.trf:1: 2 points, but the rounds of 1 add up to 1; the rounds are believed",)
     assert found.field.scores == (2, 0)
-    half = (entry(2, "   3 w =", points="0.5"), entry(3, "   2 b =", points="0.5"))
+    half = (entry(2, "   3 w =", "0000 - Z", points="0.5"), entry(3, "   2 b =", "0000 - Z", points="0.5"))
     twice = before(entry(1, "0000 - U", "0000 - U", points="2.0"), *half)
     assert twice.warnings == ("entrant 1 has two allocated byes",)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--rounds", type=click.IntRange(min=1), help="Rounds in all; default: as the file says.")
 @click.option("--round", "number", type=click.IntRange(min=1), help="Round to pair; default: the next.")
 @click.option("--absent", multiple=True, metavar="ENTRANT", help="Not there in this round; number, id or name; repeat.")
+@click.option("--bye", metavar="ENTRANT", help="Entrant that has the bye of this round; number, id or name.")
 @click.option("--seed", default=1, show_default=True, help="Of all chance.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="TRF with the new round, or folder for N.tde.")
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
@@ -43,6 +44,7 @@ def pair(
     rounds: int | None,
     number: int | None,
     absent: tuple[str, ...],
+    bye: str | None,
     seed: int,
     output: Path | None,
     overwrite: bool,
@@ -65,7 +67,15 @@ def pair(
     from enginetour.reports.pairing import round_json, round_sheet
 
     given = settings(words)
-    beside = {"FILE": file, "--round": number, "--absent": absent, "-o": output, "--why": why, "--json": as_json}
+    beside = {
+        "FILE": file,
+        "--round": number,
+        "--absent": absent,
+        "--bye": bye,
+        "-o": output,
+        "--why": why,
+        "--json": as_json,
+    }
     _refuse_idle("--xboard" if xboard else "", beside)
     _refuse_idle("--why" if why else "", {"-o": output})
     _refuse_idle("" if output else "a round that goes into no file", {"--overwrite": overwrite})
@@ -76,6 +86,9 @@ def pair(
         raise UsageRefused("which tournament?", step="enginetour pair FILE.trf, or register.tde, or --xboard")
     foreign, write, usual = _read(file, number, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
     foreign = _without(replace(foreign, field=replace(foreign.field, seed=seed)), absent)
+    foreign = _resting(foreign, bye)
+    if "acceleration" in given:  # the user's settings go before the file's
+        foreign = replace(foreign, field=replace(foreign.field, virtual=()))
     name = system or usual
     made, told = pairer(name, foreign, given)
     field, labels = foreign.field, foreign.labels
@@ -153,7 +166,17 @@ def _without(foreign: Foreign, absent: tuple[str, ...]) -> Foreign:
     away = {_place(foreign, label, "--absent") for label in absent}
     asked = dict(foreign.asked) | {place: Kind.ABSENT for place in away if place not in foreign.asked}
     present = tuple(place for place in foreign.field.present if place not in away)
-    return replace(foreign, field=replace(foreign.field, present=present), asked=asked)
+    bye = None if foreign.field.bye in away else foreign.field.bye
+    return replace(foreign, field=replace(foreign.field, present=present, bye=bye), asked=asked)
+
+
+def _resting(foreign: Foreign, bye: str | None) -> Foreign:
+    if bye is None:
+        return foreign
+    place = _place(foreign, bye, "--bye")
+    if place not in foreign.field.present and place != foreign.field.bye:
+        raise UsageRefused(f"{foreign.field.members[place].name} is absent from this round", place="--bye")
+    return replace(foreign, field=foreign.field.resting(place))
 
 
 def _place(foreign: Foreign, label: str, option: str) -> int:

@@ -1,4 +1,4 @@
-"""Which rounds are legal: nobody meets twice, no absolute colour clash, no second full point without a game.
+"""Which rounds are legal: nobody meets twice, no absolute colour clash, no bye after a bye or a win without a game.
 
 When there is no such round, the one that breaks these as little as can be: no rematch if that can be had by other
 means, else the fewest, then the least recent; then the fewest second byes, then families, then clashes of colour.
@@ -62,7 +62,7 @@ class Law:
             if self.clash[one, other]:
                 told.append(f"{names[one]} and {names[other]} are both due the same colour")
             if self.second_bye[one, other]:
-                told.append(f"{names[one]} has a full point without a game once more")
+                told.append(f"{names[one]} gets the bye, but already had a bye or a win without a game (C2)")
         return tuple(told)
 
     def _breaches(self) -> list[Numbers]:

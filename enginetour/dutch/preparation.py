@@ -25,7 +25,7 @@ class Card:
     score: int
     colours: Colours
     floats: tuple[Float, Float]
-    barred: bool  # had an unplayed full point: no bye any more
+    barred: bool  # had a bye or a win's points without a game: no further bye (C2)
     played: int  # rounds
     top: bool  # more than half of the maximum before the last round: two may both be due the same colour
 
@@ -48,11 +48,14 @@ def cards(field: Field, accelerated: int = 0, *, colour_blind: bool = False) -> 
 
 
 def virtual_points(field: Field, number: int, accelerated: int) -> list[int]:
-    """What round `number` adds to every score for its pairing (FIDE Handbook C.04, Baku acceleration).
+    """What round `number` adds to every score for its pairing: as a file says, else by the Baku acceleration.
 
+    FIDE Handbook C.04.
     The first half of those to be paired in round 1, rounded up to an even number, and whoever stands among them get
     the points of a win in the first half of the accelerated rounds, rounded up, and those of a draw in the others.
     """
+    if field.virtual:
+        return list(field.virtual[number - 1]) if number <= len(field.virtual) else [0] * len(field.members)
     if number > accelerated:
         return [0] * len(field.members)
     there = sorted(field.before(1).present if field.history else field.present)  # later entrants stand behind
@@ -66,7 +69,9 @@ def entered(field: Field) -> list[int]:
     return [
         member
         for member in range(len(field.members))
-        if member in field.present or any(turn.paired or turn.kind is Kind.BYE for turn in field.turns(member))
+        if member in field.present
+        or member == field.bye
+        or any(turn.paired or turn.kind is Kind.BYE for turn in field.turns(member))
     ]
 
 
@@ -78,19 +83,22 @@ def _card(field: Field, before: list[list[int]], member: int) -> Card:
         score=before[-1][member],
         colours=Colours.of([turn.colour for turn in turns if turn.met and turn.colour]),
         floats=(_float(field, before, member, 1), _float(field, before, member, 2)),
-        barred=any(not turn.met and turn.points >= field.win for turn in turns),
+        barred=any(turn.kind is Kind.BYE or (not turn.met and turn.points >= field.win) for turn in turns),
         played=sum(turn.met for turn in turns),
-        top=last and 2 * field.scores[member] > len(turns) * field.win,
+        top=last and 2 * before[-1][member] > len(turns) * field.win,
     )
 
 
 def _float(field: Field, before: list[list[int]], member: int, back: int) -> Float:
-    """So many rounds ago: down against a lower score or for points without a game, up against a higher one."""
+    """In the round `back` rounds ago: down against a lower score, up against a higher one (FIDE C.04.3 1.4).
+
+    A bye, or more points without a game than a loss is worth, is down too, whatever the bye is worth (1.4.3).
+    """
     if back > len(field.history):
         return Float.NONE
     turn = field.history[-back][member]
     if not turn.met or turn.opponent is None:
-        return Float.DOWN if turn.points else Float.NONE
+        return Float.DOWN if turn.kind is Kind.BYE or turn.points > field.loss else Float.NONE
     scores = before[-back - 1]
     mine, other = scores[member], scores[turn.opponent]
     return Float.DOWN if mine > other else Float.UP if mine < other else Float.NONE

@@ -28,6 +28,11 @@ class Separated(Field):
         """The same with one pair more apart."""
         return replace(self, apart=self.apart | {(min(one, other), max(one, other))})
 
+    def resting(self, place: int) -> Separated:
+        """The same with the bye of this round fixed for a member that is there."""
+        there = {*self.present, *([] if self.bye is None else [self.bye])} - {place}
+        return replace(self, bye=place, present=tuple(sorted(there)))
+
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
@@ -55,6 +60,9 @@ class Foreign:
 def next_round(system: PairingSystem, field: Separated) -> Paired:
     """The round by this system; Unpairable if nobody or only one is there, or if some apart would have to meet."""
     there = len(field.present)
+    rests = "" if field.bye is None else field.members[field.bye].name
+    if rests and there % 2:
+        raise Unpairable(f"{there} entrants are left besides {rests}, who has the bye: an even number is needed")
     if there < 2:
         who = f"only {field.members[field.present[0]].name} is" if there else "nobody is"
         raise Unpairable(f"{who} there for round {field.number}: two are needed")
@@ -65,4 +73,9 @@ def next_round(system: PairingSystem, field: Separated) -> Paired:
         if board.pair in field.apart:
             one, other = (field.members[place].name for place in board.pair)
             raise Unpairable(f"it has {one} - {other}, who must not meet, says the file")
-    return paired
+    if field.bye is None:
+        return paired
+    turns = field.turns(field.bye)
+    again = any(turn.kind is Kind.BYE or (not turn.met and turn.points >= field.win) for turn in turns)
+    remark = (f"{rests} has the bye by decision, but already had a bye or a win without a game (C2)",) * again
+    return replace(paired, byes=(field.bye,), remarks=(*paired.remarks, *remark))

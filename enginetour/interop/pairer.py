@@ -66,6 +66,8 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
         for key, value in foreign.settings.items()
         if key not in fields and key != "initial_colour"  # every file has a first round
     ]
+    if foreign.field.virtual and "acceleration" not in fields:
+        told.append(f"the file has virtual points (250, XXA), which {name} does not use")
     wanted = {key: value for key, value in foreign.settings.items() if key in fields} | dict(given)
     if "rounds" in fields:
         wanted["rounds"] = foreign.field.rounds

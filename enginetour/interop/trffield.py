@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from enginetour.dutch.preparation import virtual_points
-from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired, Turn
+from enginetour.field import BLACK, NEITHER, WHITE, Kind, Member, Paired, Turn
+from enginetour.formats.leave import FEWEST
 from enginetour.interop.foreign import Foreign, Separated
 from enginetour.interop.trf import Cell, Entry, Line, Report
 from enginetour.interop.trfheader import Header, header
@@ -53,9 +53,7 @@ class _Reader:
     def foreign(self, number: int | None, rounds: int | None) -> Foreign:
         entries = sorted(self.report.entries, key=self._order)
         places = {entry.number: place for place, entry in enumerate(entries)}
-        paired = max(
-            (count for entry in entries for count, cell in enumerate(entry.cells, 1) if _is_paired(cell)), default=0
-        )
+        paired, fixed = _rounds_paired(entries)
         following = paired + 1 if number is None else number
         if not 1 <= following <= paired + 1:
             self.report.refuse(0, f"a round to pair from 1 to {paired + 1}", following)
@@ -64,14 +62,19 @@ class _Reader:
             tuple(self._turn(entries, places, entry, count) for entry in entries) for count in range(1, following)
         )
         asked = {place: kind for place, entry in enumerate(entries) if (kind := self._asked(entry, following, paired))}
+        bye = fixed if following == paired + 1 else None
+        there = tuple(place for place in range(len(entries)) if place not in asked and place != bye)
         field = Separated(
             members=tuple(
                 Member(e.name, None if e.rating is None else float(e.rating), "", e.federation) for e in entries
             ),
             history=history,
-            present=tuple(place for place in range(len(entries)) if place not in asked),
+            present=there,
             rounds=in_all,
             win=self.header.scores["W"],
+            loss=self.header.scores["L"],
+            virtual=self._virtual(entries, following),
+            bye=bye,
             apart=frozenset(
                 (min(pair), max(pair))
                 for during, numbers in self.header.forbidden
@@ -81,7 +84,7 @@ class _Reader:
         )
         warnings = (*self._sums(entries, paired), *self._second_byes(entries, following))
         labels = tuple(str(entry.number) for entry in entries)
-        return Foreign(field, labels, self._settings(field), asked, warnings)
+        return Foreign(field, labels, self._settings(), asked, warnings)
 
     def _order(self, entry: Entry) -> tuple[int, int]:
         return (entry.rank or 0 if self.header.by_rank else 0, entry.number)
@@ -165,6 +168,13 @@ class _Reader:
             if sum(cell.result == "U" for cell in entry.cells[: number - 1]) > 1
         ]
 
+    def _virtual(self, entries: Sequence[Entry], number: int) -> tuple[tuple[int, ...], ...]:
+        """Virtual points of each round up to `number` as the file has them, whatever acceleration made them."""
+        if not self.header.virtual:
+            return ()
+        given = self.header.virtual
+        return tuple(tuple(given.get((count, e.number), 0) for e in entries) for count in range(1, number + 1))
+
     def _sums(self, entries: Sequence[Entry], paired: int) -> list[str]:
         """Points that are not what the rounds add up to; a round not finished and byes after it may count or not."""
         begun = [count for count in range(paired) if any(_is_open(_cell(entry, count + 1)) for entry in entries)]
@@ -183,28 +193,32 @@ class _Reader:
         score = kinds.get(cell.result, (None, "A"))[1]
         return self.header.worth(score)
 
-    def _settings(self, field: Field) -> dict[str, object]:
+    def _settings(self) -> dict[str, object]:
         found: dict[str, object] = {}
         entries = sorted(self.report.entries, key=self._order)
         colour = self.header.colour or _first_colour(entries)
         if colour:
             found["initial_colour"] = WORDS[colour]
-        if self.header.virtual:
-            baku = [virtual_points(field, count, (field.rounds + 1) // 2) for count in range(1, field.number + 1)]
-            given = [
-                [self.header.virtual.get((count, entry.number), 0) for entry in entries]
-                for count in range(1, field.number + 1)
-            ]
-            if given != baku:
-                self.report.refuse(0, "virtual points (250, XXA) of the Baku acceleration", "others")
-            found["acceleration"] = "baku"
-        elif self.header.baku:
+        if self.header.baku and not self.header.virtual:
             found["acceleration"] = "baku"
         return found
 
 
 def _cell(entry: Entry, number: int) -> Cell:
     return entry.cells[number - 1] if number <= len(entry.cells) else Cell()
+
+
+def _rounds_paired(entries: Sequence[Entry]) -> tuple[int, int | None]:
+    """How many rounds are paired, and the place of the entrant whose bye of the next one is fixed.
+
+    A bye stands alone before the round is paired: one entrant has U, nobody an opponent, and two or more are blank.
+    """
+    last = max((count for entry in entries for count, cell in enumerate(entry.cells, 1) if _is_paired(cell)), default=0)
+    cells = [_cell(entry, last) for entry in entries] if last else []
+    byes = [place for place, cell in enumerate(cells) if cell.result == "U"]
+    if len(byes) != 1 or any(cell.opponent for cell in cells) or cells.count(Cell()) < FEWEST:
+        return last, None
+    return last - 1, byes[0]
 
 
 def _is_paired(cell: Cell) -> bool:
@@ -216,10 +230,11 @@ def _is_open(cell: Cell) -> bool:
 
 
 def _first_colour(entries: Sequence[Entry]) -> int | None:
-    """The initial colour that round 1 shows; who entered later has a number but no part in it."""
-    there = [cell for entry in entries if _is_paired(cell := _cell(entry, 1))]
-    for count, cell in enumerate(there, 1):
-        if colour := COLOURS[cell.colour]:
+    """The initial colour that the first round with games shows; an entrant that came later does not count."""
+    first = min((n for entry in entries for n, cell in enumerate(entry.cells, 1) if COLOURS[cell.colour]), default=0)
+    there = [entry for entry in entries if any(_is_paired(cell) for cell in entry.cells[:first])]
+    for count, entry in enumerate(there, 1):
+        if colour := COLOURS[_cell(entry, first).colour]:
             return colour if count % 2 else -colour
     return None
 

@@ -20,5 +20,5 @@ def test_who_must_not_meet_does_not(system: str) -> None:
     blank = Field(members, (), tuple(range(6)), 3, 2, 1)
     for one in range(6):
         for other in range(one + 1, 6):
-            field = Separated(blank.members, (), blank.present, 3, 2, 1, frozenset({(one, other)}))
+            field = Separated(blank.members, (), blank.present, 3, 2, 1, apart=frozenset({(one, other)}))
             assert (one, other) not in {board.pair for board in next_round(format_.system, field).boards}
