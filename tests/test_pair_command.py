@@ -69,6 +69,16 @@ def test_rounds_as_another_program_pairs_them(
     assert (found["bye"], found["certified"], found["warnings"]) == (bye, True, [])
 
 
+@pytest.mark.parametrize("name", ["names-padded-by-bytes", "windows-1250"])
+def test_names_keep_their_bytes(name: str, tmp_path: Path) -> None:
+    """The written round adds its cells and changes nothing else of the file."""
+    file, out = CASES / f"{name}.trf", tmp_path / "out.trf"
+    tour(tmp_path, "pair", str(file), "-o", str(out))
+    before, after = (one.read_bytes().replace(b"\r", b"").splitlines() for one in (file, out))
+    assert len(before) == len(after)
+    assert all(new.startswith(old) for old, new in zip(before, after, strict=True))
+
+
 def test_a_bye_by_decision(tmp_path: Path) -> None:
     """--bye is the same as a U alone in the round, and is written; an absent or second one is told."""
     file, out = CASES / "bye-fixed-by-hand.trf", tmp_path / "out.trf"

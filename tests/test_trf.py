@@ -70,6 +70,29 @@ def test_names_in_any_letters() -> None:
     assert read(entry(1, name="Väinö").encode("latin-1")).entries[0].name == "Väinö"
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1250", "cp1252", "iso8859-2", "cp1251"])
+def test_bytes_are_kept(encoding: str) -> None:
+    """Names and other lines are written in the bytes that they came in, in any code page."""
+    words = {"cp1251": "Иван…"}.get(encoding, "Müller…" if encoding == "cp1252" else "Šimůnek, Žák")
+    content = f"012 {words}\r\n{entry(1, '   2 w 1', name=words)}\r\n".encode(encoding, "ignore")
+    assert read(content).content() == content
+
+
+def test_names_padded_by_bytes() -> None:
+    """Columns that names of many bytes have shifted are read and written by bytes; other faults keep their words."""
+    names = ["Ж" * 40, "Łukasz", "plain"]
+    lines = []
+    for number, name in enumerate(names, 1):
+        room = name.encode()[:33].decode(errors="ignore")
+        lines.append(entry(number, "0000 - U").replace(f"E{number}".ljust(33), room + " " * (33 - len(room.encode()))))
+    content = ("\r\n".join([*lines, f"### 0001 {names[0]}"]) + "\r\n").encode()
+    found = read(content)
+    assert [one.name for one in found.entries] == names
+    assert [one.rating for one in found.entries] == [2000] * 3 and found.content() == content
+    with pytest.raises(InputRefused, match=r"f\.trf:1: expected points such as"):
+        read(content.replace(b" 0.0", b" x.0"), "f.trf")
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

@@ -128,7 +128,7 @@ def _read(
 
         def write_tde(before: Foreign, paired: Paired, folder: Path) -> list[Path]:
             texts = tde.round_files(register, before, paired)
-            return _written({folder / name: text for name, text in texts.items()}, overwrite=overwrite)
+            return _written({folder / name: text.encode() for name, text in texts.items()}, overwrite=overwrite)
 
         return tde.foreign(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok), write_tde, "gopair"
     _refuse_idle("a TRF", {"--unfinished-ok": unfinished_ok})
@@ -139,15 +139,14 @@ def _read(
     report = trf.read(content, str(file))
 
     def write_trf(before: Foreign, paired: Paired, path: Path) -> list[Path]:
-        text = with_round(report, before, paired).text()
-        return _written({path: text}, overwrite=overwrite)
+        return _written({path: with_round(report, before, paired).content()}, overwrite=overwrite)
 
     return foreign(report, number=number, rounds=rounds), write_trf, "dutch"
 
 
-def _written(texts: dict[Path, str], *, overwrite: bool) -> list[Path]:
+def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:
     """Each file whole; UsageRefused before the first if one is there already."""
-    from enginetour.wholefile import refuse_kept, replace_file
+    from enginetour.wholefile import refuse_kept, replace_bytes
 
     for path in texts:
         refuse_kept(path, "--output")
@@ -156,7 +155,7 @@ def _written(texts: dict[Path, str], *, overwrite: bool) -> list[Path]:
         if path.exists() and not overwrite:
             raise UsageRefused("there is a file already", place=str(path), step="--overwrite replaces it")
     for path, text in texts.items():
-        replace_file(path, [text])
+        replace_bytes(path, [text])
     return list(texts)
 
 

@@ -4,7 +4,9 @@ columns of 001, from 1: 5-8 number, 10 sex, 11-13 title, 15-47 name, 49-52 ratin
 70-79 birth, 81-84 points, 86-89 rank; from 92 every 10 columns a round: opponent (4), colour (97), result (99).
 
 Lines end in LF, CRLF or CR; written is CRLF. A name that does not fit is cut and stands whole in a comment,
-``### 0012 name``. Source: FIDE Handbook C.04 annex 2, TRF06 to TRF26.
+``### 0012 name``. A file that is not Unicode keeps its bytes, whatever their code page. Some programs pad names by
+bytes, so that letters of several bytes shift the columns behind them: such files are read and written by bytes.
+Source: FIDE Handbook C.04 annex 2, TRF06 to TRF26.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ MOST_ENTRIES = 9999  # four columns
 MOST_ROUNDS = 999  # three columns (TRF26, 240)
 LARGEST_FILE = 10_000_000  # bytes: all entries with ninety rounds each
 MOST_LINES = 100_000  # our choice: ten for each entry
+BLANKS = " \t"  # other white space may be a letter of an old code page
 _COMMENT = "###"
 _FULL_NAME = re.compile(r"### ([0-9]{4}) (.*\S)\s*")
 _POINTS = re.compile(r"[0-9]{1,3}([.,][05])?")
@@ -60,12 +63,12 @@ class Entry:
     about: str = ""
     line: int = 0
 
-    def text(self) -> str:
-        """The line, without its end."""
+    def text(self, *, by_bytes: bool = False) -> str:
+        """The line, without its end; `by_bytes`: the name has 33 bytes of room instead of 33 characters."""
         head = list(self.about.ljust(FIRST_ROUND - 1))
+        name = cut_to_bytes(self.name) if by_bytes else f"{self.name[:NAME_ROOM]:{NAME_ROOM}}"
         fields = (
             (1, f"001 {self.number:4d}"),
-            (15, f"{self.name[:NAME_ROOM]:{NAME_ROOM}}"),
             (49, f"{'' if self.rating is None else self.rating:>4}"),
             (54, f"{self.federation:3}"),
             (81, f"{self.points / 2:4.1f}"),
@@ -73,7 +76,8 @@ class Entry:
         )
         for column, text in fields:
             head[column - 1 : column - 1 + len(text)] = text
-        return ("".join(head) + "  ".join(cell.text() for cell in self.cells)).rstrip()
+        head[14 : 14 + NAME_ROOM] = name
+        return ("".join(head) + "  ".join(cell.text() for cell in self.cells)).rstrip(BLANKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +95,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A file in the order of its lines; `place` is what refusals call it."""
+    """A file in the order of its lines; `place` is what refusals call it, `encoding` that of its bytes."""
 
     records: tuple[Entry | Line, ...]
     place: str = "TRF"
+    encoding: str = "utf-8"
+    by_bytes: bool = False  # columns behind names count bytes
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -115,12 +121,18 @@ class Report:
 
     def text(self) -> str:
         """The whole file, with names that were cut in comments at its end."""
-        lines = [record.text() if isinstance(record, Entry) else record.text for record in self.records]
+        lines = [
+            record.text(by_bytes=self.by_bytes) if isinstance(record, Entry) else record.text for record in self.records
+        ]
         while lines and not lines[-1].strip():
             lines.pop()
-        long = [entry for entry in self.entries if len(entry.name) > NAME_ROOM]
+        long = [e for e in self.entries if len(e.name.encode() if self.by_bytes else e.name) > NAME_ROOM]
         lines += [f"{_COMMENT} {entry.number:04d} {entry.name}" for entry in long]
         return "".join(f"{line}\r\n" for line in lines)
+
+    def content(self) -> bytes:
+        """The whole file in the encoding that it came in."""
+        return self.text().encode(self.encoding)
 
     def refuse(self, line: int, expected: str, found: object) -> NoReturn:
         """InputRefused at a line of this file, 0 for all of it."""
@@ -134,13 +146,27 @@ def refuse(place: str, line: int, expected: str, found: object) -> NoReturn:
 
 def read(content: bytes | str, place: str = "TRF") -> Report:
     """A file whose lines are sound one by one; `place` names it. InputRefused at the first line that is not."""
-    text = content if isinstance(content, str) else _decoded(content)
+    text, encoding = (content, "utf-8") if isinstance(content, str) else _decoded(content)
     if text.count("\n") + text.count("\r") > 2 * MOST_LINES:
         refuse(place, 0, f"at most {MOST_LINES:,} lines", "more")
+    lines = re.split("\r\n|\r|\n", text.removeprefix("\ufeff"))
+    try:
+        return Report(_records(lines, place), place, encoding)
+    except InputRefused:
+        if not encoding.startswith("utf-8") or text.isascii():
+            raise
+        try:
+            return Report(_records([_by_characters(line) for line in lines], place), place, encoding, by_bytes=True)
+        except InputRefused:
+            pass  # not the padding of names: the first refusal names what is wrong
+        raise
+
+
+def _records(lines: Sequence[str], place: str) -> tuple[Entry | Line, ...]:
     records: list[Entry | Line] = []
     names: dict[int, str] = {}
     numbers: dict[int, int] = {}
-    for count, line in enumerate(re.split("\r\n|\r|\n", text.removeprefix("\ufeff")), 1):
+    for count, line in enumerate(lines, 1):
         if line[:3] == "001":
             entry = _entry(line, count, place)
             if entry.number in numbers:
@@ -155,28 +181,48 @@ def read(content: bytes | str, place: str = "TRF") -> Report:
             records.append(Line(line, count))
     if not numbers:
         refuse(place, 0, "lines 001 with entrants", "none")
-    whole = [_named(one, names) if isinstance(one, Entry) else one for one in records]
-    return Report(tuple(whole), place)
+    return tuple(_named(one, names) if isinstance(one, Entry) else one for one in records)
+
+
+def _by_characters(line: str) -> str:
+    """A line 001 whose name is padded by bytes as one that is padded by characters."""
+    if line[:3] != "001" or line.isascii():
+        return line
+    raw = line.encode()
+    name = raw[14 : 14 + NAME_ROOM].decode(errors="ignore")
+    return f"{raw[:14].decode(errors='ignore')}{name:{NAME_ROOM}}{raw[14 + NAME_ROOM :].decode(errors='ignore')}"
+
+
+def cut_to_bytes(name: str) -> str:
+    """As much of a name as has room in 33 bytes, padded to them."""
+    cut = name.encode()[:NAME_ROOM].decode(errors="ignore")
+    return cut + " " * (NAME_ROOM - len(cut.encode()))
 
 
 def _named(entry: Entry, names: dict[int, str]) -> Entry:
     """With the full name, if the one it has is that name cut."""
     full = names.get(entry.number, "")
-    return replace(entry, name=full) if full[:NAME_ROOM].strip() == entry.name else entry
+    cuts = (full[:NAME_ROOM].strip(BLANKS), cut_to_bytes(full).strip(BLANKS))
+    return replace(entry, name=full) if entry.name in cuts else entry
 
 
-def _decoded(content: bytes) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")  # what programs wrote before
+def _decoded(content: bytes) -> tuple[str, str]:
+    """The text and its encoding; Latin-1 stands for any old code page, as it keeps each byte."""
+    marks = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+    marked = next((encoding for mark, encoding in marks.items() if content.startswith(mark)), "utf-8")
+    for encoding in (marked, "latin-1"):
+        try:
+            return content.decode(encoding), encoding
+        except UnicodeDecodeError:
+            continue
+    raise AssertionError("Latin-1 has a letter for each byte")
 
 
 def _entry(line: str, count: int, place: str) -> Entry:
     number = line[4:8].strip()
     if not number.isascii() or not number.isdigit() or not int(number):
         refuse(place, count, "a starting number in columns 5-8", repr(line[4:8]))
-    name = line[14:47].strip()
+    name = line[14:47].strip(BLANKS)
     if not name:
         refuse(place, count, "a name in columns 15-47", "none")
     rating, rank = (_whole(line, first, last, count, place) for first, last in ((49, 52), (86, 89)))
