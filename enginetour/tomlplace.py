@@ -75,7 +75,7 @@ def _refuse_unfit(value: object, path: Path, text: str, keys: Keys = ()) -> None
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             _refuse_unfit(inner, path, text, (*keys, key))
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise InputRefused("a whole number beyond 64 bits", place=_place(path, text, keys))
+        raise InputRefused("a whole number beyond 64 bits", place=_place(path, text, keys), step="write it in quotes")
 
 
 def _place(path: Path, text: str, keys: Keys) -> str:

@@ -63,6 +63,14 @@ def test_features_without_end_cost_nothing() -> None:
     [
         ("Hash -spin 16 1 1024", Declared("Hash", "spin", "16", 1, 1024)),
         ("Use -own book -check 1", Declared("Use -own book", "check", "1")),
+        ("Use -check book -check 1", Declared("Use -check book", "check", "1")),
+        ("Wipe -button now -button", Declared("Wipe -button now", "button")),
+        ("Start -string --log -file x -check 1", Declared("Start", "string", "--log -file x -check 1")),
+        (
+            "Kind -combo -file /// *-path /// -spin",
+            Declared("Kind", "combo", "-path", None, None, ("-file", "-path", "-spin")),
+        ),
+        ("Large -spin 0 0 " + "9" * 25, Declared("Large", "spin", "0", 0, int("9" * 25))),
         ("Level -combo Easy /// *Hard", Declared("Level", "combo", "Hard", None, None, ("Easy", "Hard"))),
         ("Wipe -button", Declared("Wipe", "button")),
         ("Book -file book.bin", Declared("Book", "file", "book.bin")),
@@ -72,7 +80,7 @@ def test_features_without_end_cost_nothing() -> None:
     ],
 )
 def test_options_of_features(text: str, option: Declared | None) -> None:
-    """The kind is the last known word with a dash."""
+    """The kind is the first known word with a dash that leaves a complete option; numbers stay as declared."""
     assert read_feature_option(text) == option
 
 

@@ -15,6 +15,8 @@ DECLARED = (
     Declared("Log", "string", "<empty>"),
     Declared("OwnBook", "spin", "1", 1, 2),
     Declared("Odd", "wheel"),
+    Declared("Big", "spin", "0", 0, 2**64 - 1),
+    Declared("Case", "combo", "a", None, None, ("a", "A", "default")),
 )
 
 
@@ -30,6 +32,10 @@ DECLARED = (
         ("Clear Hash", "true", ("Clear Hash", "")),
         ("Log", "/tmp/a b", ("Log", "/tmp/a b")),
         ("Log", "", ("Log", "")),
+        ("Big", "12345678901234567890", ("Big", "12345678901234567890")),
+        ("Case", "a", ("Case", "a")),
+        ("Case", "A", ("Case", "A")),
+        ("Case", "Default", ("Case", "default")),
     ],
 )
 def test_what_fits_is_sent_in_the_declared_spelling(name: str, value: str, sent: tuple[str, str]) -> None:
@@ -47,6 +53,7 @@ def test_what_fits_is_sent_in_the_declared_spelling(name: str, value: str, sent:
         ("Hash", "1025", "from 1 to 1024"),
         ("Hash", "1e3", "from 1 to 1024"),
         ("Hash", "9" * 40, "from 1 to 1024"),
+        ("Big", str(2**64), "from 0 to 18446744073709551615, found '18446744073709551616'"),
         ("Ponder", "maybe", "true or false, found 'maybe'"),
         ("Style", "Wild", "one of Solid, Very Risky; found 'Wild'"),
         ("Clear Hash", "7", "a button without a value"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from enginetour.adapters.uci_lines import filled, go_words, last_thought, plain,
 from enginetour.errors import StartFailed
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
-from enginetour.task import Declared
+from enginetour.task import Declared, EngineSpec
 from enginetour.timecontrol import TimeControl
 from tests.playing import scripted
 
@@ -38,11 +40,35 @@ from tests.playing import scripted
             "option name a name of type default type check default true",
             Declared("a name of type default", "check", "true"),
         ),
-        ("option name Big type spin default 0 min -9 max " + "9" * 25, Declared("Big", "spin", "0", -9, 2**63 - 1)),
+        ("option name Big type spin default 0 min -9 max " + "9" * 25, Declared("Big", "spin", "0", -9, int("9" * 25))),
+        (
+            "option name Mode type combo default default var default var Tal var max",
+            Declared("Mode", "combo", "default", None, None, ("default", "Tal", "max")),
+        ),
+        (
+            "option name Mode type combo var default var var var min 3 default var",
+            Declared("Mode", "combo", "var", None, None, ("default", "var", "min 3")),
+        ),
+        (
+            "option name Mode type combo default var Solid var Wild",
+            Declared("Mode", "combo", "", None, None, ("Solid", "Wild")),
+        ),
+        (
+            "option name Time type type combo default type spin var type spin var name",
+            Declared("Time type", "combo", "type spin", None, None, ("type spin", "name")),
+        ),
+        (
+            "option name Script type string default min 5 type check default true",
+            Declared("Script", "string", "min 5 type check default true"),
+        ),
+        ("option name type string type string default x", Declared("type string", "string", "x")),
+        ("option name Low type spin min 1 max 9 default 2", Declared("Low", "spin", "2", 1, 9)),
+        ("option name Low type spin default min 1 max 9", Declared("Low", "spin", "", 1, 9)),
+        ("option name Calm type check true", Declared("Calm", "check")),
     ],
 )
 def test_options_as_declared(line: str, option: Declared) -> None:
-    """Names with blanks and protocol words, combos with several words, numbers beyond 64 bits."""
+    """Names and values with blanks and words of the protocol; numbers beyond 64 bits stay as declared."""
     assert read_option(line) == option
 
 
@@ -155,6 +181,28 @@ def test_what_a_handshake_leaves() -> None:
         f"setoption name Log value {engine.process.scratch}/x",
         "isready",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("Personality", value) for value in ("default", "Tal", "max")),
+        *(("Fill", value) for value in ("no", "fen_only", "always")),
+        *(("Time type", value) for value in ("type", "name")),
+        ("Script", "min 5 max 9"),
+        ("Big", "12345678901234567890"),
+    ],
+)
+def test_every_declared_value_can_be_set(name: str, value: str) -> None:
+    """Values that are keywords of the protocol, and numbers beyond 64 bits, reach the engine as they are declared."""
+    command = (sys.executable, str(Path(__file__).parent / "cases" / "engines" / "combo_keywords.py"))
+    engine = open_engine(EngineSpec("Combo", command, "uci", dir="scratch", options=((name, value),)))
+    end = converse({engine: engine.handshake()}, Link())[engine]
+    engine.kill()
+    assert end is None
+    assert any(
+        line.endswith(f"info string got setoption name {name} value {value}") for line in engine.process.traffic()
+    )
 
 
 def test_the_opponent_is_named_where_that_is_an_option() -> None:

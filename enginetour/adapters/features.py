@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
-from enginetour.adapters.options import MOST_OPTIONS
-from enginetour.adapters.said import whole
+from enginetour.adapters.options import MOST_OPTIONS, MOST_TYPES, NUMBERS, PRESSED
+from enginetour.adapters.said import exact
 from enginetour.task import Declared
 
 # Also several a line, quoted or not, with blanks around: NAME=VALUE, NAME="two words".
 # It begins at the start of a word only: a line of letters would cost its square otherwise.
 _PAIR = re.compile(r"(?<!\w)([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:\"([^\"]*)\"?|'([^']*)'?|(\S*))")
-# The kind is the last known one: a name may hold a dash and a word.
-_OPTION = re.compile(r"\s*(\S.*)\s+-(check|spin|combo|string|file|path|slider|button|save|reset)(?=\s|$)(.*)")
+_KIND = re.compile(r"\s-(check|spin|combo|string|file|path|slider|button|save|reset)(?=\s|$)")
+CHECKS = ("0", "1", "false", "true")
 KNOWN = frozenset(
     """analyze colors cores debug done draw egt exclude highlight ics memory myname name nps option pause ping playother
     reuse san setboard setscore sigint sigterm sjef smp time usermove variant variants xedit""".split()  # noqa: SIM905
@@ -55,13 +56,22 @@ class Features:
 
 
 def read_option(text: str) -> Declared | None:
-    """``NAME -KIND ARGUMENTS`` of an ``option=`` feature; None when it cannot be used."""
-    found = _OPTION.fullmatch(text)
-    if found is None:
-        return None
-    name, kind, rest = found[1].strip(), found[2], found[3].strip()
-    if kind in ("spin", "slider"):
-        numbers = [whole(word) for word in rest.split()[:3]]
+    """``NAME -KIND ARGUMENTS`` of an ``option=`` feature; None when it cannot be used.
+
+    Names and values may contain the words of other kinds: the first kind whose arguments are complete counts.
+    """
+    found = None
+    for at in islice(_KIND.finditer(text), MOST_TYPES):
+        name, kind, rest = text[: at.start()].strip(), at[1], text[at.end() :].strip()
+        found = _option(name, kind, rest) if name else None
+        if found is not None and not (rest and kind in PRESSED) and (kind != "check" or rest in CHECKS):
+            break
+    return found
+
+
+def _option(name: str, kind: str, rest: str) -> Declared | None:
+    if kind in NUMBERS:
+        numbers = [exact(word) for word in rest.split()[:3]]
         if len(numbers) < 3 or None in numbers:
             return None
         return Declared(name, kind, str(numbers[0]), numbers[1], numbers[2])

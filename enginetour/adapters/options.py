@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from enginetour.adapters.said import printable, whole
+from enginetour.adapters.said import exact, printable
 from enginetour.nearmiss import did_you_mean
 from enginetour.task import Declared
 
@@ -20,6 +20,7 @@ STANDARD = (
     ("UCI_Variant", "chess"),
 )
 MOST_OPTIONS = 20_000  # kept of one engine: ten thousand are tolerated (reliability 2.1), memory has an end
+MOST_TYPES = 16  # words in one declaration that may be the type: each costs one reading of the line
 TEXTS = frozenset({"string", "file", "path"})
 PRESSED = frozenset({"button", "save", "reset"})
 NUMBERS = frozenset({"spin", "slider"})
@@ -86,7 +87,8 @@ def _value(option: Declared, value: str) -> tuple[str | None, str]:
         text = _TRUE.get(value.casefold()) or _FALSE.get(value.casefold())
         return text, "" if text else f"option {option.name!r} is true or false, found {value!r}"
     if option.kind == "combo":
-        spelled = {choice.casefold(): choice for choice in option.choices}.get(value.casefold())
+        alike = {choice.casefold(): choice for choice in option.choices}
+        spelled = value if value in option.choices else alike.get(value.casefold())
         allowed = ", ".join(printable(choice) for choice in option.choices)
         return spelled, "" if spelled is not None else f"option {option.name!r} is one of {allowed}; found {value!r}"
     if option.kind in PRESSED:
@@ -101,7 +103,7 @@ def _value(option: Declared, value: str) -> tuple[str | None, str]:
 
 
 def _number(option: Declared, value: str) -> tuple[str | None, str]:
-    number = whole(value)
+    number = exact(value)
     low, high = option.low, option.high
     if number is not None and (low is None or number >= low) and (high is None or number <= high):
         return str(number), ""

@@ -70,11 +70,17 @@ def clamp(number: int) -> int:
 
 
 def whole(text: str) -> int | None:
-    """A whole number within 64 bits, or None for what is no number (NaN, 1e9, 20 000 digits)."""
+    """A whole number of a search, clamped to 64 bits; None for anything else (NaN, 1e9, 20 000 digits)."""
+    number = exact(text)
+    return None if number is None else clamp(number)
+
+
+def exact(text: str) -> int | None:
+    """A whole number of at most 30 digits as it is written, for options; None for anything else."""
     digits = text.lstrip("+-")
     if not (digits.isascii() and digits.isdigit()) or len(text) - len(digits) > 1 or len(digits) > 30:
         return None
-    return clamp(int(text))
+    return int(text)
 
 
 def printable(text: str, longest: int = 100) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from operator import attrgetter
 
 from enginetour.adapters.base import Ask
-from enginetour.adapters.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, mate_score, whole
+from enginetour.adapters.options import MOST_TYPES
+from enginetour.adapters.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, clamp, exact, mate_score, whole
 from enginetour.task import Declared
 from enginetour.timecontrol import TimeControl
 
@@ -15,11 +17,8 @@ KINDS = frozenset({"check", "spin", "combo", "button", "string"})
 _UNSEEN = re.compile(
     r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|[\x00-\x08\x0e-\x1f\x7f\ufeff]"
 )
-# The type is the last " type " before a known type word; a name may hold the words name, type and default.
-_OPTION = re.compile(
-    r"option\s+name\s+(?P<name>.*)\s+type\s+(?P<kind>check|spin|combo|button|string)(?=\s|$)(?P<rest>.*)"
-)
-_PART = re.compile(r"(?:^|\s)(default|min|max|var)(?=\s|$)")
+_TYPE = re.compile(r"\stype\s+(check|spin|combo|button|string)(?=\s|$)")
+_NAME = re.compile(r"option\s+name\s+")
 _FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")  # words of `info` and fields of a Thought
 # Numbers of 18 digits are surely within 64 bits.
 _USUAL = re.compile(
@@ -47,19 +46,68 @@ def words_of(line: bytes) -> list[str]:
 
 
 def read_option(line: str) -> Declared | None:
-    """One ``option name ...`` line; None when it cannot be used (unknown type, spin without numbers)."""
-    found = _OPTION.match(line)
-    if found is None or not found["name"].strip():
+    """One ``option name ...`` line; None when it cannot be used (unknown type, spin without numbers).
+
+    Names and values may contain every word of this grammar: the first type that makes the line complete counts.
+    """
+    start = _NAME.match(line)
+    if start is None:
         return None
-    parts = _PART.split(found["rest"])
-    values = [(parts[i], parts[i + 1].strip()) for i in range(1, len(parts) - 1, 2)]
-    first = dict(reversed(values))
-    kind = found["kind"]
-    low, high = whole(first.get("min", "")), whole(first.get("max", ""))
-    if kind == "spin" and (low is None or high is None):
-        return None
-    choices = tuple(value for word, value in values if word == "var")
-    return Declared(found["name"].strip(), kind, first.get("default", ""), low, high, choices)
+    found = None
+    for at in islice(_TYPE.finditer(line, start.end()), MOST_TYPES):
+        name, kind, words = line[start.end() : at.start()].strip(), at[1], line[at.end() :].split()
+        found = _option(name, kind, words) if name else None
+        if found is not None and _is_complete(found, words):
+            break
+    return found
+
+
+def _option(name: str, kind: str, words: list[str]) -> Declared | None:
+    if kind == "spin":
+        first = dict(reversed(_valued(words, ("default", "min", "max"), empty=True)))
+        low, high = exact(first.get("min", "")), exact(first.get("max", ""))
+        return None if low is None or high is None else Declared(name, kind, first.get("default", ""), low, high)
+    if kind == "combo":
+        return _combo(name, words)
+    has_default = words[:1] == ["default"]  # of a string all that follows, keywords too
+    return Declared(name, kind, " ".join(words[1:] if kind == "string" else words[1:2]) if has_default else "")
+
+
+def _combo(name: str, words: list[str]) -> Declared:
+    """The word after a keyword belongs to the value, even if it is a keyword too, unless the default contradicts."""
+    readings = []
+    for empty in (False, True):
+        values = _valued(words, ("default", "var"), empty=empty)
+        choices = tuple(value for word, value in values if word == "var")
+        default = next((value for word, value in values if word == "default"), "")
+        if default in choices:
+            return Declared(name, "combo", default, None, None, choices)
+        readings.append(Declared(name, "combo", default, None, None, choices))
+    return readings[readings[0].default.split()[:1] == ["var"]]
+
+
+def _valued(words: list[str], keys: tuple[str, ...], *, empty: bool) -> list[tuple[str, str]]:
+    """Each key with its value. Only ``var`` occurs more than once; `empty`: a key may follow a key."""
+    values: list[tuple[str, list[str]]] = []
+    open_keys = set(keys)
+    for word in words:
+        if word in open_keys and (not values or empty or values[-1][1]):
+            values.append((word, []))
+            open_keys -= {word} - {"var"}
+        elif values:
+            values[-1][1].append(word)
+    return [(key, " ".join(value)) for key, value in values]
+
+
+def _is_complete(option: Declared, words: list[str]) -> bool:
+    """Nothing but what its type allows follows the type."""
+    if option.kind == "button":
+        return not words
+    if option.kind == "check":
+        return len(words) == 2 and option.default in ("true", "false")
+    if option.kind == "combo":
+        return bool(option.choices) and words[0] in ("default", "var")
+    return words[:1] in ([], ["default"]) or (option.kind == "spin" and words[0] in ("min", "max"))
 
 
 def last_thought(text: bytes, *, bounds: bool = True) -> Thought:
