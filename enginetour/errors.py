@@ -18,7 +18,9 @@ Exit codes (told in the README too):
     ├── Unsupported          cannot be told this position or limit: void
     ├── EngineCrashed        end of file or death in a game
     └── EngineStalled        no answer where one was due
-    MachineFailure           the host's failure: the same game is offered again
+    TaskFailed               a slot brings no result
+    ├── MachineFailure       the host's failure: the same game is offered again
+    └── InternalFailure      enginetour's own failure in one game: tried three times, then that game is set aside
 """
 
 from __future__ import annotations
@@ -108,5 +110,19 @@ class EngineStalled(EngineFault):
     default_category = "stall"
 
 
-class MachineFailure(Exception):
-    """The host failed, not an engine: the game does not exist and is offered again."""
+class TaskFailed(Exception):
+    """A slot brings no result; the game does not exist. `step` is what the user can do where nobody tries again."""
+
+    step = ""
+
+
+class MachineFailure(TaskFailed):
+    """The host failed, not an engine: the game is offered again."""
+
+    step = "see to the machine, then try again"
+
+
+class InternalFailure(TaskFailed):
+    """enginetour itself failed in a game: neither an engine nor the host is at fault."""
+
+    step = "please report it"

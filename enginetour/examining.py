@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
 from enginetour.compliance.verdicts import Compliance, ComplianceTask
-from enginetour.errors import MachineFailure, TourError
+from enginetour.errors import TaskFailed, TourError
 from enginetour.places import LocalPlace
 from enginetour.task import EngineSpec
 
@@ -28,6 +28,5 @@ def examine_each(
         for spec in specs:
             try:
                 yield cast("Compliance", place.submit(ComplianceTask(spec, only)).result())
-            except MachineFailure as failure:
-                step = "see to the machine, then try again"
-                raise TourError(f"{spec.name} cannot be tried: {failure}", step=step) from None
+            except TaskFailed as failure:
+                raise TourError(f"{spec.name} cannot be tried: {failure}", step=failure.step) from None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour.allotment import Allotment
 from enginetour.demand import few_files
-from enginetour.errors import MachineFailure, TourError
+from enginetour.errors import TaskFailed, TourError
 from enginetour.model import GameKey, Outcome, Pairing
 from enginetour.places import START_PARALLEL, Listener, LocalPlace
 from enginetour.rebuilt import Files
@@ -131,7 +131,7 @@ class HeadStart:
         self._decided.wait()  # a moment: whoever waits for a future is woken before those it calls
         try:
             seats, *others = (future.result() for future in self._probes)
-        except (MachineFailure, TourError):
+        except (TaskFailed, TourError):
             self.close()
             return None
         found = {probe.name: probe for probe in (*seats, *others)}

@@ -25,6 +25,9 @@ class Outcome(StrEnum):
         return 2 if self is (Outcome.WHITE if white else Outcome.BLACK) else 0
 
 
+INTERNAL = "internal"  # category of a game in which enginetour itself failed
+
+
 class Termination(StrEnum):
     """Why a game ended; the code in the record."""
 
@@ -231,13 +234,13 @@ class Incident:
 
     @property
     def at_fault(self) -> str:
-        """Who is to blame, for people: a failure of the host is noted with the engine whose turn it was."""
-        return "the machine" if self.category == "host" else self.engine
+        """Who is to blame, for people: one of the host or of enginetour is noted with an engine too."""
+        return {"host": "the machine", INTERNAL: "enginetour"}.get(self.category, self.engine)
 
     @property
     def is_repeatable(self) -> bool:
         """A search of an engine brought it about, so it can be asked to do it again."""
-        return not self.is_warning and self.category not in ("restart", "host")
+        return not self.is_warning and self.category not in ("restart", "host", INTERNAL)
 
 
 @dataclass(frozen=True, slots=True)

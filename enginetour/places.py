@@ -79,8 +79,8 @@ class LocalPlace:
     ) -> Future[Game | Probe | tuple[Probe, ...] | Reenacted | Compliance]:
         """A game to play, queued when all slots are busy; `prefer` is the index of a slot, taken if it is free.
 
-        The future raises MachineFailure when the slot died, failed, or was stopped, TourError when it is of another
-        version of enginetour. RuntimeError after `stop`, `close`.
+        The future raises MachineFailure when the slot was killed, stopped, or lacked something, InternalFailure when
+        it failed by itself, TourError when it is of another version of enginetour. RuntimeError after `stop`, `close`.
         """
         work = Work(frame(task), prefer, 2 if isinstance(task, GameTask | SeatTask) else 1)
         if not self._bell.ask(lambda: self._queue.append(work), work=True):
@@ -148,7 +148,7 @@ class LocalPlace:
         self._bell.fall_silent(why)  # the future of a submission in the last moment is in the queue now
         for slot in list(self._slots.values()):
             slot.process.kill()
-            words = slot.bury()
+            words, _ = slot.bury()
             if slot.work is not None:
                 slot.work.fail(f"{words}; {why}")
         self._slots.clear()
@@ -251,6 +251,7 @@ class LocalPlace:
             self._take(slot, *message)
         if not open_still:
             self._selector.unregister(slot.stdout)
+            slot.unasked = not slot.leaving
             slot.leave(now=True)  # it says nothing any more: it goes, by signal if it must
 
     def _take(self, slot: SlotProcess, kind: str, *values: Any) -> None:
@@ -287,10 +288,10 @@ class LocalPlace:
         for fd in (slot.stdin, slot.stderr, slot.pidfd):
             if fd in self._selector.get_map():
                 self._selector.unregister(fd)
-        words = slot.bury()
+        words, ours = slot.bury()
         del self._slots[slot.index]
         if slot.work is not None:
-            slot.work.fail(words)
+            slot.work.fail(words, ours=ours)
 
 
 def end_leftovers(*tags: str, but: str = "") -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from concurrent.futures import wait
 from pathlib import Path
 from typing import cast
 
-from enginetour.errors import EngineRefused, InputRefused, MachineFailure, TourError
+from enginetour.errors import EngineRefused, InputRefused, TaskFailed, TourError
 from enginetour.places import START_PARALLEL, LocalPlace
 from enginetour.registry import candidates
 from enginetour.task import EngineSpec, Probe, ProbeTask, Side
@@ -42,21 +42,21 @@ def probe_all(
             if failure is not None:
                 time.sleep(HEED_S)  # a service manager ends slots and us in one go: the signal comes first
                 heed()
-            if failures == MOST_FAILURES:
+            if failure is not None and failures == MOST_FAILURES:
                 what = f"the engines cannot be tried: {failure}"
-                raise TourError(what, step="see to the machine, then try again")
+                raise TourError(what, step=failure.step)
     return {name: found[name] for name in sides}
 
 
 def _round(
     place: LocalPlace, tasks: Mapping[str, ProbeTask], heed: Callable[[], None]
-) -> tuple[dict[str, Probe], MachineFailure | None]:
+) -> tuple[dict[str, Probe], TaskFailed | None]:
     """What could be told of these engines, and why of others it could not."""
     found: dict[str, Probe] = {}
-    failure: MachineFailure | None = None
+    failure: TaskFailed | None = None
     try:
         futures = {name: place.submit(task) for name, task in tasks.items()}
-    except MachineFailure as none:
+    except TaskFailed as none:
         return found, none
     waiting = set(futures.values())
     while waiting:
@@ -65,7 +65,7 @@ def _round(
     for name, future in futures.items():
         try:
             found[name] = cast("Probe", future.result())
-        except MachineFailure as one:
+        except TaskFailed as one:
             failure = one
     return found, failure
 

@@ -7,6 +7,7 @@ engines left behind. If that takes too long an alarm kills it, and with it its e
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import select
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
 GARBAGE = 20_000  # objects between two looks for garbage; a game of 600 moves makes few that need one
+# A lack of room, memory, descriptors or processes, or a disk that fails: nothing of ours is wrong then.
+OF_HOST = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+)
 LAST_BREATH = 2.0  # s from "now" to the end, whatever hangs; the place waits 3 s in all (reliability spec 3)
 
 
@@ -98,7 +103,12 @@ class PipeLink(Link):
             self._epoll.unregister(self._control)
             self.stop_now()
             return
-        for message in self._frames.feed(chunk):
+        messages = self._frames.feed(chunk)
+        if self._frames.broken:  # somebody else wrote into the pipe: what it will bring cannot be known
+            self._epoll.unregister(self._control)
+            self.stop_now()
+            return
+        for message in messages:
             if not isinstance(message, Stop):
                 self._tasks.append(message)
             elif message.now:
@@ -143,8 +153,9 @@ def serve(link: PipeLink) -> None:
                 import traceback  # here, for a quicker start
 
                 traceback.print_exc()
+            ours = not (isinstance(error, MachineFailure | MemoryError) or getattr(error, "errno", None) in OF_HOST)
             told = str(error) if isinstance(error, MachineFailure) else f"the slot failed: {error!r}"
-            link.report("failed", told)
+            link.report("internal" if ours else "failed", told)
     for each in own:
         each.close()
     if link.stopping() != "now":

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import enginetour
-from enginetour.errors import MachineFailure, TourError
+from enginetour.errors import InternalFailure, MachineFailure, TourError
 from enginetour.referee.link import VERSION, Frames, Stop, frame
 from enginetour.supervise import strays
 from enginetour.supervise.cores import CPUS, Cores, bind
@@ -30,6 +30,10 @@ SLOT = (sys.executable, "-P", "-m", "enginetour.slot")  # -P: nothing is ever im
 TERM_AFTER = 1.2  # s from "stop now"; the slot kills its engines and goes by itself well before
 KILL_AFTER = 2.0  # s; so that everything is dead within 3 s (reliability spec 3)
 KILL_WAIT = 1.0  # s; only a process stuck in the kernel needs any
+OF_BUGS = frozenset(
+    (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
+)  # none is sent by a host
+LENGTHS = {"hello": 2, "event": 3, "result": 2, "failed": 2, "internal": 2}  # of the messages of a slot
 LEAVE_AFTER = 6.0  # s for an idle slot to end its engines politely: 2.5 s each way (reliability spec 4.4), twice
 
 
@@ -47,11 +51,11 @@ class Work:
         if kind == "result":
             self.future.set_result(value)
         else:
-            self.fail(value)
+            self.fail(str(value), ours=kind == "internal")
 
-    def fail(self, why: str) -> None:
-        """The host failed it."""
-        self.future.set_exception(MachineFailure(why))
+    def fail(self, why: str, *, ours: bool = False) -> None:
+        """The host failed it, or `ours`: enginetour itself."""
+        self.future.set_exception(InternalFailure(why) if ours else MachineFailure(why))
 
 
 class SlotProcess:
@@ -77,6 +81,8 @@ class SlotProcess:
         self.work: Work | None = None
         self.starting = 0  # engines that may be starting in it now
         self.leaving = False
+        self.unasked = False  # it ended its output while nobody had told it to go
+        self.broken = False  # its output holds what it cannot have said
         self.deadlines: list[tuple[float, int]] = []  # (CLOCK_MONOTONIC s, signal) still to come
         self.scratch = make_scratch(tag)
         try:
@@ -173,12 +179,15 @@ class SlotProcess:
         return self.deadlines[0][0] if self.deadlines else None
 
     def hear(self) -> tuple[list[Any], bool]:
-        """Whole messages of one read, and whether more may come. A broken stream ends it."""
+        """Whole messages of one read that a slot may send, and whether more may come. A broken stream ends it."""
         try:
             chunk = os.read(self.stdout, READ_SIZE)
         except BlockingIOError:
             return [], True
-        return self._frames.feed(chunk), bool(chunk)
+        messages = self._frames.feed(chunk)
+        known = [message for message in messages if _is_message(message)]
+        self.broken = self._frames.broken or len(known) < len(messages)
+        return known, bool(chunk) and not self.broken
 
     def hear_complaints(self) -> bool:
         """One read of stderr; whether more may come."""
@@ -189,8 +198,8 @@ class SlotProcess:
         self._complaints.append(chunk)
         return bool(chunk)
 
-    def bury(self) -> str:
-        """Reap it, end what it left behind, close everything; how it ended, in words."""
+    def bury(self) -> tuple[str, bool]:
+        """Reap it, end what it left behind, close everything; how it ended, and whether by our own failure."""
         strays.ended_by([self.pidfd], time.monotonic_ns() + int(KILL_WAIT * 1e9))
         returncode = self.process.poll()
         strays.end_tagged((self.tag,))
@@ -201,8 +210,20 @@ class SlotProcess:
         os.close(self.pidfd)
         wipe(self.scratch)
         how = "it cannot be killed" if returncode is None else status_words(returncode)
+        if self.broken:
+            how = f"somebody else wrote into its pipe; {how}"
         said = " | ".join(last_lines(bytes(self._complaints), 3))
-        return f"slot {self.index} ended ({how})" + (f": {said}" if said else "")
+        ours = (
+            (self.unasked or not self.leaving)
+            and returncode is not None
+            and (returncode >= 0 or -returncode in OF_BUGS)
+        )
+        return f"slot {self.index} ended ({how})" + (f": {said}" if said else ""), ours or self.broken
+
+
+def _is_message(message: Any) -> bool:
+    """One of those of `enginetour.referee.link`, as far as its place looks at it."""
+    return isinstance(message, tuple) and len(message) == LENGTHS.get(message[0] if message else "")
 
 
 def _environment(scratch: Path, tag: str) -> dict[str, str]:

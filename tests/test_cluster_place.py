@@ -16,7 +16,7 @@ from enginetour.cluster.machines import Seen
 from enginetour.cluster.orders import Demand, Found, Order
 from enginetour.cluster.place import DaskPlace
 from enginetour.cluster.worker import look
-from enginetour.errors import MachineFailure, UsageRefused
+from enginetour.errors import InternalFailure, MachineFailure, UsageRefused
 from enginetour.model import Game, Pairing
 from enginetour.referee.link import VERSION
 from enginetour.task import GameTask, Side
@@ -181,6 +181,14 @@ def test_what_several_machines_fail_is_the_scheduler_s(stage: Stage) -> None:
     for _ in range(3):
         stage.settle(stage.next()[2], ("failed", "broken"))
     with pytest.raises(MachineFailure, match="broken"):
+        future.result(LONG_S)
+
+
+def test_a_failure_of_our_own_is_no_machine_s(stage: Stage) -> None:
+    """The loop hears of it at once, as of a failure in a slot here; the machine is not counted."""
+    future = stage.place.submit(task(), 0)
+    stage.settle(stage.next()[2], ("internal", "the slot failed: KeyError('x')"))
+    with pytest.raises(InternalFailure, match="KeyError"):
         future.result(LONG_S)
 
 

@@ -7,23 +7,25 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
 
-from enginetour import tournament
-from enginetour.errors import MachineFailure
+from enginetour import headstart, probing, tournament
+from enginetour.errors import InternalFailure, MachineFailure
 from enginetour.model import Game
 from enginetour.places import LocalPlace, end_leftovers
 from enginetour.referee.link import VERSION, frame
 from enginetour.slotprocess import SLOT
+from enginetour.store.tournaments import Store
 from enginetour.supervise import strays
 from enginetour.task import EngineSpec, Probe, ProbeTask
 from tests.forked import quick
 from tests.test_process import alive, odd
 from tests.test_slot import SCRIPTED, task
-from tests.touring import BUSY_S, GONE_S, LONG_S, tour, until
+from tests.touring import BUSY_S, GONE_S, LONG_S, audit, config, tour, until
 
 COMMAND = (sys.executable, "-P", SCRIPTED)
 
@@ -136,15 +138,58 @@ def test_a_preference_for_a_slot_that_is_none_is_no_hindrance(place: LocalPlace)
 
 
 def test_a_dead_slot_fails_its_game_with_words_and_is_replaced(place: LocalPlace, tmp_path: Path) -> None:
-    """A slot that is killed is the machine's failure, told with signal and last words; the next game is played."""
+    """A slot that is killed is the machine's failure, one that ends by itself our own, both told with last words."""
     with pytest.raises(MachineFailure, match=r"slot 0 ended \(signal 9 \(SIGKILL\)\): last words"):
         place.submit(task("die"), prefer=0).result(LONG_S)
     memory = str(tmp_path / "memory")
-    with pytest.raises(MachineFailure, match=r"exit 7"):
+    with pytest.raises(InternalFailure, match=r"exit 7"):
         place.submit(task("once", memory=memory)).result(LONG_S)
     assert place.submit(task("once", memory=memory)).result(LONG_S)
-    with pytest.raises(MachineFailure, match="a mistake of ours"):
+    with pytest.raises(InternalFailure, match="a mistake of ours"):
         place.submit(task("raise")).result(LONG_S)
+
+
+def test_a_slot_into_whose_pipe_somebody_writes_is_replaced(place: LocalPlace, heard: Heard) -> None:
+    """Its game has failed, and the place plays the next one."""
+    future = place.submit(task("waits"))
+    _, pid = heard.playing()
+    with open(f"/proc/{pid}/fd/{results_of(pid)}", "wb", buffering=0) as results:
+        results.write(b"bestmove e2e4\n")
+    with pytest.raises(InternalFailure, match="somebody else wrote into its pipe"):
+        future.result(LONG_S)
+    assert cause(place, "draw")
+
+
+def results_of(pid: object) -> int:
+    """The descriptor on which a slot sends frames: its first pipe to write to that is not its error output."""
+    folder = Path(f"/proc/{pid}/fd")
+    errors = os.readlink(folder / "2")
+    for one in sorted(folder.iterdir(), key=lambda path: int(path.name)):
+        flags = (Path(f"/proc/{pid}/fdinfo") / one.name).read_text().split()[3]
+        if os.readlink(one).startswith("pipe:") and os.readlink(one) != errors and int(flags, 8) & os.O_WRONLY:
+            return int(one.name)
+    raise AssertionError(f"{pid} has no such pipe")
+
+
+def test_a_game_in_which_enginetour_fails_is_set_aside(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three tries, one incident that names both engines, all other games, exit 1; the next run tries it again."""
+    for module in (tournament, headstart, probing):
+        monkeypatch.setattr(module, "LocalPlace", partial(LocalPlace, command=COMMAND))
+    path = config(workspace, ("wren1", "wren2", "wren3"), "roundrobin", "games_per_pairing = 1")
+    path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\nname = "raise"'))
+    for runs in (1, 2):
+        run = tour(workspace, "run", str(path), expect=1)
+        told = run.stdout + run.stderr
+        assert told.count("is played again: the slot failed: ValueError('a mistake of ours')") == 2
+        assert told.count("stays open: enginetour itself failed in it 3 times") == 1
+        assert "enginetour games -t trial --incidents lists them" in told
+        with Store.open(workspace / "results" / "enginetour.db", create=False) as store:
+            log = store.tournament("trial")
+            incidents = [incident for _, incident in log.incidents()]
+            assert [one.at_fault for one in incidents] == ["enginetour"] * runs
+            assert all("failed in raise - Wren" in one.cause for one in incidents)
+            assert len(log.games(counting=True)) == 2
+    audit(workspace)
 
 
 def test_the_engines_of_a_dead_slot_die_with_it(place: LocalPlace, heard: Heard) -> None:

@@ -12,13 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from enginetour.adapters.intake import Intake
 from enginetour.errors import StartFailed
-from enginetour.supervise import strays
+from enginetour.referee import footprint
+from enginetour.supervise import memory, strays
 from enginetour.supervise.process import EngineProcess, end_all, kill_living, wait
 from enginetour.supervise.scratch import wipe
-from enginetour.supervise.starting import LAUNCHER
+from enginetour.supervise.starting import LAUNCHER, RECORD, records, without_namespace
 from enginetour.task import EngineSpec
 from tests.touring import until
 
@@ -61,7 +64,7 @@ def outside(engine: EngineProcess, number: int) -> int:
     if engine.init is None:
         return number
     for pid in strays.family(engine.init):
-        with open(f"/proc/{pid}/status") as file:
+        with open(f"/proc/{pid}/status", errors="replace") as file:
             inside = next(line.split()[-1] for line in file if line.startswith("NSpid:"))
         if int(inside) == number:
             return pid
@@ -244,6 +247,58 @@ def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str, namespace
         engine.end()
     assert not alive(child)
     assert [told.startswith(f"{name} (") for told in engine.orphans] == [True]
+
+
+@pytest.mark.parametrize("name", [b"x\rstray 9", b"a\nfailed exec 2", b"\xff) S 1 (", b")\x85\x0b\x1c", b"running"])
+def test_any_name_of_a_leftover_process_is_reported(name: bytes, namespace: str) -> None:
+    """Line breaks, brackets and bytes that are not UTF-8 in a name: it is ended and reported once, in one line."""
+    engine = EngineProcess(odd("renamed", name.hex()))
+    child = child_of(engine)
+    engine.end()
+    assert not alive(child)
+    (told,) = engine.orphans
+    assert told.isprintable()
+    assert told.endswith(")")
+
+
+@pytest.mark.parametrize(
+    "junk", [b"stray 9\n", b"\nstray 9 zz\ninit 0\n", b"failed namespace 1\n", b"\xff" * 65_000, b"running\r\x1c\n" * 9]
+)
+def test_an_engine_that_writes_into_the_pipe_of_its_report_harms_nobody(junk: bytes) -> None:
+    """What is not the launcher's is ignored, also where it fills the pipe; the next engine starts as usual."""
+    if without_namespace():
+        pytest.skip(f"no PID namespace here: {without_namespace()}")
+    engine = EngineProcess(odd("scribbles", junk.hex()))
+    lines_of(engine, 1)
+    engine.end()
+    assert engine.orphans == ()
+    assert engine.deaf is False
+    again = EngineProcess(odd("escapes"))
+    child = child_of(again)
+    again.end()
+    assert not alive(child)
+    assert len(again.orphans) == 1
+    assert not without_namespace()
+
+
+@given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([b"ready", b"init 7", b"stray 9 6162"])), max_size=9))
+def test_whatever_a_report_holds_is_read_without_an_error(lines: list[bytes]) -> None:
+    """Records of the launcher are found among any bytes, and nothing else is taken for one."""
+    found = records(b"".join(line + b"\n" for line in lines))
+    assert all(RECORD.fullmatch(b" ".join(record)) for record in found)
+    assert [record for record in found if record == [b"init", b"7"]] == [[b"init", b"7"]] * sum(
+        line.split(b"\n").count(b"init 7") for line in lines
+    )
+
+
+def test_a_process_that_names_itself_like_a_field_does_not_hide_its_memory(tmp_path: Path) -> None:
+    """Names are in the same file as sizes; a carriage return in one begins no line."""
+    for name in (b"\rRssAnon: 0", b"\rRssAnon: x", b"\rVmHWM: x", b"VmHWM:"):
+        engine = EngineProcess(odd("renamed", name.hex()))
+        child_of(engine)
+        assert memory.excess([engine.engine_pid], 1).startswith("killed: ")
+        assert (footprint.Footprint(engine.engine_pid).look() or 0) > 1000
+        engine.kill()
 
 
 def test_only_the_right_tag_is_signalled() -> None:

@@ -8,10 +8,14 @@ import subprocess
 import sys
 import termios
 from collections.abc import Iterator
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from enginetour.model import Pairing
 from enginetour.referee.link import HEAD, VERSION, Frames, Link, Stop, frame
@@ -19,7 +23,7 @@ from enginetour.slot import LAST_BREATH
 from enginetour.task import EngineSpec, GameTask, ProbeTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.test_process import alive, odd
-from tests.touring import BUSY_S, GONE_S, until
+from tests.touring import BUSY_S, GONE_S, LONG_S, until
 
 SCRIPTED = str(Path(__file__).parent / "engines" / "proc_slot.py")
 TAG = "slot-test"
@@ -68,7 +72,7 @@ def hear(child: Child) -> Any:
     """One frame out."""
     stream = pipe(child.stdout)
     frames = Frames()
-    (length,) = HEAD.unpack(head := stream.read(HEAD.size))
+    _, length, _ = HEAD.unpack(head := stream.read(HEAD.size))
     messages = frames.feed(head)
     while not messages and length:
         chunk = stream.read(length)
@@ -120,15 +124,46 @@ def test_stray_prints_do_not_reach_the_stream(child: Child) -> None:
     assert b"a stray print" in pipe(child.stderr).read()
 
 
+WHOLE = [frame(Stop(now=True)), frame(("failed", ""))]
+
+
+@given(st.lists(st.one_of(st.binary(min_size=1, max_size=30), st.sampled_from(WHOLE))))
+def test_whatever_comes_through_a_pipe_is_read_without_an_error(pieces: list[bytes]) -> None:
+    """Up to the first byte that no frame of ours holds; what comes after it is not heard."""
+    frames, heard = Frames(), list[Any]()
+    for piece in pieces:
+        heard += frames.feed(piece)
+    assert len(heard) == len([*takewhile(WHOLE.__contains__, pieces)])
+    assert set(map(type, heard)) <= {Stop, tuple}
+
+
+def test_a_pickle_of_anything_else_is_not_loaded() -> None:
+    """A frame may hold what enginetour itself is made of, no function of the system."""
+    for odd_one in (os.system, os.getpid, print, partial(os.system, "false")):
+        frames = Frames()
+        assert frames.feed(frame(odd_one)) == []
+        assert frames.broken
+
+
+def test_a_slot_whose_control_pipe_is_scribbled_on_ends(child: Child) -> None:
+    """It cannot know what it is told, so it goes, without a traceback."""
+    send(child, task("waits"))
+    assert hear(child)[:2] == ("event", "playing")
+    pipe(child.stdin).write(b"info depth 1\n")
+    pipe(child.stdin).flush()
+    assert child.wait(LONG_S) == 0
+    assert b"Traceback" not in pipe(child.stderr).read()
+
+
 def test_a_mistake_of_ours_is_a_failure_and_the_slot_goes_on(child: Child) -> None:
     """An exception in a game, or a result that cannot be sent, is told; the next game is played by the same process."""
     send(child, task("raise"))
-    assert hear(child) == ("failed", "the slot failed: ValueError('a mistake of ours')")
+    assert hear(child) == ("internal", "the slot failed: ValueError('a mistake of ours')")
     send(child, task("fail"))
     assert hear(child) == ("failed", "no room")
     send(child, task("odd-result"))
     kind, text = hear(child)
-    assert (kind, "pickle" in text) == ("failed", True)
+    assert (kind, "pickle" in text) == ("internal", True)
     send(child, task("draw"))
     assert hear(child)[1].cause.split()[1] == str(child.pid)
 

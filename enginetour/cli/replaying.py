@@ -31,7 +31,7 @@ class Wish:
 
 def replay_incident(log: TournamentLog, number: int, wish: Wish, *, as_json: bool) -> None:
     """Replay it so often, one line each time, then how often it happened again."""
-    from enginetour.errors import MachineFailure, TourError
+    from enginetour.errors import TaskFailed, TourError
     from enginetour.places import LocalPlace
 
     game = log.game(number).game
@@ -44,8 +44,8 @@ def replay_incident(log: TournamentLog, number: int, wish: Wish, *, as_json: boo
         for turn in range(1, wish.times + 1):
             try:
                 one = cast("Reenacted", place.submit(task).result())
-            except MachineFailure as failure:
-                raise TourError(f"the replay failed: {failure}", step="see to the machine, then try again") from None
+            except TaskFailed as failure:
+                raise TourError(f"the replay failed: {failure}", step=failure.step) from None
             found.append(one)
             if not as_json:
                 click.echo(f"{turn}: {_words(incident, one)}")

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
+FAILED_CODE = 1
 INCIDENTS_CODE = 6
 
 
@@ -251,6 +252,8 @@ class Run:
         """What ended a run before its tournament."""
         if end is End.BLOCKED:
             return "only pairings that cannot be played are left"
+        if end is End.FAILED:
+            return "enginetour itself failed in games that stay open"
         if self.signals:
             return self.signals.name
         if end is End.ENOUGH:
@@ -284,6 +287,12 @@ class Run:
             return 0
         if session.refusal is not None:
             raise session.refusal
+        if end is End.FAILED:
+            incidents = shlex.join(["enginetour", "games", "-t", session.log.name, "--incidents"])
+            self.voice.say(
+                f"enginetour itself failed in games that stay open: {incidents} lists them; {self.again} tries again"
+            )
+            return FAILED_CODE
         if end is End.BLOCKED:
             self.voice.say(f"only pairings that cannot be played are left; mend the engine and {self.again}")
             for name in suspended or ("ENGINE",):

@@ -120,6 +120,8 @@ class Games:
         if kind == "result":
             self._machines.went_well(machine)
             work.future.set_result(value)
+        elif kind == "internal":
+            work.fail(f"{machine}: {value}", ours=True)
         elif kind == "anew":
             self._machines.workers.pop(seat[0], None)  # it looks again what it has, as one that joins
             self._back(work)

@@ -67,6 +67,6 @@ class Order:
     task: GameTask
 
 
-# What comes back for an order: ("result", Game), ("failed", words) of the machine, ("lacks", words) of its equipment,
-# ("anew", words) where it has to look again what it has.
+# What comes back for an order: ("result", Game), ("failed", words) of the machine, ("internal", words) of our own
+# failure, ("lacks", words) of its equipment, ("anew", words) where it has to look again what it has.
 Reply = tuple[str, object]

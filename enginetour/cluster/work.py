@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from enginetour.cluster.machines import Encounter
-from enginetour.errors import MachineFailure
+from enginetour.errors import InternalFailure, MachineFailure
 from enginetour.task import GameTask
 
 MOST_TRIES = 3  # machines that may fail one game before the scheduler hears of it (reliability spec 1)
@@ -43,10 +43,10 @@ class Work:
         self.begun = self.begun or self.future.set_running_or_notify_cancel()
         return self.begun
 
-    def fail(self, why: str) -> None:
-        """The host failed it, for good."""
+    def fail(self, why: str, *, ours: bool = False) -> None:
+        """The host failed it for good, or `ours`: enginetour itself, on any machine."""
         if self.begin():
-            self.future.set_exception(MachineFailure(why))
+            self.future.set_exception(InternalFailure(why) if ours else MachineFailure(why))
 
     def failed_by(self, machine: str) -> bool:
         """One more machine did; whether another one should try."""

@@ -23,7 +23,7 @@ from distributed.utils import sync
 
 from enginetour.cluster.equipment import NotHere, here, lacking
 from enginetour.cluster.orders import Demand, Found, Order, Reply
-from enginetour.errors import MachineFailure, TourError
+from enginetour.errors import InternalFailure, MachineFailure, TourError
 from enginetour.model import Game
 from enginetour.places import LocalPlace
 from enginetour.slotprocess import SlotProcess
@@ -121,6 +121,8 @@ class Desk(WorkerPlugin):
                     future = self._games[key] = self._slots(order.tag).submit(task, prefer=order.seat)
                     self._keys[future] = key
             game = future.result()
+        except InternalFailure as failure:
+            return "internal", str(failure)
         except (MachineFailure, RuntimeError) as failure:
             return "failed", str(failure)
         except TourError as refusal:  # this machine's enginetour was updated under its worker

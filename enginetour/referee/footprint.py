@@ -12,7 +12,7 @@ from enginetour.supervise.kernelfile import told
 
 LOOK_NS = 1_000 * MS  # between two looks: some 50 us each (measured), so they cost a game nothing
 MOST_PROCESSES = 64  # of one engine that are looked at: one that forks without end must not hold us up
-_PEAK = b"VmHWM:"  # proc_pid_status(5): peak resident set size, kB
+_PEAK = b"\nVmHWM:"  # proc_pid_status(5): peak resident set size, kB; no name of a process has a line break there
 
 
 class Footprint:

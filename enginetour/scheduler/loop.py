@@ -1,7 +1,8 @@
 """The only loop: offers -> place -> log -> step. It never touches an engine's pipe and knows no format by name.
 
-Three kinds of failure stay apart: an engine's failure arrives as a game, the machine's as a `MachineFailure`
-on the future (the same game is offered again), and our own is any other exception, which stops the run.
+Kinds of failure stay apart: an engine's failure arrives as a game, the machine's as a `MachineFailure` on the future
+(the same game is offered again), our own in one game as an `InternalFailure` (tried three times, then that game is set
+aside), and any other exception is our own failure in the loop, which stops the run.
 """
 
 from __future__ import annotations
@@ -17,9 +18,20 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from enginetour.allotment import Allotment, unshared
-from enginetour.errors import MachineFailure, TourError
+from enginetour.errors import InternalFailure, MachineFailure, TourError
 from enginetour.formats.base import Format, replay
-from enginetour.model import Event, Game, GameFinished, Note, Outcome, Pairing, Withdrawn
+from enginetour.model import (
+    INTERNAL,
+    Event,
+    Game,
+    GameFinished,
+    Incident,
+    Note,
+    Outcome,
+    Pairing,
+    Termination,
+    Withdrawn,
+)
 from enginetour.scheduler.offers import Offers
 from enginetour.scheduler.setbacks import Setbacks, room_for
 from enginetour.scheduler.standstill import Standstill, would_go_on
@@ -35,6 +47,7 @@ class End(Enum):
     BLOCKED = "blocked"
     STOPPED = "stopped"
     ENOUGH = "enough"
+    FAILED = "failed"  # as BLOCKED or ENOUGH, with a game that stays open because enginetour itself failed in it
 
 
 class Watcher:
@@ -106,7 +119,8 @@ class Scheduler:
             self.watcher.progress(self)  # the next games begin before much is made of the last ones
             if not self.flying and (end := self._verdict()) is not None:
                 if self.inbox.empty():
-                    return end
+                    failed = self.setbacks.has_internal and end in (End.BLOCKED, End.ENOUGH)
+                    return End.FAILED if failed else end
                 continue  # a request that came meanwhile is carried out: it may bring more to play
             self._wait()
             self._settle_all()
@@ -270,12 +284,15 @@ class Scheduler:
     def _settle(self, future: Future[Any], pairing: Pairing, since: float) -> None:
         try:
             game: Game = future.result()
-        except (CancelledError, MachineFailure, TourError) as failure:
+        except (CancelledError, InternalFailure, MachineFailure, TourError) as failure:
             self._allotment.end(pairing, failed=True)
             if isinstance(failure, TourError):
                 self._refuse(failure)
             elif not (self.stopping or future.cancelled()):  # what a pause has taken back is offered again
                 self._record()  # a game that ended before it stands between two failures
+                if isinstance(failure, InternalFailure):
+                    self._internal(pairing, str(failure), since)
+                    return
                 self.setbacks.host_failed(pairing, f"{pairing.white} - {pairing.black} is played again: {failure}")
             return
         self._allotment.end(pairing, failed=False)
@@ -286,6 +303,24 @@ class Scheduler:
             return
         self.watcher.turn(self)
         self._submit(after)  # the commit takes its time beside the next game; if it fails both are lost
+
+    def _internal(self, pairing: Pairing, why: str, since: float) -> None:
+        """Heed a failure of enginetour itself in a game; after the last try the log has an incident."""
+        if not self.setbacks.internal_failed(pairing, why):
+            return
+        cause = f"enginetour itself failed in {pairing.white} - {pairing.black}: {why}"
+        game = Game(
+            pairing,
+            Outcome.VOID,
+            Termination.ABORTED,
+            cause,
+            category=INTERNAL,
+            incidents=(Incident(pairing.white, INTERNAL, cause),),
+            replay=self.log.replays(pairing.key),
+        )
+        after, notes = self.step(GameFinished(pairing, game.outcome), self._unwritten.state)
+        self._unwritten.add(Ended(game, notes, after, since))
+        self._record()
 
     def _record(self) -> None:
         """Games that have ended become durable, all that came together in one commit; then they are told, in order."""

@@ -9,11 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from enginetour.model import Event, Game, GameKey, Outcome, Pairing, Replaced, Termination, Withdrawn
+from enginetour.model import INTERNAL, Event, Game, GameKey, Outcome, Pairing, Replaced, Termination, Withdrawn
 
 # reliability spec 1: at most 2 replays per pairing caused by engines, 3 start failures in a row
-# set an engine aside, 3 host failures in a row pause the run, 5 s to 60 s.
+# set an engine aside, 3 host failures in a row pause the run, 5 s to 60 s. A game in which enginetour itself fails is
+# tried 3 times in all.
 MOST_REPLAYS = 2
+MOST_INTERNAL = 3
 START_FAILURES = 3
 HOST_FAILURES = 3
 PAUSE_S, END_OF_PAUSES = 5.0, 60.0
@@ -58,6 +60,8 @@ class Setbacks:
         self._last_tries: set[str] = set()  # suspended engines tried since nothing else was left
         self._host_failures = 0
         self._failed: Counter[GameKey] = Counter()  # times the machine failed a game
+        self._internal: Counter[GameKey] = Counter()  # times enginetour itself failed in a game
+        self.has_internal = False  # a game stays open for that
         self._not_before = 0.0
         self.cramped = False  # no game begins until the disk has room
 
@@ -141,8 +145,22 @@ class Setbacks:
             self.pause(seconds)
             self._tell(f"{self._host_failures} failures of the machine in a row: waiting {seconds:.0f} s")
 
+    def internal_failed(self, pairing: Pairing, text: str) -> bool:
+        """Count a failure of enginetour itself in a game; True at the last try: the game stays open."""
+        self._internal[pairing.key] += 1
+        names = f"{pairing.white} - {pairing.black}"
+        if self._internal[pairing.key] < MOST_INTERNAL:
+            self._tell(f"{names} is played again: {text}")
+            return False
+        self.has_internal = True
+        self._set_aside.add(pairing.key)
+        self._tell(
+            f"{names} stays open: enginetour itself failed in it {MOST_INTERNAL} times; please report it: {text}"
+        )
+        return True
+
     def is_open(self, pairing: Pairing) -> bool:
-        """It stays open: an engine does not start, or cannot play it."""
+        """It stays open: an engine does not start, or cannot play it, or enginetour itself fails in it."""
         return pairing.key in self._set_aside or any(name in self.suspended for name in pairing.pair)
 
     def _try_again(self, name: str) -> None:
@@ -153,6 +171,8 @@ class Setbacks:
 
     def _void(self, game: Game) -> None:
         key, who = game.pairing.key, game.culprit
+        if game.category == INTERNAL:
+            return  # counted when it failed
         if not who:
             self.host_failed(game.pairing, f"game void: {game.cause}")
             if game.termination is Termination.TIME:

@@ -8,7 +8,9 @@ descriptor of a pipe on which it tells, a line each:
     ready                 all but the last step is done
     failed STEP ERRNO     it gives up
     running               in a namespace: the program is loaded; else the end of the pipe means this
-    stray PID NAME        in a namespace: a process in another session that the engine left behind
+    stray PID NAME        in a namespace: a process in another session that the engine left behind; its name in hex
+
+An engine in a namespace can write into this pipe: the reader heeds whole lines of these forms alone.
 
 key         value                                                             source
 namespace   ``pid``, or ``off``: only the parent's death is answered          reliability spec 4.2

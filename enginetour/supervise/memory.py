@@ -28,7 +28,8 @@ def excess(pids: Sequence[int], limit_mb: int | None) -> str:
 
 def _field(path: str, key: bytes) -> int:
     """Bytes, from a line in kB of proc_pid_status(5) or proc_pid_smaps(5); 0 for a process that is gone."""
-    return next((int(line.split()[1]) * 1024 for line in told(path).splitlines() if line.startswith(key)), 0)
+    begin = (text := told(path)).find(b"\n" + key) + 1  # after a line break: a process chooses its name, without one
+    return int(text[begin + len(key) :].split(None, 1)[0]) * 1024 if begin else 0
 
 
 def _size(megabytes: float) -> str:

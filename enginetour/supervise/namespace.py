@@ -67,14 +67,18 @@ def divide(report: int) -> None:
 def _end_like(init: int, heard: int) -> None:
     """The outer one: pass SIGTERM on, and end as the engine did when nothing of it is left."""
     signal.signal(signal.SIGTERM, lambda *_: os.kill(init, signal.SIGTERM))
-    told = os.read(heard, 16)
+    told = os.read(heard, 4)
     os.waitpid(init, 0)  # returns when the whole namespace is empty
-    code = os.waitstatus_to_exitcode(int(told)) if told else -signal.SIGKILL
-    if code >= 0:
-        os._exit(code)
-    if -code != signal.SIGKILL:
-        signal.signal(-code, signal.SIG_DFL)
-    os.kill(os.getpid(), -code)
+    how = int.from_bytes(told, "big") if len(told) == 4 else signal.SIGKILL
+    number = how & 0x7F  # of the signal that ended it: wait(2)
+    if not number:
+        os._exit(how >> 8 & 0xFF)
+    try:
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    except (OSError, ValueError):  # an engine can write into this pipe too
+        pass
     os._exit(1)
 
 
@@ -89,14 +93,23 @@ def _look_after(engine: int, begun: int, report: int, status: int, *, tells: boo
 
     signal.signal(signal.SIGTERM, pass_on)
     os.read(begun, 1)  # nothing but its end ever comes: the program is loaded, or failed and said so
-    os.write(report, b"running\n")
+    os.set_blocking(report, False)
+    _tell(report, b"running\n")
     ended, how = os.wait()
     while ended != engine:
         ended, how = os.wait()
     if tells and _anybody():
         _tell_strays(engine, report)
-    os.write(status, b"%d" % how)
+    os.write(status, how.to_bytes(4, "big"))
     os._exit(0)
+
+
+def _tell(report: int, line: bytes) -> None:
+    """A line on the pipe, if there is room: an engine that writes there itself must not hold us up."""
+    try:  # noqa: SIM105 - contextlib would lengthen the start-up
+        os.write(report, line)
+    except OSError:
+        pass
 
 
 def _anybody() -> bool:
@@ -121,7 +134,7 @@ def _tell_strays(session: int, report: int) -> None:
             continue
         told, fields = text[text.index(b"(") + 1 : text.rindex(b")")], text[text.rindex(b")") + 2 :].split()
         if fields[0] != b"Z" and int(fields[3]) != session:
-            os.write(report, b"stray %s %s\n" % (name.encode(), told.replace(b"\n", b" ")))
+            _tell(report, b"stray %s %s\n" % (name.encode(), told.hex().encode()))
 
 
 def _own_proc() -> bool:

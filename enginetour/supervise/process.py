@@ -15,7 +15,7 @@ from enginetour.supervise.cputime import CpuTime
 from enginetour.supervise.ending import end_all, kill_all, kill_living, living
 from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, last_lines, printable
 from enginetour.supervise.sandbox import SHELL_SIGNAL
-from enginetour.supervise.starting import STRAY, Launch
+from enginetour.supervise.starting import STRAY, Launch, records
 from enginetour.supervise.waiting import NEVER_NS, Polled, Wake, wait
 from enginetour.task import EngineSpec
 
@@ -253,8 +253,8 @@ class EngineProcess:
         if self._report is not None and not self.closed:
             with suppress(OSError):
                 self._left += os.read(self._report, READ_SIZE)
-        told = [line.split(b" ", 2)[1:] for line in self._left.splitlines() if line.startswith(STRAY)]
-        return [f"{printable(name)} ({number.decode()})" for number, name in told]
+        told = [record[1:] for record in records(self._left) if record[0] == STRAY][: strays.MOST]
+        return [f"{printable(bytes.fromhex(name.decode()))} ({number.decode()})" for number, name in told]
 
     def forget(self) -> None:
         """Reap it, close the pipes, wipe the scratch folder; it must be dead."""

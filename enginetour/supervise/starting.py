@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import select
 import subprocess
 import sys
@@ -30,8 +31,11 @@ NAMESPACE = "ENGINETOUR_NAMESPACE"  # "off": no PID namespace, for engines that 
 EXEC_LIMIT = 10.0  # s until the program is loaded; as the whole handshake (runner spec 6)
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"  # Debian's for users, if we have none
 MB = 1_000_000  # bytes
-FAILED, RUNNING, STRAY = b"failed ", b"running", b"stray "  # the launcher's lines
-DECIDED = (FAILED, RUNNING)
+FAILED, RUNNING, STRAY, INIT, READY = b"failed", b"running", b"stray", b"init", b"ready"  # the launcher's records
+RECORD = re.compile(
+    rb"ready|running|init [1-9][0-9]{0,6}|failed [a-z]{1,20} [0-9]{1,4}|stray [0-9]{1,7} ([0-9a-f]{2}){0,64}"
+)
+MOST_TOLD = 64 * 1024  # bytes on its pipe, which an engine may have written: what a pipe holds, pipe(7)
 
 _numbers = itertools.count(1)
 _forbidden = ""  # why this machine has no PID namespace for us, once that is known
@@ -53,6 +57,11 @@ class Started:
     init: int | None = None
     init_fd: int | None = None
     early: bytes = b""
+
+
+def records(said: bytes) -> list[list[bytes]]:
+    """The words of each whole line that the launcher may have told; others are an engine's, and ignored."""
+    return [line.split(b" ") for line in said.split(b"\n")[:-1] if RECORD.fullmatch(line)]
 
 
 def without_namespace() -> str:
@@ -155,8 +164,9 @@ class Launch:
         process, report = self._process, self._report
         try:
             said = _hear(report)
-            told = None if said is None else said.splitlines()
-            if not told or b"ready" not in told or any(line.startswith(FAILED) for line in told):
+            told = None if said is None else records(said)
+            kinds = [record[0] for record in told or ()]
+            if READY not in kinds or FAILED in kinds:
                 raise _failure(process, told, self._command[0], self._directory, self.spec.resources)
             return _ends(process, report, said or b"")
         except BaseException:
@@ -185,30 +195,35 @@ def _hear(report: int) -> bytes | None:
     poll = select.poll()
     poll.register(report, select.POLLIN)
     said = b""
-    while poll.poll(max(0.0, (deadline - time.monotonic()) * 1000)):
+    while len(said) < MOST_TOLD and poll.poll(max(0.0, (deadline - time.monotonic()) * 1000)):
         chunk = os.read(report, 4096)
         said += chunk
-        if not chunk or (chunk.endswith(b"\n") and any(line.startswith(DECIDED) for line in said.splitlines())):
+        if not chunk or any(record[0] in (FAILED, RUNNING) for record in records(said)):
             return said
     return None
 
 
 def _failure(
-    process: subprocess.Popen[bytes], told: list[bytes] | None, program: str, directory: Path, resources: Resources
+    process: subprocess.Popen[bytes],
+    told: list[list[bytes]] | None,
+    program: str,
+    directory: Path,
+    resources: Resources,
 ) -> Exception:
     """What a start that failed means; its processes are gone then."""
     process.kill()
     _, complaint = process.communicate()
     if told is None:
         return StartFailed(f"{program}: not loaded after {EXEC_LIMIT:.0f} s")
-    failed = [line.decode() for line in told if line.startswith(FAILED)]
-    if not failed:
+    kinds = [record[0] for record in told]
+    if FAILED not in kinds:
         last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
         return MachineFailure(f"the launcher failed (status {process.returncode}): {last}")
-    step, number = failed[0].split()[1:3]
-    if step == "namespace":
+    step, number = (word.decode() for word in told[kinds.index(FAILED)][1:])
+    is_ready = READY in kinds[: kinds.index(FAILED)]  # from then on an engine can have written it
+    if step == "namespace" and not is_ready:
         return _NoNamespace(int(number))
-    if step == "affinity":
+    if step == "affinity" and not is_ready:
         return MachineFailure(f"processors {os.environ.get(CPUS)} cannot be had: {os.strerror(int(number))}")
     return StartFailed(why(step, int(number), program, directory, resources))
 
@@ -219,12 +234,12 @@ def _ends(process: subprocess.Popen[bytes], report: int, said: bytes) -> Started
     for end in (*ends, report):
         os.set_blocking(end, False)
     pidfd = os.pidfd_open(process.pid)
-    lines = said.splitlines(keepends=True)
-    named = [int(line.split()[1]) for line in lines if line.startswith(b"init ")]
+    told = records(said)
+    named = [int(record[1]) for record in told if record[0] == INIT]
     if not named:
         os.close(report)
         return Started(process, *ends, pidfd)
-    early = b"".join(line for line in lines if line.startswith(STRAY))
+    early = b"".join(b" ".join(record) + b"\n" for record in told if record[0] == STRAY)
     try:
         return Started(process, *ends, pidfd, report, named[0], os.pidfd_open(named[0]), early)
     except ProcessLookupError:  # it has ended already, and everything in its namespace with it

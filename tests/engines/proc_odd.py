@@ -1,5 +1,6 @@
 """An engine process that misbehaves as its first argument says; run with ``python -I -S``."""
 
+import ctypes
 import json
 import os
 import resource
@@ -8,6 +9,8 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+
+PR_SET_NAME = 15  # linux/prctl.h
 
 
 def say(text: str) -> None:
@@ -156,6 +159,17 @@ def broken_out(victim: str, *listeners: str) -> list[str]:
     return done
 
 
+def scribble(junk: bytes) -> None:
+    """Write into every pipe that the first process holds, without waiting for anybody."""
+    for name in os.listdir("/proc/1/fd"):
+        path = f"/proc/1/fd/{name}"
+        try:
+            if os.readlink(path).startswith("pipe:"):
+                os.write(os.open(path, os.O_WRONLY | os.O_NONBLOCK), junk)
+        except OSError:
+            pass
+
+
 def main(mode: str) -> None:
     if mode == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -173,6 +187,12 @@ def main(mode: str) -> None:
         os._exit(3)
     if mode == "escapes":
         fork_child(session=True)
+    if mode == "renamed":  # its child too has the name that its second argument tells in hex
+        ctypes.CDLL(None).prctl(PR_SET_NAME, bytes.fromhex(sys.argv[2]), 0, 0, 0)
+        fork_child(session=True)
+    if mode == "scribbles":  # into every pipe of the first process of its namespace
+        scribble(bytes.fromhex(sys.argv[2]))
+        say("scribbled")
     if mode == "escapes-bare":
         fork_child(session=True, bare=True)
     if mode == "endless":
