@@ -8,6 +8,8 @@ import pytest
 
 from enginetour.errors import InputRefused
 from enginetour.field import BLACK, WHITE, Board, Kind, Paired
+from enginetour.interop.foreign import next_round
+from enginetour.interop.pairer import pairer
 from enginetour.interop.tde import foreign, read, round_files, written_rating
 
 REGISTER = """\
@@ -87,9 +89,92 @@ def test_the_new_round(tmp_path: Path) -> None:
     assert foreign(register, rounds=3, unfinished_ok=True).field.scores == (0, 0, 0, 0, 0)
 
 
+CASES = Path(__file__).parent / "cases" / "tde"
+
+
+def test_an_entrant_that_misses_a_round_after_a_comma() -> None:
+    """``# drop3, DROP5`` is absent in these two rounds; the entrant marked BYE has the bye of an odd field."""
+    register = read(CASES / "comma" / "register.tde")
+    assert register.listed[1].drops == {3, 5} and register.listed[1].comment == "drop3, DROP5"
+    before = foreign(register, rounds=5)
+    assert before.field.number == 3 and before.field.present == (0, 2, 3, 4, 5) and before.warnings == ()
+    system, told = pairer("gopair", before, {"method": "best"})
+    assert next_round(system, before.field).byes == (0,) and told == ()
+    system, _ = pairer("gopair", before, {"method": "best", "bye": "usa04"})
+    assert next_round(system, before.field).byes == (5,), "an id given by the user replaces the marks"
+
+
+def test_marks_in_the_line_of_a_name() -> None:
+    """BYE and DROP may follow the rating; who dropped is not paired, and the bye of an odd field is a marked one's."""
+    before = foreign(read(CASES / "byedrop" / "register.tde"), rounds=3)
+    assert before.field.present == (1, 2, 3, 4, 5) and before.settings["bye"] == ("Bar, B.",)
+    system, _ = pairer("gopair", before, {})
+    assert next_round(system, before.field).byes == (1,)
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "rating", "bye", "drops"),
+    [
+        ("A Foo, A. 10k BYE DROP", "Foo, A.", -950, True, {0}),
+        ("A Foo, A. 10k drop, bye CLUB=x", "Foo, A.", -950, True, {0}),
+        ("A Foo, A. CLUB=x 1 dan BYE", "Foo, A.", 50, True, set()),
+        ("A Stockfish 15.1 28.5 bye # DROP2", "Stockfish 15.1", 2750, True, {2}),
+        ("A Bye 3 2.5", "Bye 3", 150, False, set()),
+        ("A Drop 3", "Drop", 200, False, set()),
+        ("A Foo 10k # was here, drop2; drop10.", "Foo", -950, False, {2, 10}),
+        ("A Foo 10k #DROP", "Foo", -950, False, {0}),
+        ("A Foo 10k # a raindrop2 or eyedrop", "Foo", -950, False, set()),
+    ],
+)
+def test_lines_of_names(line: str, name: str, rating: float, bye: bool, drops: set[int], tmp_path: Path) -> None:
+    """The rating is the last grade or decimal; marks are whole words in any case, whatever separates them."""
+    found = read(folder(tmp_path, register=line))
+    one = found.listed[0]
+    assert (one.name, one.rating, one.bye, set(one.drops)) == (name, rating, bye, drops) and found.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "note"),
+    [
+        ("A Foo 10k # drop 3", "'drop' in the comment is not an instruction of gopair; use DROP3 for round 3"),
+        ("A Foo 10k # DROP2-4", "'DROP2-4' in the comment is not an instruction of gopair"),
+        ("A Foo 10k # drop3rd", "'drop3rd' in the comment is not an instruction of gopair"),
+        ("A Foo 10k # byes welcome", "'byes' in the comment is not an instruction of gopair"),
+        ("A Foo 10k # DROP0", "'DROP0' in the comment is not an instruction of gopair"),
+        ("A Foo 10k # will not drop", "'drop' in the comment is not an instruction of gopair"),
+        ("A Foo 10k DROP 3", "'3' after the rating is not understood"),
+        ("A Foo 10k half-bye", "'half-bye' after the rating is not understood"),
+        ("A Foo 10k DROP3", "DROPn is read as in the comment; gopair reads it only after the #"),
+        ("## BANDS 5\nA Foo 10k", "the directive '## BANDS 5' is not known and has no effect"),
+        ("# handicaps min\nA Foo 10k", "'# handicaps min' is a comment and has no effect"),
+    ],
+)
+def test_text_that_looks_like_an_instruction(line: str, note: str, tmp_path: Path) -> None:
+    """What is not understood is reported with its line; the comment itself stays as it is written."""
+    found = read(folder(tmp_path, register=line))
+    assert len(found.notes) == 1 and note in found.notes[0] and "register.tde:1: " in found.notes[0]
+    assert foreign(read(folder(tmp_path, register=f"{line}\nB Bar 9k")), rounds=3).warnings == found.notes
+    comment = line.splitlines()[-1].partition("# ")[2]
+    assert found.listed[0].comment == comment
+    if comment:
+        assert found.listed[0].drops == ({2} if "DROP2" in comment else set()) and not found.listed[0].bye
+
+
+def test_ids_and_names(tmp_path: Path) -> None:
+    """Zeros before the number and the country USA do not count in an id; entrants of one name are told apart."""
+    path = folder(tmp_path, "2122 usa7 w 0 7.5\n", register="USA02122 Foo, A. 5k\n007 Foo, A. 6k\n## ROUNDS 4\n")
+    found = foreign(read(path))
+    assert found.field.scores == (2, 0) and found.field.rounds == 4 and found.warnings == ()
+    assert [member.name for member in found.field.members] == ["Foo, A. (USA02122)", "Foo, A. (007)"]
+    assert [found.place(label) for label in ("usa2122", "7", "007")] == [0, 1, 1]
+    with pytest.raises(InputRefused, match=r"register\.tde:2: expected an id of its own, found usa9 once more"):
+        read(folder(tmp_path, register="0009 Foo 5k\nusa9 Bar 5k"))
+
+
 @pytest.mark.parametrize(
     ("register", "words"),
     [
+        ("## ROUNDS some\nA Smith 2d", "## ROUNDS and a number from 1 to 999, found SOME"),
         ("", "lines with entrants, found none"),
         ("USA1 Smith", "register.tde:1: expected ID, name, rating"),
         ("USA1 Smith x1", "expected ID, name, rating such as 2.5 or 10k"),

@@ -49,7 +49,10 @@ class GopairOptions(RoundsOptions):
         ge=2,
         description="only so many of the top of the rating order at once, even; none: the whole field",
     )
-    bye: tuple[str, ...] = Setting(default=(), description="names marked BYE: asked first to rest in an odd field")
+    bye: tuple[str, ...] = Setting(
+        default=(),
+        description="entrants marked BYE: in an odd field one of them has the bye, even if it had one before",
+    )
     drop: dict[str, tuple[int, ...]] = Setting(
         default={}, description="names marked DROP and the rounds they miss; an empty list: all rounds"
     )
@@ -201,7 +204,13 @@ class Gopair(PairingSystem):
         if len(there) % 2 == 0:
             return ()
         marked = [place for place in there if field.members[place].name in self.options.bye]
-        return (gopair_bye(field, there, ratings, Dice(field.seed, "gopair", field.number, "bye"), marked),)
+        leaving = [
+            place
+            for place in there
+            if any(number > field.number for number in self.options.drop.get(field.members[place].name, ()))
+        ]
+        dice = Dice(field.seed, "gopair", field.number, "bye")
+        return (gopair_bye(field, there, ratings, dice, marked=marked, leaving=leaving),)
 
     def _by_table(self, field: Field, there: Sequence[int]) -> Paired:
         """The Berger round of this number, colours reversed in every other cycle; whose opponent is missing rests."""

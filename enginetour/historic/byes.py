@@ -1,14 +1,15 @@
-"""Who rests in an odd field with gopair: a marked one, else one by lot from the middle, of those with fewest byes.
+"""The bye of an odd field with gopair: an entrant marked BYE, otherwise one by lot from the middle of the rating order.
 
-The middle 80 % by rating that have lost a game and missed no round. Source: gopair manual, 2005. What is done
-when there is nobody of that kind is our decision.
+The candidates are the middle 80 % that have lost a game, missed no round and stay to the end. If nobody is left, the
+conditions are dropped one after the other, in the order of gopair: to stay, no missed round, the middle, a loss. Of the
+candidates that remain, those that missed the fewest rounds are drawn from. Source: gopair manual, 2005.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from enginetour.field import Dice, Field, Kind
+from enginetour.field import Dice, Field
 from enginetour.historic.current import in_order
 
 CUT = 10  # gopair manual 2005: a tenth at each end of the rating order is not asked
@@ -21,30 +22,38 @@ def candidates(field: Field, there: Sequence[int]) -> list[int]:
 
 
 def gopair_bye(
-    field: Field, there: Sequence[int], ratings: Sequence[int], dice: Dice, marked: Collection[int] = ()
+    field: Field,
+    there: Sequence[int],
+    ratings: Sequence[int],
+    dice: Dice,
+    *,
+    marked: Collection[int] = (),
+    leaving: Collection[int] = (),
 ) -> int:
-    """One by lot. If nobody fits: first losses are not asked, then missed rounds only counted, then the middle goes."""
-    asked = candidates(field, there)
-    pool = [member for member in asked if member in marked] or _pool(field, there, asked, ratings)
-    return dice.shuffled(sorted(pool))[0]
+    """One by lot. If some of `there` are `marked`, they are all candidates; `leaving` ones miss a later round."""
+    asked = [member for member in there if member in marked] or _pool(field, there, ratings, leaving)
+    fewest = min(_missed(field, member) for member in asked)
+    return dice.shuffled(sorted(member for member in asked if _missed(field, member) == fewest))[0]
 
 
-def _pool(field: Field, there: Sequence[int], asked: Sequence[int], ratings: Sequence[int]) -> list[int]:
+def _pool(field: Field, there: Sequence[int], ratings: Sequence[int], leaving: Collection[int]) -> list[int]:
     by_rating, cut = in_order(ratings, there), len(there) // CUT
-    middle = set(by_rating[cut : len(there) - cut])
-    inside = [member for member in asked if member in middle]
-    full = [member for member in inside if not _missed(field, member)]
-    lost = [member for member in full if field.number == 1 or _lost(field, member)]
-    return lost or full or _least_missed(field, inside) or _least_missed(field, asked)
-
-
-def _least_missed(field: Field, members: Sequence[int]) -> list[int]:
-    fewest = min((_missed(field, member) for member in members), default=0)
-    return [member for member in members if _missed(field, member) == fewest]
+    conditions = [
+        {member for member in there if member not in leaving},
+        {member for member in there if not _missed(field, member)},
+        set(by_rating[cut : len(there) - cut]),
+        {member for member in there if field.number == 1 or _lost(field, member)},
+    ]
+    while conditions:
+        if pool := set.intersection(*conditions):
+            return sorted(pool)
+        conditions.pop(0)
+    return list(there)
 
 
 def _missed(field: Field, member: int) -> int:
-    return sum(turn.kind is Kind.ABSENT for turn in field.turns(member))
+    """Rounds without an opponent, for a bye too."""
+    return sum(not turn.paired for turn in field.turns(member))
 
 
 def _lost(field: Field, member: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -49,12 +50,17 @@ class Foreign:
     warnings: tuple[str, ...] = ()
 
     def place(self, label: str) -> int | None:
-        """Of the member of that label, leading zeros and case aside, or of that name."""
-        wanted = label.strip().lower().lstrip("0")
+        """Of the member of that label, zeros before its number and case aside, or of that name."""
+        wanted = plain_label(label)
         for place, known in enumerate(self.labels):
-            if known.lower().lstrip("0") == wanted or self.field.members[place].name.lower() == label.strip().lower():
+            if plain_label(known) == wanted or self.field.members[place].name.lower() == label.strip().lower():
                 return place
         return None
+
+
+def plain_label(text: str) -> str:
+    """A label as all ways to write it have it in common: lower case, without zeros before the number."""
+    return re.sub(r"^([^0-9]*)0+(?=[0-9])", r"\1", text.strip().lower())
 
 
 def next_round(system: PairingSystem, field: Separated) -> Paired:

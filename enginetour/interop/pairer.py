@@ -18,6 +18,7 @@ from enginetour.nearmiss import near
 from enginetour.tomlplace import refusal
 
 OWN_ROUNDS = ("absent", "half_bye")  # name rounds to come, of which only one is paired here
+HEEDED = ("initial_colour", "drop")  # of a file, by every system: first round and absences are part of the field
 
 
 def settings(words: Iterable[str]) -> dict[str, object]:
@@ -47,6 +48,21 @@ def _in_rounds() -> list[str]:
     return [name for name, system in SYSTEMS.items() if system.rounds]
 
 
+def _by_name(foreign: Foreign, given: Mapping[str, object]) -> dict[str, object]:
+    """The settings with names where the marks of gopair have ids of the file."""
+
+    def name(label: object) -> object:
+        place = foreign.place(label) if isinstance(label, str) else None
+        return label if place is None else foreign.field.members[place].name
+
+    found = dict(given)
+    if (bye := found.get("bye")) is not None:
+        found["bye"] = [name(label) for label in (bye if isinstance(bye, list) else [str(bye)])]
+    if isinstance(drop := found.get("drop"), dict):
+        found["drop"] = {name(label): rounds for label, rounds in drop.items()}
+    return found
+
+
 def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[PairingSystem, tuple[str, ...]]:
     """The system with settings of file and user, the user's first, and what must be told of those it has no use for.
 
@@ -64,11 +80,12 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
     told = [
         f"the file says {key} = {value}, which {name} does not know"
         for key, value in foreign.settings.items()
-        if key not in fields and key != "initial_colour"  # every file has a first round
+        if key not in fields and key not in HEEDED
     ]
     if foreign.field.virtual and "acceleration" not in fields:
         told.append(f"the file has virtual points (250, XXA), which {name} does not use")
-    wanted = {key: value for key, value in foreign.settings.items() if key in fields} | dict(given)
+    wanted = {key: value for key, value in foreign.settings.items() if key in fields}
+    wanted |= _by_name(foreign, given) if name == "gopair" else given
     if "rounds" in fields:
         wanted["rounds"] = foreign.field.rounds
     try:

@@ -1,17 +1,24 @@
 """TDE files of the American Go Association, as gopair reads them: register.tde and a file N.tde for each round.
 
-register.tde  ``ID  Last, First  rating|grade  CLUB=x  BYE  # DROP DROP3``
-directives    ``## HANDICAPS MIN|MAX``, ``## RULES ING``, ``## PAIR ROUND_ROBIN|BEST``, ``## NOEARLY``, ``## NORATS``
+register.tde  ``ID  Last, First  rating|grade  CLUB=x  BYE  DROP  # DROP3, DROP5``
+directives    ``## HANDICAPS MIN|MAX``, ``## RULES ING``, ``## PAIR ROUND_ROBIN|BEST``, ``## NOEARLY``, ``## NORATS``,
+              ``## ROUNDS N``
 N.tde         ``WHITE_ID BLACK_ID RESULT HANDICAP KOMI``; results w, b, and d, our extension; others are unfinished
 
-Capitals mean nothing. 1.0 is the weakest 1 dan and -1.0 the strongest 1 kyu, so the scale has a gap of two, which our
-ratings close: 0 begins 1 dan, a grade is 100 points. Source: gopair manual (Augustin 2005).
+Case does not matter. BYE marks the candidates for the bye, DROP an entrant that has left: both before the ``#``, DROP
+also as the whole comment. DROPn in the comment is an entrant that misses round n. The other text of a comment is for
+people.
+USA is the country of an id without letters, and zeros before its number do not count: USA02122 is 2122.
+
+1.0 is the weakest 1 dan and -1.0 the strongest 1 kyu. Ratings here close this gap of two: 0 begins 1 dan, and a grade
+is 100 points wide. Source: gopair manual (Augustin 2005).
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +27,7 @@ from types import MappingProxyType
 from enginetour import grades
 from enginetour.errors import InputRefused
 from enginetour.field import BLACK, WHITE, Kind, Member, Paired, Turn
-from enginetour.interop.foreign import Foreign, Separated
+from enginetour.interop.foreign import Foreign, Separated, plain_label
 from enginetour.interop.trf import refuse
 from enginetour.wholefile import read_whole
 
@@ -38,15 +45,20 @@ DIRECTIVES: Mapping[tuple[str, str], tuple[str, object]] = MappingProxyType(
     }
 )
 RESULTS = {"w": (2, 0), "b": (0, 2), "d": (1, 1)}  # half points of White and Black
-_DECIMAL = re.compile(r"[-+]?[0-9]{1,3}(\.[0-9]{1,9})?", re.ASCII)
-_DROP = re.compile(r"DROP([0-9]{0,3})", re.IGNORECASE)
+OTHER_DIRECTIVES = ("RULES", "ROUNDS", "TOURNEY")
+COUNTRY = "usa"  # Games::Go::AGATourn: of ids that are a number
+_DECIMAL = re.compile(r"[-+]?[0-9]{1,3}\.[0-9]{1,9}", re.ASCII)
+_WHOLE = re.compile(r"[-+]?[0-9]{1,3}", re.ASCII)
+_FLAG = re.compile(r"BYE|DROP", re.IGNORECASE)
+_MISSED = re.compile(r"DROP([1-9][0-9]{0,2})", re.IGNORECASE)
+_LIKE_A_FLAG = re.compile(r"\W*(drop|bye)", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,2}")
 UNPLAYED = "?"
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A line of the register. `drops` are rounds missed, 0 stands for all."""
+    """A line of the register. `drops` are rounds missed, 0 stands for all; `comment` is the text behind the ``#``."""
 
     id: str
     name: str
@@ -54,6 +66,12 @@ class Listed:
     club: str = ""
     bye: bool = False
     drops: frozenset[int] = frozenset()
+    comment: str = ""
+
+    @property
+    def key(self) -> str:
+        """The id as all ways to write it have it in common."""
+        return _key(self.id)
 
     def is_away(self, number: int) -> bool:
         """From that round."""
@@ -62,39 +80,70 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A register.tde; `settings` by gopair's keys, `ing` for the komi of the rules of Ing."""
+    """A register.tde; `settings` by gopair's keys, `ing` for the komi of the rules of Ing.
+
+    `rounds` is None if the file does not say it. `notes` name the text that looks like an instruction but is not
+    understood, each with its line.
+    """
 
     path: Path
     listed: tuple[Listed, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
     ing: bool = False
+    rounds: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One for each line: a name that several lines have is followed by the id."""
+        often = Counter(one.name for one in self.listed)
+        return tuple(one.name if often[one.name] == 1 else f"{one.name} ({one.id})" for one in self.listed)
 
 
 def read(path: Path) -> Register:
-    """A register; InputRefused at the first broken line."""
-    listed: list[Listed] = []
+    """Read a register; InputRefused at the first broken line."""
+    listed: dict[str, Listed] = {}
     settings: dict[str, object] = {}
-    ing = False
+    notes: list[str] = []
+    ing, rounds = False, None
     for number, line in _lines(path):
         if line.startswith("##"):
             key, *words = line[2:].upper().split() or [""]
             value = " ".join(words)
             ing = ing or (key, value) == ("RULES", "ING")
-            if key == "RULES":
-                continue
-            if (key, value) not in DIRECTIVES:
+            if (key, value) in DIRECTIVES:
+                setting, meant = DIRECTIVES[key, value]
+                settings[setting] = meant
+            elif key == "ROUNDS":
+                rounds = _rounds(value, number, path)
+            elif key in {known for known, _ in DIRECTIVES}:
                 known = ", ".join(f"## {' '.join(both)}".strip() for both in (*DIRECTIVES, ("RULES", "ING")))
                 refuse(str(path), number, f"one of {known}", line)
-            setting, meant = DIRECTIVES[key, value]
-            settings[setting] = meant
-        elif line and not line.startswith("#"):
-            one = _listed(line, number, path)
-            if one.id.lower() in {other.id.lower() for other in listed}:
+            elif key not in OTHER_DIRECTIVES:
+                notes.append(f"{path}:{number}: the directive {line!r} is not known and has no effect")
+        elif line.startswith("#"):
+            first = line[1:].upper().split()[:1]
+            if first and first[0] in {known for known, _ in DIRECTIVES} | {"RULES", "ROUNDS"}:
+                notes.append(f"{path}:{number}: {line!r} is a comment and has no effect: a directive begins with ##")
+        elif line:
+            one = _listed(line, number, path, notes)
+            if one.key in listed:
                 refuse(str(path), number, "an id of its own", f"{one.id} once more")
-            listed.append(one)
+            listed[one.key] = one
     if not listed:
         refuse(str(path), 0, "lines with entrants", "none")
-    return Register(path, tuple(listed), settings, ing)
+    return Register(path, tuple(listed.values()), settings, ing, rounds, tuple(notes))
+
+
+def _rounds(value: str, number: int, path: Path) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,2}", value, re.ASCII):
+        refuse(str(path), number, "## ROUNDS and a number from 1 to 999", value or "none")
+    return int(value)
+
+
+def _key(text: str) -> str:
+    label = plain_label(text)
+    return COUNTRY + label if label.isdecimal() else label
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -110,25 +159,71 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         yield number, line.strip()
 
 
-def _listed(line: str, number: int, path: Path) -> Listed:
-    said, _, remark = line.partition("#")
+def _listed(line: str, number: int, path: Path, notes: list[str]) -> Listed:
+    said, _, comment = line.partition("#")
     words = said.split()
-    club, bye = "", False
-    while words and (words[-1].upper() == "BYE" or words[-1].upper().startswith("CLUB=")):
-        last = words.pop()
-        bye = bye or last.upper() == "BYE"
-        club = last[5:] if last.upper() != "BYE" else club
-    if len(words) < 3 or not _is_rating(words[-1]):
-        refuse(str(path), number, "ID, name, rating such as 2.5 or 10k, then CLUB=x, BYE", repr(line))
-    points = _points(words[-1])
+    clubs = [word[5:] for word in words[1:] if word.upper().startswith("CLUB=")]
+    words = [word for word in words if not word.upper().startswith("CLUB=")]
+    found = _find_rating(words)
+    if found is None:
+        refuse(str(path), number, "ID, name, rating such as 2.5 or 10k, then CLUB=x, BYE, DROP", repr(line))
+    begin, end = found
+    points = _points(" ".join(words[begin:end]))
     if points is None:
-        refuse(str(path), number, "a rating from 1.0 up or from -1.0 down", words[-1])
-    drops = frozenset(int(drop[1] or 0) for word in remark.split() if (drop := _DROP.fullmatch(word)))
-    return Listed(words[0], " ".join(words[1:-1]), points, club, bye, drops)
+        refuse(str(path), number, "a rating from 1.0 up or from -1.0 down", " ".join(words[begin:end]))
+    flags, missed = _flags(" ".join(words[end:]), f"{path}:{number}", notes)
+    more, missed_more = _remark(comment, f"{path}:{number}", notes)
+    drops = missed | missed_more | ({0} if "DROP" in flags | more else set())
+    name = " ".join(words[1:begin])
+    return Listed(words[0], name, points, "".join(clubs[:1]), "BYE" in flags, frozenset(drops), comment.strip())
 
 
-def _is_rating(word: str) -> bool:
-    return grades.parse(word) is not None or _DECIMAL.fullmatch(word) is not None
+def _find_rating(words: list[str]) -> tuple[int, int] | None:
+    """The first word of the rating and the one after its last: the last grade or decimal, else the last whole number.
+
+    An id and a name come first. A grade may be two words, such as 1 dan.
+    """
+    for begin in range(len(words) - 1, 1, -1):
+        for end in (begin + 2, begin + 1):
+            text = " ".join(words[begin:end])
+            if end <= len(words) and (grades.parse(text) is not None or _DECIMAL.fullmatch(text)):
+                return begin, end
+    whole = [at for at in range(2, len(words)) if _WHOLE.fullmatch(words[at])]
+    after_a_name = [at for at in whole if not _FLAG.fullmatch(words[at - 1])]  # BYE 7 is not a rating
+    return next(((at, at + 1) for at in reversed(after_a_name or whole)), None)
+
+
+def _flags(text: str, place: str, notes: list[str]) -> tuple[set[str], set[int]]:
+    """BYE and DROP between the rating and the comment, as whole words, and the rounds of each DROPn."""
+    words = _words(text)
+    missed = {int(found[1]) for word in words if (found := _MISSED.fullmatch(word))}
+    if missed:
+        notes.append(f"{place}: DROPn is read as in the comment; gopair reads it only after the #")
+    unknown = [word for word in words if not _FLAG.fullmatch(word) and not _MISSED.fullmatch(word)]
+    if unknown:
+        notes.append(
+            f"{place}: {' '.join(unknown)!r} after the rating is not understood and has no effect; "
+            "use CLUB=x, BYE or DROP, and DROP3 after the # for round 3"
+        )
+    return {found.upper() for found in re.findall(rf"\b(?:{_FLAG.pattern})\b", text, re.IGNORECASE)}, missed
+
+
+def _remark(text: str, place: str, notes: list[str]) -> tuple[set[str], set[int]]:
+    """The instructions in a comment: the rounds of each DROPn, and DROP if the comment has nothing else."""
+    words = _words(text)
+    missed = {int(number) for number in re.findall(rf"\b{_MISSED.pattern}\b", text, re.IGNORECASE)}
+    drop = {word.upper() for word in words} - {f"DROP{number}" for number in missed} == {"DROP"}
+    like = [word for word in words if _LIKE_A_FLAG.match(word) and not _MISSED.fullmatch(word.strip(".:!()"))]
+    if like and not drop:
+        notes.append(
+            f"{place}: {' '.join(like)!r} in the comment is not an instruction of gopair; "
+            "use DROP3 for round 3, and BYE or DROP before the #"
+        )
+    return {"DROP"} if drop else set(), missed
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.split(r"[\s,;]+", text) if word]
 
 
 def _points(word: str) -> float | None:
@@ -153,16 +248,18 @@ def foreign(
 ) -> Foreign:
     """Before round `number`, by default the first without a file. InputRefused: a round missing or not finished.
 
-    `rounds` in all must be told; by default the round to be paired is the last.
+    `rounds` in all are those of the file; if it does not say them either, the round to be paired is the last.
     """
     folder = register.path.parent
     following = number or next(n for n in itertools.count(1) if not (folder / f"{n}.tde").exists())
-    in_all = rounds or following
+    in_all = rounds or register.rounds or following
     if following > in_all:
         refuse(str(register.path), 0, f"a round from 1 to {in_all}", following)
     history = tuple(_round(register, folder / f"{n}.tde", unfinished_ok=unfinished_ok) for n in range(1, following))
     asked = {place: Kind.ABSENT for place, one in enumerate(register.listed) if one.is_away(following)}
-    members = tuple(Member(one.name, one.rating, one.club) for one in register.listed)
+    members = tuple(
+        Member(name, one.rating, one.club) for name, one in zip(register.names, register.listed, strict=True)
+    )
     field_ = Separated(
         members,
         history,
@@ -170,17 +267,21 @@ def foreign(
         in_all,
     )
     settings = dict(register.settings)
-    if marked := tuple(one.name for one in register.listed if one.bye):
+    named = tuple(zip(register.names, register.listed, strict=True))
+    if marked := tuple(name for name, one in named if one.bye):
         settings["bye"] = marked
-    warnings = () if rounds else (f"round {in_all} is taken for the last: --rounds N",)
-    return Foreign(field_, tuple(one.id for one in register.listed), settings, asked, warnings)
+    later = {name: tuple(sorted(n for n in one.drops if n > following)) for name, one in named}
+    if leaving := {name: drops for name, drops in later.items() if drops}:
+        settings["drop"] = leaving
+    guessed = () if rounds or register.rounds else (f"round {in_all} is taken for the last: --rounds N",)
+    return Foreign(field_, tuple(one.id for one in register.listed), settings, asked, (*register.notes, *guessed))
 
 
 def _round(register: Register, path: Path, *, unfinished_ok: bool) -> tuple[Turn, ...]:
     """What everybody did; if one alone is in no line without having dropped out, it had the bye."""
     if not path.exists():
         refuse(str(path), 0, "the file of an earlier round", "none")
-    places = {one.id.lower(): place for place, one in enumerate(register.listed)}
+    places = {one.key: place for place, one in enumerate(register.listed)}
     count = int(path.stem)
     row = [Turn()] * len(register.listed)
     seen: set[int] = set()
@@ -191,9 +292,9 @@ def _round(register: Register, path: Path, *, unfinished_ok: bool) -> tuple[Turn
         if len(words) not in (3, 4, 5):
             refuse(str(path), number, "WHITE_ID BLACK_ID RESULT HANDICAP KOMI", repr(line))
         for word in words[:2]:
-            if word.lower() not in places:
+            if _key(word) not in places:
                 refuse(str(path), number, "an id of the register", word)
-        white, black = (places[word.lower()] for word in words[:2])
+        white, black = (places[_key(word)] for word in words[:2])
         if white == black or {white, black} & seen:
             refuse(str(path), number, "two who have no other game in this round", f"{words[0]} and {words[1]}")
         seen |= {white, black}
