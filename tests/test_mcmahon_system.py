@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from enginetour.formats.gotha import Handicap
 from enginetour.formats.mcmahon import GerlachOptions, Gotha2005, Gotha2005Options, McMahon, McMahonOptions
 from enginetour.formats.swissgotha import SwissCatOptions, SwissGothaOptions
 from tests.pastfields import field_of, rated
+from tests.touring import tour
 
 
 def system(**settings: Any) -> McMahon:
@@ -123,7 +126,7 @@ def test_handicaps_by_mcmahon_score() -> None:
 
 
 def test_who_is_exempt_in_the_older_function() -> None:
-    """Above the bar, or with half of all rounds won: family counts as for the best opponent."""
+    """Entrants above the bar and, if wanted, with half of all rounds won: family counts as for the best opponent."""
     field = field_of(rated(3100, 3000, 2900, 2800, families="ffff"), "C1D A=B", total=2)
     older = Gotha2005(Gotha2005Options(rounds=2, bar=30))
     family = {
@@ -131,8 +134,20 @@ def test_who_is_exempt_in_the_older_function() -> None:
         for one, other in ((0, 1), (0, 3), (1, 3))
     }
     assert family == {(0, 1): 10_000 * 10**6, (0, 3): 10_000 * 10**6, (1, 3): 0}
-    plain = Gotha2005(Gotha2005Options(rounds=2, bar=30, exempt_above=40, exempt_wins=False))
+    plain = Gotha2005(Gotha2005Options(rounds=2, bar=30, exempt_above=40))
     assert next(row.worth for row in plain.explain(field, 0, 3) if row.name == "family") == 0
+    for wins, worth in ((False, 0), (True, 10_000 * 10**6)):
+        system_ = Gotha2005(Gotha2005Options(rounds=2, bar=30, exempt_wins=wins))
+        assert next(row.worth for row in system_.explain(field, 2, 3) if row.name == "family") == worth
+
+
+def test_the_older_function_counts_scores_in_points(tmp_path: Path) -> None:
+    """Five bands apart, two entrants are five points apart: 37,500 for the score and 4,687.5 for small gaps."""
+    words = ("--set", "groups=bands", "--set", "floor=-20", "--set", "bar=30", "--why", "Dd", "Ee", "--json")
+    case = Path(__file__).parent / "cases" / "mcmahon" / "gotha-2005.trf"
+    told = json.loads(tour(tmp_path, "pair", str(case), "--system", "gotha-2005", *words).stdout)
+    worth = {row["name"]: row["worth"] for row in told["criteria"]}
+    assert (worth["score"], worth["small gaps"]) == (37_500 * 10**6, 4_687_500_000)
 
 
 def test_a_bonus_counts_in_the_standings_only() -> None:

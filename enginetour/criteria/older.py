@@ -4,7 +4,7 @@ name              points at most                       wants
 not met           1 000 000                            two who have not met
 random            w, default 0                         a draw among equals
 colours           100                                  more Whites against more Blacks
-score             50 000 (20-D)/20                     near scores; D half steps apart, at most 20
+score             50 000 (20-D)/20                     near scores; D points apart, at most 20
 small gaps        25 000 D (20-D)/400                  rather n gaps of 1 than one of n
 seeding           100, equal scores only               fold, slip or split-random
 position          100, else                            last of the upper group against first of the lower
@@ -13,7 +13,9 @@ handicap          200 000 (40-h)/40                    few stones; h before the 
 small handicaps   100 000 h (40-h)/1600                rather n times 1 stone than once n
 origin, family    2 000; 20 000                        strangers
 
-The last four are secondary: for an exempt entrant they count as for the best possible opponent.
+D is the difference of the scores in points (wins), h the handicap before the ceiling. Colors are those of even games
+so far, whatever the handicap of the pair. The last four are secondary: two exempt entrants get the maximum of each, a
+pair with one exempt entrant the mean of that and the computed value.
 """
 
 from __future__ import annotations
@@ -28,29 +30,33 @@ from numpy.typing import NDArray
 from enginetour.criteria.chance import Chance
 from enginetour.criteria.kinship import codes, families
 from enginetour.criteria.lineup import Flags, Ints, Lineup
-from enginetour.criteria.present import Criterion, Value
+from enginetour.criteria.present import Criterion, stones
 from enginetour.field import Field
 
 Floats = NDArray[np.float64]
 OlderSeeding = Literal["fold", "slip", "split-random"]
 SOURCE = "Gotha documentation, about 2005"
 MILLION = 10**6  # weights in millionths, so that fractions of a point still tell pairs apart
-FARTHEST = 20  # half steps beyond which a difference of scores does not grow
-MOST_STONES = 40
+FARTHEST = 20  # points beyond which a difference of scores does not grow
+MOST_STONES = 40  # beyond which a handicap does not grow
 SEEDING = 100  # points
 TENTH = 0.1  # split-random: the share of its points that chance moves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Older:
-    """The function for one lineup in groups of half steps. `stones` are before the ceiling; `exempt` by number."""
+    """The function for one lineup in groups of half steps.
+
+    `strength` in bands and the `correction` give the handicap, which is 0 without a correction; `exempt` by number.
+    """
 
     field: Field
     lineup: Lineup
     met: Flags
     chance: Chance
     exempt: Flags
-    stones: Value | None = None
+    strength: Ints | None = None
+    correction: int | None = None
     seeding: OlderSeeding = "split-random"
     random: int = 0
 
@@ -74,25 +80,23 @@ class Older:
             _points("position", 100, lambda a, b: np.where(self._gap(a, b) > 0, 100 * self._position(a, b), 0.0)),
             _points("compensation", 100, self._compensation),
             self._secondary("handicap", 200_000, lambda a, b: 200_000 * (MOST_STONES - self._h(a, b)) / MOST_STONES),
-            self._secondary(
-                "small handicaps", 25_000, lambda a, b: _parabola(100_000, self._h(a, b), MOST_STONES), best=0
-            ),
+            self._secondary("small handicaps", 25_000, lambda a, b: _parabola(100_000, self._h(a, b), MOST_STONES)),
             self._secondary("origin", 2_000, lambda a, b: np.where(origin[a] != origin[b], 2_000.0, 0.0)),
             self._secondary("family", 20_000, lambda a, b: np.where(family[a] != family[b], 20_000.0, 0.0)),
         )
 
-    def _gap(self, one: Ints, other: Ints) -> Ints:
-        gap: Ints = np.minimum(abs(self.lineup.group[one] - self.lineup.group[other]), FARTHEST)
+    def _gap(self, one: Ints, other: Ints) -> Floats:
+        group = self.lineup.group
+        gap: Floats = np.minimum(abs(group[one] - group[other]) / self.lineup.span.step, FARTHEST)
         return gap
 
     def _h(self, one: Ints, other: Ints) -> Ints:
-        if self.stones is None:
+        if self.strength is None or self.correction is None:
             return np.zeros(np.broadcast_shapes(one.shape, other.shape), dtype=np.int64)
-        return np.minimum(self.stones(one, other), MOST_STONES)
+        return stones(self.strength, self.correction, MOST_STONES)(one, other)
 
     def _colours(self, one: Ints, other: Ints) -> Floats:
-        wanted = self.lineup.balance[one] * self.lineup.balance[other] < 0
-        return np.where(wanted & (self._h(one, other) == 0), 100.0, 0.0)
+        return np.where(self.lineup.balance[one] * self.lineup.balance[other] < 0, 100.0, 0.0)
 
     def _seeding(self, one: Ints, other: Ints) -> Floats:
         p, q, n = self.lineup.place[one], self.lineup.place[other], self.lineup.size[one]
@@ -123,20 +127,17 @@ class Older:
         worth = 100 * (0.5 + 0.5 * self._position(one, other))
         return np.where(betters & (self._gap(one, other) > 0), worth, 0.0)
 
-    def _secondary(
-        self, name: str, most: int, points: Callable[[Ints, Ints], Floats], best: float | None = None
-    ) -> Criterion:
-        """As computed, as the best possible for two exempt, the mean of both for one. `best` is `most` if not given."""
-        possible = float(most if best is None else best)
+    def _secondary(self, name: str, most: int, points: Callable[[Ints, Ints], Floats]) -> Criterion:
+        """As computed, as the best possible for two exempt, the mean of both for one."""
 
         def softened(one: Ints, other: Ints) -> Floats:
             share = (self.exempt[one].astype(np.float64) + self.exempt[other]) / 2
-            return (1 - share) * points(one, other) + share * possible
+            return (1 - share) * points(one, other) + share * most
 
         return _points(name, most, softened)
 
 
-def _parabola(most: int, steps: Ints, farthest: int) -> Floats:
+def _parabola(most: int, steps: Floats | Ints, farthest: int) -> Floats:
     worth: Floats = most * steps * (farthest - steps) / farthest**2
     return worth
 

@@ -32,7 +32,8 @@ class EpmOptions(RoundsOptions):
         default="split-random", description="ideal pairs among equal scores, for the lists (Gotha documentation, 2005)"
     )
     exempt_wins: bool = Setting(
-        default=True, description="whether who has won half of all rounds may meet any origin and family (Gotha, 2005)"
+        default=False,
+        description="whether entrants that have won half of all rounds may meet any origin and family (Gotha, 2005)",
     )
     steps: int = Setting(
         default=100_000, ge=1, le=10_000_000, description="steps before the round is matched as a whole; our decision"

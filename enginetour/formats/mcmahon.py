@@ -242,11 +242,12 @@ class Gotha2005Options(StartOptions):
 
     seeding: OlderSeeding = Setting(default="split-random", description="ideal pairs among equal scores")
     exempt_wins: bool = Setting(
-        default=True, description="whether who has won half of all rounds is exempt from handicap, origin and family"
+        default=False,
+        description="whether entrants that have won half of all rounds are exempt from handicap, origin and family",
     )
     exempt_above: Band | Literal["bar"] = Setting(
         default="bar",
-        description="whoever is above this band is exempt from them, too; 4 dan in Gotha, which is the bar",
+        description="entrants above this band are exempt from handicap, origin and family; 4 dan in Gotha, the bar",
     )
 
 
@@ -266,13 +267,15 @@ class Gotha2005(FromStarts):
             scene.ground.starts.bands[at] > limit or (options.exempt_wins and 2 * field.scores[at] >= enough)
             for at in scene.lineup.member.tolist()
         ]
+        given = self.given()
         older = Older(
             field,
             scene.lineup,
             scene.met,
             scene.chance,
             np.array(exempt, dtype=np.bool_),
-            scene.stones,
+            scene.strength,
+            None if given is None else given.correction,
             options.seeding,
             options.random,
         )
