@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from enginetour.field import Field, Kind
 
-CONTENDERS = 8  # our decision: at least so many start at the bar, or twice the rounds if that is more
+CONTENDERS = 8  # our decision: entrants that are enough for the top group, or twice the rounds if that is more
 CONTENTION = 300.0  # our decision: points behind the best from which a tournament can still be won
 ROWS = (  # Vuorinen 2010, table of groups for five rounds: entrants up to, fewest groups, most groups
     *((20, 1, 4), (30, 3, 6), (50, 5, 8), (70, 6, 10), (90, 9, 12)),
@@ -55,11 +55,11 @@ def founders(field: Field) -> tuple[int, ...]:
 
 
 def bar_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int:
-    """The highest band with enough entrants at or above it, those within `CONTENTION` of the best among them."""
+    """Return the band of the smaller of two top groups: enough entrants, or all within `CONTENTION` of the best."""
     enough = max(2 * rounds, CONTENDERS)
     best = max(ratings)
     winnable = min(grade for grade, rating in zip(bands, ratings, strict=True) if rating >= best - CONTENTION)
-    return min(winnable, sorted(bands, reverse=True)[min(enough, len(bands)) - 1])
+    return max(winnable, sorted(bands, reverse=True)[min(enough, len(bands)) - 1])
 
 
 def floor_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int:
@@ -81,31 +81,67 @@ def grouped(limits: Sequence[int], bands: Sequence[int], corrections: Sequence[i
 
 
 def groups_wanted(entrants: int, rounds: int) -> int:
-    """How many groups so many rounds can mix: the middle of the table's row, fewer for more rounds."""
-    row = next((Fraction(low + high, 2) for most, low, high in ROWS if entrants <= most), Fraction(MOST_GROUPS))
-    return max(1, (row * TABLE_ROUNDS / rounds + Fraction(1, 2)) // 1)
+    """Return the number of groups for these rounds: the middle of the table's row, fewer for more rounds."""
+    low, high = _row(entrants)
+    return _for_rounds(Fraction(low + high, 2), rounds)
+
+
+def fewest_groups(entrants: int, rounds: int) -> int:
+    """Return the low end of the table's row for these rounds; at least 2 (our decision) where its middle allows."""
+    return max(_for_rounds(Fraction(_row(entrants)[0]), rounds), min(2, groups_wanted(entrants, rounds)))
+
+
+def _row(entrants: int) -> tuple[int, int]:
+    """Return fewest and most groups of the first row that is long enough."""
+    return next(((low, high) for most, low, high in ROWS if entrants <= most), (MOST_GROUPS, MOST_GROUPS))
+
+
+def _for_rounds(groups: Fraction, rounds: int) -> int:
+    return max(1, (groups * TABLE_ROUNDS / rounds + Fraction(1, 2)) // 1)
 
 
 def merged(bands: Sequence[int], wanted: int) -> tuple[int, ...]:
-    """Lowest bands of at most `wanted` groups, none of them of one entrant unless it is alone.
+    """Return the lowest bands of at most `wanted` groups, none of them of one entrant unless it is alone.
 
-    The two neighbours that are smallest together are merged first; of equal ones those nearer an end, which makes
-    large ends and a small middle.
+    Groups of one entrant are merged first, then groups beyond `wanted`: always the two neighbors that are smallest
+    together, and of equal ones those nearer an end, which makes large ends and a small middle. The result has as many
+    groups as the bands allow, up to `wanted`.
     """
     counts = Counter(bands)
     groups = [(grade, counts[grade]) for grade in sorted(counts)]
     while len(groups) > 1:
-        seams = [
-            seam
-            for seam in range(len(groups) - 1)
-            if len(groups) > wanted or 1 in (groups[seam][1], groups[seam + 1][1])
-        ]
+        seams = [at for at in range(len(groups) - 1) if 1 in (groups[at][1], groups[at + 1][1])]
+        if not seams and len(groups) > wanted:
+            seams = [*range(len(groups) - 1)]
         if not seams:
             break
         last = len(groups) - 2
         seam = min(seams, key=lambda at: (groups[at][1] + groups[at + 1][1], min(at, last - at), at))
         groups[seam : seam + 2] = [(groups[seam][0], groups[seam][1] + groups[seam + 1][1])]
     return tuple(grade for grade, _ in groups)
+
+
+def between(bands: Sequence[int], bar: int, floor: int) -> list[int]:
+    """Return the bands with those above the bar as the bar and those below the floor as the floor."""
+    return [min(max(grade, floor), bar) for grade in bands]
+
+
+def apart(bands: Sequence[int], bar: int, floor: int, *, fewest: int, rises: bool, falls: bool) -> tuple[int, int]:
+    """Return bar and floor moved until they leave `fewest` groups, or as many as the bands allow.
+
+    The bar rises and the floor falls, where they may, by one band at a time, at the larger end first.
+    """
+    while len(merged(between(bands, bar, floor), fewest)) < fewest:
+        above = min((grade for grade in bands if rises and grade > bar), default=None)
+        below = max((grade for grade in bands if falls and grade < floor), default=None)
+        if above is None and below is None:
+            break
+        at_bar, at_floor = sum(grade >= bar for grade in bands), sum(grade <= floor for grade in bands)
+        if above is not None and (below is None or at_bar >= at_floor):
+            bar = above
+        elif below is not None:
+            floor = below
+    return bar, floor
 
 
 def mcmahon_points(

@@ -39,6 +39,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "openings": len(plan.suite.openings),
         "tables": list(table_lines(plan.config)),
         "suite": plan.suite.told + (plan.suite.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
+        "starts": [note.text for note in plan.format.notes(state) if note.kind == "starts"],
         "warnings": [note.text for note in plan.format.notes(state) if note.is_warning]
         + list(cautions(sides))
         + list(_again(plan, most))

@@ -266,6 +266,8 @@ def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -
     for note in notes:
         if note.is_warning:
             tell(f"warning: {note.text}")
+        elif note.kind == "starts":
+            tell(note.text)
     return Session(plan, store, log, dict(plan.sides), resumed=False, folded=fold(log))
 
 

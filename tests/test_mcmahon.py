@@ -6,6 +6,7 @@ import pytest
 
 from enginetour.field import Field, Kind, Member, Turn
 from enginetour.mcmahon import (
+    apart,
     band,
     bar_of,
     floor_of,
@@ -32,14 +33,16 @@ def test_bar_and_floor_limit_the_ladder() -> None:
     assert starts.wins == (33, 33, 30, 10, 35) and (starts.top, starts.bottom) == (33, 10)
 
 
-def test_all_who_can_win_start_at_the_bar() -> None:
-    """At least eight entrants, or twice the rounds, and everybody within 300 points of the best."""
+def test_the_smaller_of_two_groups_starts_at_the_bar() -> None:
+    """Eight entrants, or twice the rounds if that is more, or all within 300 points of the best."""
     ratings = [3000.0 - 40 * place for place in range(30)]
     bands = [band(rating) for rating in ratings]
-    assert bar_of(ratings, bands, 3) == 27  # 2720 is 280 behind
-    assert bar_of(ratings, bands, 8) == 24  # the sixteenth has 2400
+    assert bar_of(ratings, bands, 3) == 27  # the eighth has 2720, and 2720 is 280 behind
+    assert bar_of(ratings, bands, 8) == 27  # the sixteenth has 2400: that group is larger
+    close = [3000.0 - 10 * place for place in range(30)]
+    assert bar_of(close, [band(rating) for rating in close], 5) == 29  # all 30 are within 300, the tenth has 2910
     assert bar_of(ratings[:5], bands[:5], 8) == 28
-    assert floor_of(ratings, bands, 3) == 21
+    assert floor_of(ratings, bands, 3) == 21  # within 300 of 1840
     assert floor_of([-rating for rating in ratings], [-grade for grade in bands], 3) == -27
 
 
@@ -60,6 +63,17 @@ def test_small_neighbours_are_merged() -> None:
     assert merged(bands, 1) == (0,)
     assert merged([5], 4) == (5,)
     assert merged([1, 1, 2, 2, 3, 3, 4, 4], 3) == (1, 3, 4)
+    assert merged([0] * 2 + [1] * 2 + [2] * 9 + [3], 3) == (0, 1, 2)  # one alone is merged before the table counts
+
+
+def test_bar_and_floor_leave_the_groups_that_are_wanted() -> None:
+    """The end with more entrants gives way first, only the ends that may, and no further than is needed."""
+    bands = [0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 4]
+    assert apart(bands, 3, 1, fewest=3, rises=True, falls=True) == (3, 1)
+    assert apart(bands, 3, 1, fewest=4, rises=True, falls=True) == (4, 1)
+    assert apart(bands, 3, 1, fewest=5, rises=True, falls=True) == (4, 0)
+    assert apart(bands, 3, 1, fewest=5, rises=False, falls=True) == (3, 0)
+    assert apart(bands, 3, 1, fewest=9, rises=True, falls=True) == (4, 0)
 
 
 def test_newcomers_go_into_the_groups_there_are() -> None:

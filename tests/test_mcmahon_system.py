@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
+from enginetour import mcmahon
 from enginetour.field import ABSENT, Field, Member
 from enginetour.formats.gotha import Handicap
 from enginetour.formats.mcmahon import GerlachOptions, Gotha2005, Gotha2005Options, McMahon, McMahonOptions
@@ -25,10 +29,10 @@ def starts(field: Field, **settings: Any) -> tuple[int, ...]:
     return system(**settings).starts(field).wins
 
 
-def test_small_fields_start_alike() -> None:
-    """With fewer than twice the rounds everybody can still win: a Swiss, until the bar is set by hand."""
+def test_small_fields_have_groups_too() -> None:
+    """All within 300 points of the best start at the bar, all within 300 of the weakest at the floor."""
     field = field_of(rated(3000, 2700, 2400, 2100))
-    assert starts(field) == (0, 0, 0, 0)
+    assert starts(field) == (1, 1, 0, 0)
     assert starts(field, bar=30, floor=21, groups="bands") == (9, 6, 3, 0)
     assert starts(field, bar=27, floor=21, groups="bands", zero=20) == (7, 7, 4, 1)
 
@@ -40,6 +44,57 @@ def test_bands_are_merged_by_the_table() -> None:
     assert sorted(set(wins)) == [0, 1, 2] and list(wins) == sorted(wins, reverse=True)
     assert wins.count(1) <= min(wins.count(0), wins.count(2))
     assert starts(field, bar=30, floor=11, groups=2, corrections={"A": 2, "T": -1})[::19] == (3, -1)
+
+
+RATINGS = st.lists(st.floats(0, 3000), min_size=6, max_size=62)
+
+
+def most_groups(bands: tuple[int, ...]) -> int:
+    """Return how many groups of two or more neighboring bands can have: by trying all ways."""
+    sizes = [bands.count(grade) for grade in sorted(set(bands))]
+    best = [0] + [-len(sizes)] * len(sizes)
+    for end in range(1, len(sizes) + 1):
+        found = [best[begin] + 1 for begin in range(end) if sum(sizes[begin:end]) > 1]
+        best[end] = max(found, default=best[end])
+    return max(1, best[-1])
+
+
+@given(ratings=RATINGS, lowest=st.floats(0, 1000), span=st.floats(1500.5, 3000), rounds=st.integers(3, 7))
+def test_wide_fields_have_the_groups_of_the_table(
+    ratings: list[float], lowest: float, span: float, rounds: int
+) -> None:
+    """Of 8 to 64 entrants over more than 1,500 points: the row's groups if the bands allow, and nobody is alone."""
+    field = field_of(rated(*ratings, lowest, lowest + span))
+    made = system(rounds=rounds)
+    found, count = made.starts(field), len(field.members)
+    sizes = Counter(found.wins)
+    possible = most_groups(found.bands)
+    fewest, most = (limit(count, rounds) for limit in (mcmahon.fewest_groups, mcmahon.groups_wanted))
+    assert min(fewest, possible) <= len(sizes) <= most
+    assert len(sizes) >= min(2, most, possible)
+    assert min(sizes.values()) > 1
+    bar, floor = made.limits(field)
+    assert floor <= bar
+    at_bar = [wins for wins, grade in zip(found.wins, found.bands, strict=True) if grade >= bar]
+    at_floor = [wins for wins, grade in zip(found.wins, found.bands, strict=True) if grade <= floor]
+    assert at_bar and set(at_bar) == {max(found.wins)} and at_floor and set(at_floor) == {min(found.wins)}
+    by_rating = sorted(zip((member.rating or 0.0 for member in field.members), found.wins, strict=True))
+    assert [wins for _, wins in by_rating] == sorted(found.wins)
+
+
+def test_starts_are_shown() -> None:
+    """Bands, bar, floor and who starts where; one group by default is a Swiss, one by choice is not remarked on."""
+    field = field_of(rated(2400, 2300, 2200, 2100, 1000, 900, 800, 700))
+    assert system().foreword(field) == (
+        ("starts", "bands of 100 rating points, band 0 begins at 0: bar 21, floor 10"),
+        ("starts", "start 1 (bands 21 to 24): A, B, C, D"),
+        ("starts", "start 0 (bands 7 to 10): E, F, G, H"),
+    )
+    swiss = "all start alike: this is a Swiss"
+    for alike in (field_of(rated(2000, 2010, 2020, 2030)), field_of(rated(*range(2000, 1000, -50)))):
+        assert dict(system(rounds=9).foreword(alike))["warning"].startswith(swiss)
+    assert dict(system(bar=7).foreword(field))["warning"].startswith(swiss)
+    assert "warning" not in dict(system(groups=1).foreword(field))
 
 
 def test_who_comes_late_moves_nobody() -> None:

@@ -11,6 +11,7 @@ from tests.test_trf import entry
 from tests.touring import read, tour
 
 CASES = Path(__file__).parent / "cases" / "pairing"
+STARTS = CASES.parent / "mcmahon"
 GOLDEN = Path(__file__).parent / "golden" / "trf" / "112_clean_n11_r7.trf"
 
 
@@ -115,6 +116,23 @@ def _all_whites_win(lines: list[str]) -> list[str]:
     return [
         line + " " + results[line[-1]] if line.startswith("001") and line[-1] in results else line for line in lines
     ]
+
+
+def test_mcmahon_shows_where_everybody_starts(tmp_path: Path) -> None:
+    """Near strengths meet; bands, bar, floor, starting scores and scores are there for people and for programs."""
+    file = STARTS / "two-groups-of-four.trf"
+    found = read(tmp_path, "pair", str(file), "--system", "mcmahon")
+    assert all((one["white"] <= 4) is (one["black"] <= 4) for one in found["pairs"]) and not found["warnings"]
+    assert found["starts"] == found["MMS"] == {str(number): float(number <= 4) for number in range(1, 9)}
+    seen = tour(tmp_path, "pair", str(file), "--system", "mcmahon").stdout
+    assert "MMS" in seen.splitlines()[1] and "band 0 begins at 0: bar 21, floor 10" in seen
+    assert "start 1 (bands 21 to 24): Aa, Bb, Cc, Dd\nstart 0 (bands 7 to 10): Ee, Ff, Gg, Hh" in seen
+    alike = tour(tmp_path, "pair", str(file), "--system", "mcmahon", "--set", "bar=7").stdout
+    assert "all start alike: this is a Swiss" in alike
+    later = STARTS / "absent-twice.trf"
+    assert read(tmp_path, "pair", str(later), "--system", "mcmahon")["MMS"]["9"] == 2  # its start, and two halves
+    why = tour(tmp_path, "pair", str(later), "--system", "mcmahon", "--why", "Aa", "Jj").stdout
+    assert "Aa has MMS 3, started with 1\n  Jj has MMS 1, started with 0\n  2 points apart" in why
 
 
 def test_other_systems_and_settings(tmp_path: Path) -> None:

@@ -99,8 +99,9 @@ def test_figures_of_rounds() -> None:
 def test_starting_points_make_floats() -> None:
     """With a lead of one win for A the first board is unequal."""
     field = Field(FOUR, (meeting(4, (0, 1, 1), (2, 3, 1)),))
-    assert [line.floats for line in pairing_figures(field, (2, 0, 0, 0))] == [1, 1]
-    assert floats(field, (2, 0, 0, 0))[:2] == ((0, 1), (1, 0))
+    scores = [[one + more for one, more in zip(row, (2, 0, 0, 0), strict=True)] for row in field.points]
+    assert [line.floats for line in pairing_figures(field, scores)] == [1, 1]
+    assert floats(field, scores)[:2] == ((0, 1), (1, 0))
 
 
 def test_a_game_at_odds_has_no_colours() -> None:

@@ -91,9 +91,10 @@ def test_the_facts_of_a_pair() -> None:
     """Scores, colours, family, and that one has the bye."""
     field = apart(field_of(rated(5, 4, 3, families="xx"), "A1C B", "A0B C", total=3))
     scores = ("A has 1 point", "C has 1 point", "one score group")
-    assert facts(field, 0, 2) == (*scores, "A had 2 more White", "C had 1 more Black", "met in round 1")
-    assert "both of family x" in facts(field, 1, 0) and "1 point apart" in facts(field, 1, 0)
-    found = why(Dutch(DutchOptions(rounds=3)), field, Paired((Board(0, 1),), (2,)), 0, 2)
+    system = Dutch(DutchOptions(rounds=3))
+    assert facts(system, field, 0, 2) == (*scores, "A had 2 more White", "C had 1 more Black", "met in round 1")
+    assert "both of family x" in facts(system, field, 1, 0) and "1 point apart" in facts(system, field, 1, 0)
+    found = why(system, field, Paired((Board(0, 1),), (2,)), 0, 2)
     assert found.facts[-1] == "C rests: it has the bye"
 
 

@@ -56,15 +56,18 @@ def pair(
 ) -> None:
     """Pair the next round of FILE: a TRF, or a folder's register.tde.
 
+    McMahon systems also print bands, bar, floor and starting scores.
+
     JSON: round, system, pairs (board, white, black, handicap at odds),
-    bye, certified, guarantee, warnings.
+    bye, certified, guarantee, warnings; in McMahon also MMS, starts (both
+    by entrant) and starting_list.
 
     Example: enginetour pair club.trf --rounds 7 -o round5.trf
     """
     from enginetour.field import Unpairable
     from enginetour.interop.foreign import next_round
     from enginetour.interop.pairer import pairer, settings
-    from enginetour.reports.pairing import round_json, round_sheet
+    from enginetour.reports.pairing import round_json, round_sheet, scores_json
 
     given = settings(words)
     beside = {
@@ -100,12 +103,16 @@ def pair(
         refuse_tables("--why is told as text or JSON")
         _explain(made, foreign, paired, why, as_json=as_json)
         return
-    warnings = (*foreign.warnings, *told)
-    sheet = round_sheet(f"round {field.number} of {field.rounds} · {name}", field, labels, paired, warnings)
+    starts = tuple(text for kind, text in made.foreword(field) if kind == "starts")
+    warnings = (*foreign.warnings, *told, *(text for kind, text in made.foreword(field) if kind == "warning"))
+    scores = made.scores(field)
+    title = f"round {field.number} of {field.rounds} · {name}"
+    sheet = round_sheet(title, field, labels, paired, (*starts, *warnings), (made.score, scores[-1]))
+    value = round_json(name, field, labels, paired, warnings) | scores_json(made.score, scores, labels, starts)
     if output is not None:
         for path in write(foreign, paired, output):
             say(f"{path} written", err=True)
-    show(sheet, as_json=as_json, as_csv=as_csv, value=round_json(name, field, labels, paired, warnings))
+    show(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
 def _refuse_idle(beside: str, words: Mapping[str, object]) -> None:

@@ -217,7 +217,7 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
             click.echo("time controls:")
             for name, control in told["controls"].items():
                 click.echo(f"  {name}: {control}")
-        for line in told["tables"]:
+        for line in (*told["starts"], *told["tables"]):
             say(line)
         unwilling = (silent_ponderers(plan.sides[name], probe.options) for name, probe in found.items())
         if speed.speed is not None:

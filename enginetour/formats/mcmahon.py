@@ -37,12 +37,13 @@ class StartOptions(GothaOptions):
 
     bar: Band | Literal["auto"] = Setting(
         default="auto",
-        description="band from which on all start alike. auto: the highest with max(2 * rounds, 8) entrants at or "
-        "above it, all within 300 points of the best among them; Gotha: 3 (4 dan)",
+        description="band from which on all entrants start alike. auto: the smaller of two groups, the strongest "
+        "max(2 * rounds, 8) entrants or all within 300 points of the best, and smaller still where the table of "
+        "groups would be missed; Gotha: 3 (4 dan)",
     )
     floor: Band | Literal["auto"] = Setting(
         default="auto",
-        description="band up to which all start alike. auto: as the bar, from below; Gotha: -20 (20 kyu)",
+        description="band up to which all entrants start alike. auto: as the bar, from below; Gotha: -20 (20 kyu)",
     )
     groups: Literal["table", "bands"] | Annotated[int, Setting(ge=1, le=1000)] = Setting(
         default="table",
@@ -94,7 +95,32 @@ class FromStarts(Gotha):
 
     codes = ("MMS", "SOSM", "SOSOSM")
     options: Any
+    score = "MMS"
+    version = 2  # 1: the bar was the lower of its two limits, and the table of groups did not limit it
     step = 1  # groups a win
+
+    def scores(self, field: Field) -> tuple[tuple[int, ...], ...]:
+        """Return McMahon scores, which make the groups."""
+        return self.ground(field).points
+
+    def foreword(self, field: Field) -> tuple[tuple[str, str], ...]:
+        """Return bands, bar, floor and starting scores; a warning where bar and floor leave one group."""
+        options, starts = self.options, self.starts(field)
+        bar, floor = self.limits(field)
+        bands_of = f"bands of {options.width:g} rating points, band 0 begins at {options.base:g}"
+        lines = [f"{bands_of}: bar {bar}, floor {floor}"]
+        by_start: dict[int, list[int]] = {}
+        for at, wins in enumerate(starts.wins):
+            by_start.setdefault(wins, []).append(at)
+        for wins in sorted(by_start, reverse=True):
+            bands = [starts.bands[at] for at in by_start[wins]]
+            span = f"bands {min(bands)} to {max(bands)}" if min(bands) < max(bands) else f"band {bands[0]}"
+            lines.append(f"start {wins} ({span}): {', '.join(field.members[at].name for at in by_start[wins])}")
+        found = [("starts", line) for line in lines]
+        if len(by_start) == 1 and options.groups != 1:
+            step = "the settings groups, bar and floor make groups"
+            found.append(("warning", f"all start alike: this is a Swiss; {step}"))
+        return tuple(found)
 
     def check(self, members: tuple[Member, ...]) -> None:
         """ValueError also without a rating, which says who starts where, and for a correction of nobody."""
@@ -154,9 +180,15 @@ class FromStarts(Gotha):
         known = self._ratings(field)
         ratings = [known[at] for at in first]
         bands = [mcmahon.band(rating, options.base, options.width) for rating in ratings]
-        bar = mcmahon.bar_of(ratings, bands, options.rounds) if options.bar == "auto" else options.bar
-        floor = mcmahon.floor_of(ratings, bands, options.rounds) if options.floor == "auto" else options.floor
-        return (bar, min(floor, bar)) if options.floor == "auto" else (max(floor, bar), floor)
+        rises, falls = options.bar == "auto", options.floor == "auto"
+        bar = mcmahon.bar_of(ratings, bands, options.rounds) if rises else options.bar
+        floor = mcmahon.floor_of(ratings, bands, options.rounds) if falls else options.floor
+        bar, floor = (bar, min(floor, bar)) if falls else (max(floor, bar), floor)
+        if options.groups == "bands":
+            return bar, floor
+        table = options.groups == "table"
+        fewest = mcmahon.fewest_groups(len(first), options.rounds) if table else options.groups
+        return mcmahon.apart(bands, bar, floor, fewest=fewest, rises=rises, falls=falls)
 
     def starts(self, field: Field) -> Starts:
         """What everybody begins with; whoever came late is fitted in."""
@@ -167,7 +199,7 @@ class FromStarts(Gotha):
         if options.groups == "bands":
             return mcmahon.laddered(bands, bar, floor, floor if options.zero is None else options.zero, corrections)
         wanted = mcmahon.groups_wanted(len(first), options.rounds) if options.groups == "table" else options.groups
-        lowest = mcmahon.merged([min(max(bands[at], floor), bar) for at in first], wanted)
+        lowest = mcmahon.merged(mcmahon.between([bands[at] for at in first], bar, floor), wanted)
         return mcmahon.grouped(lowest, bands, corrections)
 
     def _ratings(self, field: Field) -> list[float]:

@@ -111,6 +111,7 @@ class PairingSystem(ABC):
     evens_sos = False  # the pairing gives everybody a like SOS
     late_entry = True  # somebody may join in the middle
     extensible = True  # more rounds may follow than were meant
+    score = "points"  # what `scores` is called
     bye = "thesis"  # who rests in an odd field: a key of BYE_RULES or the words, where there is no setting
 
     def __init__(self, options: Any) -> None:
@@ -183,6 +184,14 @@ class PairingSystem(ABC):
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
         """Those members best first, by `order`."""
         return placement.table(field, self.order, members, self.terms(field))
+
+    def scores(self, field: Field) -> tuple[tuple[int, ...], ...]:
+        """Return the scores that decide the pairing, before each round so far and now, in half points."""
+        return field.points
+
+    def foreword(self, _field: Field) -> tuple[tuple[str, str], ...]:
+        """Return what is known before round 1 and not written in the settings, as (kind of note, sentence)."""
+        return ()
 
     def warnings(self) -> tuple[str, ...]:
         """What the settings do to each other, to be told before the first round."""

@@ -58,6 +58,9 @@ class Rounds:
         state = RoundsState(Field(members, (), tuple(range(len(members))), rounds, self.win, self.seed))
         for warning in self.system.warnings():
             state = state.noted("warning", warning)
+        there = self._there(members, state.present, 1)
+        for kind, text in self.system.foreword(replace(state.field, present=there)):
+            state = state.noted(kind, text)
         return self._settled(state)
 
     def offers(self, state: RoundsState) -> tuple[Pairing, ...]:
@@ -147,7 +150,7 @@ class Rounds:
         return (*ranked, *gone)
 
     def notes(self, state: RoundsState) -> tuple[Note, ...]:
-        """Kinds: end, warning, round, withdraw, add, extend, stuck."""
+        """Kinds: end, warning, starts, round, withdraw, add, extend, stuck."""
         return state.notes
 
     def _settled(self, state: RoundsState) -> RoundsState:

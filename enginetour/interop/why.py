@@ -43,11 +43,15 @@ class Why:
     instead: Pairs | None
 
 
-def facts(field: Field, one: int, other: int) -> tuple[str, ...]:
+def facts(system: PairingSystem, field: Field, one: int, other: int) -> tuple[str, ...]:
     """What every system asks of a pair, in words."""
     names = [field.members[place].name for place in (one, other)]
-    scores = [field.scores[place] for place in (one, other)]
-    told = [f"{name} has {_points(score)}" for name, score in zip(names, scores, strict=True)]
+    rows = system.scores(field)
+    scores = [rows[-1][place] for place in (one, other)]
+    told = []
+    for place, name, score in zip((one, other), names, scores, strict=True):
+        begun = f", started with {rows[0][place] / 2:g}" if system.score == "MMS" else ""
+        told.append(f"{name} has {_told(system, score)}{begun}")
     told.append("one score group" if scores[0] == scores[1] else f"{_points(abs(scores[0] - scores[1]))} apart")
     for place, name in zip((one, other), names, strict=True):
         if balance := field.balance(place):
@@ -58,6 +62,10 @@ def facts(field: Field, one: int, other: int) -> tuple[str, ...]:
     if family and family == field.members[other].family:
         told.append(f"both of family {family}")
     return tuple(told)
+
+
+def _told(system: PairingSystem, score: int) -> str:
+    return _points(score) if system.score == "points" else f"{system.score} {score / 2:g}"
 
 
 def _points(half_points: int) -> str:
@@ -78,7 +86,7 @@ def why(system: PairingSystem, field: Separated, paired: Paired, one: int, other
         cost, instead = _cost(weighed, pair, together=together)
     else:
         instead = _followed(system, field, paired, pair, together=together)
-    told = list(facts(field, *pair))
+    told = list(facts(system, field, *pair))
     told += [f"{field.members[place].name} rests: it has the bye" for place in pair if place in paired.byes]
     rules = system.rules(field, paired, *pair)
     reasons = system.explain(field, *pair) if set(pair) <= there else ()

@@ -64,28 +64,27 @@ def pairing_error(field: Field, strengths: Sequence[float] | None = None) -> Pai
     return _error(field, strengths or relative_strengths(field), range(len(field.history)))
 
 
-def floats(field: Field, lead: Sequence[int] = ()) -> tuple[tuple[int, int], ...]:
-    """How often each member was drawn up and down: paired with a higher or lower score. `lead` as below."""
+def floats(field: Field, scores: Sequence[Sequence[int]] = ()) -> tuple[tuple[int, int], ...]:
+    """How often each member was drawn up and down: paired with a higher or lower score. `scores` as below."""
     found = [[0, 0] for _ in field.members]
-    for number, row in enumerate(field.history):
-        scores = _scores(field, number, lead)
+    for before, row in zip(scores or field.points, field.history, strict=False):
         for member, turn in enumerate(row):
             if turn.opponent is not None:
-                gap = scores[turn.opponent] - scores[member]
+                gap = before[turn.opponent] - before[member]
                 found[member][0] += gap > 0
                 found[member][1] += gap < 0
     return tuple((up, down) for up, down in found)
 
 
-def pairing_figures(field: Field, lead: Sequence[int] = ()) -> tuple[RoundFigures, ...]:
-    """A line for every round and one for all; `lead`: half points that McMahon scores begin with."""
+def pairing_figures(field: Field, scores: Sequence[Sequence[int]] = ()) -> tuple[RoundFigures, ...]:
+    """A line for every round and one for all; `scores` that decided the pairing, as `Field.points`, the default."""
     strengths = relative_strengths(field)
     lines = []
     met: set[tuple[int, int]] = set()
     balance = [0] * len(field.members)
     for number, row in enumerate(field.history):
-        scores, boards = _scores(field, number, lead), _boards(row)
-        gaps = [abs(scores[one] - scores[other]) for one, other in boards]
+        before, boards = (scores or field.points)[number], _boards(row)
+        gaps = [abs(before[one] - before[other]) for one, other in boards]
         for member, turn in enumerate(row):
             balance[member] += turn.colour if turn.met and not turn.handicap else 0
         lines.append(
@@ -127,12 +126,6 @@ def _error(field: Field, strengths: Sequence[float], rounds: Sequence[int]) -> P
     total = fsum(gaps)
     size = 2 * len(rounds) * len(field.members)
     return PairingError(sqrt(total) / size if size else 0.0, sqrt(total / len(gaps)) if gaps else None)
-
-
-def _scores(field: Field, number: int, lead: Sequence[int]) -> Sequence[int]:
-    """Before that round, from 0."""
-    before = field.points[number]
-    return [one + more for one, more in zip(before, lead, strict=True)] if lead else before
 
 
 def _boards(row: Sequence[Turn]) -> list[tuple[int, int]]:

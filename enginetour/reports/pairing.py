@@ -15,16 +15,28 @@ CERTIFIED = "certified"
 _ROOM = 79  # columns of a terminal
 
 
-def round_sheet(title: str, field: Field, labels: Sequence[str], paired: Paired, warnings: Sequence[str]) -> Sheet:
-    """Board by board with scores before the round; who rests, the guarantee and what must be told stand below."""
+def round_sheet(
+    title: str,
+    field: Field,
+    labels: Sequence[str],
+    paired: Paired,
+    warnings: Sequence[str],
+    scores: tuple[str, Sequence[int]] | None = None,
+) -> Sheet:
+    """Board by board with scores before the round; byes, the guarantee, warnings and starting scores are below.
+
+    `scores` are the name and the half points of the scores that decided the pairing, by default points.
+    """
+    called, before = scores or ("points", field.scores)
+    head = "pts" if called == "points" else called
     columns: tuple[Column, ...] = (
         Column("board", "board"),
         Column("white", "no."),
         Column("white_name", "White", left=True, flexible=True),
-        Column("white_points", "pts"),
+        Column("white_points", head),
         Column("black", "no."),
         Column("black_name", "Black", left=True, flexible=True),
-        Column("black_points", "pts"),
+        Column("black_points", head),
     )
     if any(board.handicap for board in paired.boards):
         columns = (*columns, Column("handicap", "handicap"))
@@ -35,8 +47,8 @@ def round_sheet(title: str, field: Field, labels: Sequence[str], paired: Paired,
         words = {}
         for side, place in (("white", board.white), ("black", board.black)):
             row |= {side: numbered(labels[place]), f"{side}_name": field.members[place].name}
-            row[f"{side}_points"] = field.scores[place] / 2
-            words[f"{side}_points"] = points(field.scores[place])
+            row[f"{side}_points"] = before[place] / 2
+            words[f"{side}_points"] = points(before[place])
         rows.append(row)
         shown.append(words)
     notes = [f"bye: {labels[place]} {field.members[place].name}" for place in paired.byes]
@@ -65,6 +77,19 @@ def round_json(
         "guarantee": paired.guarantee,
         "warnings": [*paired.remarks, *more, *warnings],
     }
+
+
+def scores_json(
+    called: str, rows: Sequence[Sequence[int]], labels: Sequence[str], starts: Sequence[str]
+) -> dict[str, Any]:
+    """Keys: the name of the score with its value by entrant now, `starts` with that before round 1, `starting_list`.
+
+    No keys where points alone decide the pairing.
+    """
+    if called == "points":
+        return {}
+    now, begun = ({label: row[place] / 2 for place, label in enumerate(labels)} for row in (rows[-1], rows[0]))
+    return {called: now, "starts": begun, "starting_list": [*starts]}
 
 
 def numbered(label: str) -> int | str:

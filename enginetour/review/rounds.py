@@ -40,27 +40,25 @@ class Round:
     told: tuple[str, ...]  # notes of other kinds that came while it was played
 
 
-def field_of(format_: Rounds, state: Any) -> tuple[Field, tuple[int, ...]]:
-    """What was played, as the system sees it, and the half points that McMahon scores begin with; () for none."""
+def field_of(format_: Rounds, state: Any) -> tuple[Field, tuple[tuple[int, ...], ...]]:
+    """What was played, as the system sees it, and the scores that decided the pairing, before each round and now."""
     field = so_far(format_, state, by_match=format_.options.scoring == "match")
-    terms = format_.system.terms(field)
-    return field, () if terms.by_wins else tuple(start * field.win for start in terms.starts)
+    return field, format_.system.scores(field)
 
 
 def rounds_of(
     format_: Rounds, state: Any, games: Sequence[GameLine]
 ) -> tuple[tuple[Round, ...], tuple[RoundFigures, ...]]:
     """Every round that was paired, oldest first, and the figures of the pairing report."""
-    field, lead = field_of(format_, state)
+    field, rows = field_of(format_, state)
     names = [member.name for member in field.members]
-    extra = lead or (0,) * len(names)
-    scores = [dict(zip(names, map(sum, zip(row, extra, strict=True)), strict=True)) for row in field.points]
+    scores = [dict(zip(names, row, strict=True)) for row in rows]
     met: dict[tuple[int, frozenset[str]], list[GameLine]] = {}
     for game in games:
         if game.counts:
             met.setdefault((game.round, frozenset((game.white, game.black))), []).append(game)
     asides = _with_asides(format_.notes(state))
-    return tuple(_round(note, told, met, scores) for note, told in asides), pairing_figures(field, lead)
+    return tuple(_round(note, told, met, scores) for note, told in asides), pairing_figures(field, rows)
 
 
 def _with_asides(notes: Iterable[Note]) -> Iterator[tuple[Note, list[str]]]:
