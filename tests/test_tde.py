@@ -11,6 +11,7 @@ from enginetour.field import BLACK, WHITE, Board, Kind, Paired
 from enginetour.interop.foreign import next_round
 from enginetour.interop.pairer import pairer
 from enginetour.interop.tde import foreign, read, round_files, written_rating
+from tests.touring import tour
 
 REGISTER = """\
 # A comment
@@ -110,6 +111,14 @@ def test_marks_in_the_line_of_a_name() -> None:
     assert before.field.present == (1, 2, 3, 4, 5) and before.settings["bye"] == ("Bar, B.",)
     system, _ = pairer("gopair", before, {})
     assert next_round(system, before.field).byes == (1,)
+
+
+def test_a_bye_by_command(tmp_path: Path) -> None:
+    """``--bye ID`` goes before the marked entrants in an odd field and has no effect in an even one."""
+    odd = tour(tmp_path, "pair", str(CASES / "byedrop"), "--rounds", "3", "--bye", "USA05").stdout
+    assert "bye: USA5 Rex, E." in odd
+    even = tour(tmp_path, "pair", str(CASES / "byedrop"), "--rounds", "3", "--bye", "USA5", "--absent", "USA6").stdout
+    assert "bye:" not in even and "--bye has no effect with gopair: 4 entrants are present, an even number" in even
 
 
 @pytest.mark.parametrize(

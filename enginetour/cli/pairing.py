@@ -89,7 +89,7 @@ def pair(
         raise UsageRefused("which tournament?", step="enginetour pair FILE.trf, or register.tde, or --xboard")
     foreign, write, usual = _read(file, number, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
     foreign = _without(replace(foreign, field=replace(foreign.field, seed=seed)), absent)
-    foreign = _resting(foreign, bye)
+    foreign = _resting(foreign, bye, forced=(system or usual) != "gopair")
     if "acceleration" in given:  # the user's settings go before the file's
         foreign = replace(foreign, field=replace(foreign.field, virtual=()))
     name = system or usual
@@ -176,12 +176,17 @@ def _without(foreign: Foreign, absent: tuple[str, ...]) -> Foreign:
     return replace(foreign, field=replace(foreign.field, present=present, bye=bye), asked=asked)
 
 
-def _resting(foreign: Foreign, bye: str | None) -> Foreign:
+def _resting(foreign: Foreign, bye: str | None, *, forced: bool) -> Foreign:
+    """With that bye; gopair has one only in an odd field."""
     if bye is None:
         return foreign
     place = _place(foreign, bye, "--bye")
     if place not in foreign.field.present and place != foreign.field.bye:
         raise UsageRefused(f"{foreign.field.members[place].name} is absent from this round", place="--bye")
+    there = len({*foreign.field.present, place})
+    if not forced and there % 2 == 0:
+        told = f"--bye has no effect with gopair: {there} entrants are present, an even number"
+        return replace(foreign, warnings=(*foreign.warnings, told))
     return replace(foreign, field=foreign.field.resting(place))
 
 
