@@ -7,14 +7,19 @@ from typing import Any
 
 from enginetour.formats.bubble import Bubble
 from enginetour.interop.bubblecase import read_case, trace
-from enginetour.model import Entrant, GameFinished
+from enginetour.model import Entrant, GameFinished, Note
 
 
-def play_case(source: str | bytes | Mapping[str, object], place: str = "case") -> dict[str, Any]:
-    """The trace of a bubble case, JSON text or loaded. InputRefused names `place` and the field."""
+def decisions(source: str | bytes | Mapping[str, object], place: str = "case") -> tuple[Note, ...]:
+    """Play a bubble case, JSON text or loaded, and return its decisions. InputRefused names `place` and the field."""
     case = read_case(source, place)
     bubble = Bubble(case.options, due=case.withdrawals)
     state = bubble.start(tuple(Entrant(name) for name in reversed(case.ranking)))
     while games := bubble.offers(state):
         state = bubble.step(state, GameFinished(games[0], case.outcome(games[0])))
-    return trace(bubble.notes(state))
+    return tuple(bubble.notes(state))
+
+
+def play_case(source: str | bytes | Mapping[str, object], place: str = "case") -> dict[str, Any]:
+    """The trace of a bubble case."""
+    return trace(decisions(source, place))

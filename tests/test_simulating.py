@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,22 @@ def test_a_case() -> None:
     case = json.loads(CASE.read_text("utf-8"))
     assert json.loads(simulate("--case", str(CASE), "--json")) == case["expected"]
     assert "ranking, best first: " in simulate("--case", str(CASE))
+
+
+@pytest.mark.parametrize("case", ["mixed-1.json", "everybody-withdraws.json", "empty.json"])
+def test_the_text_of_a_case_has_all_of_its_trace(case: str) -> None:
+    """Each step shows who entered by which rule, who left and why, and who is parked then."""
+    path = CASE.parent / case
+    expected = json.loads(path.read_text("utf-8"))["expected"]
+    blocks = re.split(r"^ *(?=[0-9]+  )", simulate("--case", str(path)), flags=re.MULTILINE)[1:]
+    assert len(blocks) == len(expected["steps"])
+    for block, step in zip(blocks, expected["steps"], strict=True):
+        assert block.startswith(f"{step['step']}  ")
+        replacements = [left["replacement"] for left in step["withdrawals"] if left["replacement"]]
+        for entry in [*step["entered"], *replacements]:
+            assert re.search(rf"\b{entry['engine']}\b.* \(rule {entry['rule']}\)", block)
+        assert f"parked: {', '.join(step['parked']) or 'nobody'}" in block
+        assert f"({step['decision']['reason']}), {step['games_total']} games" in block
 
 
 @pytest.mark.parametrize(

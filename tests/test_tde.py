@@ -9,7 +9,7 @@ import pytest
 from enginetour.errors import InputRefused
 from enginetour.field import BLACK, WHITE, Board, Kind, Paired
 from enginetour.interop.foreign import next_round
-from enginetour.interop.pairer import pairer
+from enginetour.interop.pairer import on_scale, pairer
 from enginetour.interop.tde import foreign, read, round_files, written_rating
 from tests.touring import tour
 
@@ -111,6 +111,22 @@ def test_marks_in_the_line_of_a_name() -> None:
     assert before.field.present == (1, 2, 3, 4, 5) and before.settings["bye"] == ("Bar, B.",)
     system, _ = pairer("gopair", before, {})
     assert next_round(system, before.field).byes == (1,)
+
+
+@pytest.mark.parametrize("system", ["entropy", "gor-drift", "probe"])
+def test_ratings_of_a_register_are_converted_for_gor(system: str, tmp_path: Path) -> None:
+    """GoR begins 1 dan at 2050 and a register at 0, so grades stay; below 20 kyu GoR has one rating."""
+    path = folder(tmp_path, register="A Foo 1 dan\nB Bar 6k\nC Baz 40k\nD Qux 9d\n")
+    before = foreign(read(path), rounds=3)
+    set_ = {} if system == "gor-drift" else {"model": "gor"}
+    made, told = pairer(system, before, set_)
+    assert [member.rating for member in on_scale(made, before).field.members] == [2100, 1500, 100, 2900]
+    assert len(told) == 1 and "the ratings of the file count 2050 points more" in told[0]
+    if set_:
+        made, told = pairer(system, before, {"model": "elo"})
+        assert on_scale(made, before) is before and told == ()
+    words = [word for key, value in set_.items() for word in ("--set", f"{key}={value}")]
+    assert "2050 points more" in tour(tmp_path, "pair", ".", "--rounds", "3", "--system", system, *words).stdout
 
 
 def test_a_bye_by_command(tmp_path: Path) -> None:

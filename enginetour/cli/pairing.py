@@ -66,7 +66,7 @@ def pair(
     """
     from enginetour.field import Unpairable
     from enginetour.interop.foreign import next_round
-    from enginetour.interop.pairer import pairer, settings
+    from enginetour.interop.pairer import on_scale, pairer, settings
     from enginetour.reports.pairing import round_json, round_sheet, scores_json
 
     given = settings(words)
@@ -94,6 +94,7 @@ def pair(
         foreign = replace(foreign, field=replace(foreign.field, virtual=()))
     name = system or usual
     made, told = pairer(name, foreign, given)
+    foreign = on_scale(made, foreign)
     field, labels = foreign.field, foreign.labels
     try:
         paired = next_round(made, field)

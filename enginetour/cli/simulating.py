@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +18,10 @@ from enginetour.errors import InputRefused, UsageRefused
 from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from enginetour.forecast.world import World
+    from enginetour.model import Note
 
 COMMA = r",(?![^\[\]]*\])"  # between systems, not inside a list of one of their settings
 NUMBER = click.FloatRange(min=0, max=10_000)
@@ -156,24 +159,40 @@ def _config(
 
 
 def _case(case: Path, *, as_json: bool) -> None:
-    from enginetour.interop.bubblecase import LARGEST_FILE
-    from enginetour.simulate import play_case
+    from enginetour.interop.bubblecase import LARGEST_FILE, trace
+    from enginetour.simulate import decisions
     from enginetour.wholefile import read_whole
 
     try:
         text = read_whole(case, LARGEST_FILE)
     except OSError as error:
         raise InputRefused(f"cannot read: {error.strerror}", place=str(case)) from None
-    trace = play_case(text, str(case))
+    notes = decisions(text, str(case))
     if as_json:
-        say_json(trace)
+        say_json(trace(notes))
         return
-    for step in trace["steps"]:
-        table = ", ".join(f"{name} {score:g}" for name, score, _ in step["table"])
-        decision = step["decision"]
-        say(f"{step['step']:>3}  {table}")
-        say(f"     {decision['action']} {decision['engine']} ({decision['reason']}), {step['games_total']} games")
-    say(f"ranking, best first: {', '.join(reversed(trace['ranking']))}")
+    say("rules are the steps of H.G. Muller's article (2007): 1 start, 4 return from parking, 5 next of the list,")
+    say("8 return from parking once the list is used up")
+    step = 0
+    for note in notes:
+        fields: dict[str, Any] = dict(note.fields)
+        lead = f"{fields['step']:>3}" if fields["step"] != step else ""
+        step = fields["step"]
+        for line in _told(note, fields):
+            say(f"{lead:>3}  {line}")
+            lead = ""
+    say(f"ranking, best first: {', '.join(reversed(trace(notes)['ranking']))}")
+
+
+def _told(note: Note, fields: Mapping[str, Any]) -> list[str]:
+    """The lines of one decision of a bubble: its sentence, with the rule of an entry or the table before a leave."""
+    if "table" in fields:
+        table = ", ".join(f"{name} {half / 2:g}" for name, half, _ in fields["table"]) or "nobody is in the section"
+        parked = ", ".join(fields["parked"]) or "nobody"
+        return [table, f"{note.text} ({fields['reason']}), {fields['games_total']} games", f"parked: {parked}"]
+    entries = fields.get("entered") or [fields["replacement"]] if note.kind in ("enter", "unpark", "withdraw") else []
+    rules = "".join(f" (rule {rule})" for rule in sorted({entry["rule"] for entry in entries if entry}))
+    return [note.text + rules]
 
 
 @contextmanager

@@ -40,7 +40,8 @@ class Foreign:
     """A file's tournament before its next round.
 
     `labels` are the file's names of the members, by place; `settings` what the file says of the pairing, by the
-    systems' keys; `asked` the unplayed rounds that absent members asked for, others are just not there.
+    systems' keys; `asked` the unplayed rounds that absent members asked for, others are just not there. `one_dan` is
+    the rating at which 1 dan begins, where the file has a scale of grades.
     """
 
     field: Separated
@@ -48,6 +49,7 @@ class Foreign:
     settings: Mapping[str, object]
     asked: Mapping[int, Kind]
     warnings: tuple[str, ...] = ()
+    one_dan: float | None = None
 
     def place(self, label: str) -> int | None:
         """Of the member of that label, zeros before its number and case aside, or of that name."""

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from enginetour import grades
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.handicap import RatingHandicap
+from enginetour.formats.information import Information
 from enginetour.formats.pairing_system import PairingSystem
 from enginetour.interop.foreign import Foreign
 from enginetour.nearmiss import near
+from enginetour.ratings.gor import FLOOR
 from enginetour.tomlplace import refusal
 
 OWN_ROUNDS = ("absent", "half_bye")  # name rounds to come, of which only one is paired here
@@ -63,6 +67,18 @@ def _by_name(foreign: Foreign, given: Mapping[str, object]) -> dict[str, object]
     return found
 
 
+def on_scale(system: PairingSystem, foreign: Foreign) -> Foreign:
+    """The tournament with ratings on the scale of the system: GoR begins 1 dan at 2050, a TDE register at 0."""
+    if foreign.one_dan is None or not isinstance(system, Information) or system.model != "gor":
+        return foreign
+    above = grades.GO - foreign.one_dan
+    members = tuple(
+        replace(member, rating=None if member.rating is None else max(FLOOR, member.rating + above))
+        for member in foreign.field.members
+    )
+    return replace(foreign, field=replace(foreign.field, members=members), one_dan=None)
+
+
 def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[PairingSystem, tuple[str, ...]]:
     """The system with settings of file and user, the user's first, and what must be told of those it has no use for.
 
@@ -95,8 +111,15 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
         raise UsageRefused(refused.what, place="--set", step=f"enginetour systems {name}") from None
     rounds: Any = make_format(name, options)
     system: PairingSystem = rounds.system
+    rated = on_scale(system, foreign)
+    if rated is not foreign:
+        more = grades.GO - (foreign.one_dan or 0)
+        told.append(
+            f"the ratings of the file count {more:g} points more with {name}: GoR begins 1 dan at {grades.GO:g}, and "
+            f"its lowest rating is {FLOOR:g}"
+        )
     try:
-        system.check(foreign.field.members)
+        system.check(rated.field.members)
         handicap = getattr(options, "handicap", None)
         if isinstance(handicap, RatingHandicap):
             handicap.check({member.name: member.rating for member in foreign.field.members})

@@ -274,7 +274,8 @@ def foreign(
     if leaving := {name: drops for name, drops in later.items() if drops}:
         settings["drop"] = leaving
     guessed = () if rounds or register.rounds else (f"round {in_all} is taken for the last: --rounds N",)
-    return Foreign(field_, tuple(one.id for one in register.listed), settings, asked, (*register.notes, *guessed))
+    labels = tuple(one.id for one in register.listed)
+    return Foreign(field_, labels, settings, asked, (*register.notes, *guessed), grades.AGA)
 
 
 def _round(register: Register, path: Path, *, unfinished_ok: bool) -> tuple[Turn, ...]:
