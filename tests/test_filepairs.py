@@ -34,7 +34,7 @@ def called(name: str) -> str | None:
 def test_pairs_are_those_that_the_tests_count(played: list[tuple[bytes, bytes, bytes, int, bool]]) -> None:
     """The same pairs as game by game: finished games that are taken, between two names, in the order of the files."""
     games = Games()
-    games.add([(white, black, word) for white, black, word, _, _ in played])
+    games.add([row[0] for row in played], [row[1] for row in played], [row[2] for row in played], "here")
     games.openings.extend([opening for _, _, _, opening, _ in played])
     taken = np.array([wanted for *_, wanted in played], dtype=np.bool_)
     partners, points = Partners[int](), defaultdict[int, list[int]](list)

@@ -250,6 +250,23 @@ def test_import_and_imports(tmp_path: Path, file: Path) -> None:
     assert "ccrl" in invoke(tmp_path, "imports").output
 
 
+def test_an_import_notes_what_rate_notes(tmp_path: Path) -> None:
+    """Results left out with a line, unusual spellings, contradictions and names in two Unicode forms."""
+    cases = Path(__file__).parent / "cases" / "lists"
+    text = invoke(tmp_path, "import", cases / "results.pgn").stdout.replace(f"{cases}/", "")
+    assert "results: 9 games imported" in text
+    assert "1 with result 0-0 (results.pgn:61)" in text
+    assert "1 '1:0' (results.pgn:71)" in text
+    found = json.loads(invoke(tmp_path, "import", cases / "mismatch.pgn", "--json").stdout)
+    assert (found["games"] + found["duplicates"], found["contradicted"]) == (2, 3)
+    assert found["left_out"]["others"] == {"*": 1}
+    assert "Müller 1.0" in invoke(tmp_path, "import", cases / "nfd.pgn").stdout
+    assert "2 games imported" in invoke(tmp_path, "import", cases / "multiline_tag.pgn").stdout
+    assert "2 games imported" in invoke(tmp_path, "import", cases / "space.pgn").stdout
+    names = {line["name"] for line in json.loads(invoke(tmp_path, "ratings", "--all", "--json").stdout)["list"]}
+    assert names == {"A", "B", "M\N{LATIN SMALL LETTER U WITH DIAERESIS}ller 1.0"}
+
+
 def test_lists_count_imports(tmp_path: Path, file: Path) -> None:
     """The whole store's list and the import's own; with an anchor, and by an incremental system."""
     invoke(tmp_path, "import", file)

@@ -21,7 +21,7 @@ from enginetour.errors import InputRefused
 from enginetour.interop import gamefile, pgnscan
 from enginetour.interop.pgnscan import game_start, scan
 from enginetour.interop.pgntags import tags_of
-from enginetour.interop.tally import RESULTS, UNFINISHED, Tally, escaped, text, unescaped
+from enginetour.interop.tally import RESULTS, UNFINISHED, Tally, escaped, result_code, text, unescaped
 
 WORDS = {code: raw.decode() for raw, code in RESULTS.items()}
 SHARING = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -41,6 +41,11 @@ def games(tally: Tally) -> Counter[tuple[str, str, str]]:
 
 def game(white: str = "A", black: str = "B", result: str = "1-0", moves: str = "1. e4 e5") -> str:
     return f'[Event "E"]\n[Site "?"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n{moves} {result}\n\n'
+
+
+def noticed(tally: Tally) -> tuple[object, ...]:
+    """What is told of results."""
+    return tally.others, tally.respelled, tally.places, tally.contradicted, tally.contradicted_at
 
 
 def careful(path: Path) -> Tally:
@@ -73,7 +78,75 @@ def test_games_are_counted_by_names_and_result(tmp_path: Path) -> None:
     assert games(found) == {("A", "B", "1-0"): 2, ("B", "A", "1/2-1/2"): 1, ("B", "C", "*"): 1, ("C", "A", "0-1"): 1}
     assert found.others == {"*": 1}
     assert not found.broken_games
-    assert all(quick_pieces(tmp_path / "g.pgn"))
+    (tmp_path / "g.pgn").write_text((game() * 2 + game("B", "A", "1/2-1/2") + game("C", "A", "0-1")) * 9)
+    with patch.object(pgnscan, "PIECE", 500):
+        assert all(quick_pieces(tmp_path / "g.pgn"))
+
+
+def test_the_first_game_with_an_unusual_result_is_read_with_care(tmp_path: Path) -> None:
+    """It has a place, and later games with the same result only count."""
+    path = tmp_path / "g.pgn"
+    path.write_text((game() * 9 + game(result="*") + game() * 9 + game(result="1:0")) * 9)
+    with patch.object(pgnscan, "PIECE", 500):
+        found = scan([path])
+        assert quick_pieces(path).count(False) == 2
+    assert (found.others, found.respelled) == ({"*": 9}, {"1:0": 9})
+    assert found.places == {"*": f"{path}:73", "1:0": f"{path}:153"}
+
+
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [
+        *((result, 0) for result in ("1-0", " 1-0 ", "1 - 0", "1:0", "1\N{EN DASH}0", "1\N{MINUS SIGN}0")),
+        *(
+            (result, 1)
+            for result in ("1/2", "½", "½-½", "½ : ½", "1/2 - 1/2", "0.5-0.5", "0,5-0,5", "1\u20442-1\u20442")
+        ),
+        *((result, 2) for result in ("0-1", "0\N{EM DASH}1", "0\N{NON-BREAKING HYPHEN}1")),
+        *((result, UNFINISHED) for result in ("0-0", "*", "?", "-", "1", "1-O", "", "+/-", "1-0 forfeit", "1-1", "10")),
+        ("1-0" + " " * 99, 0),
+        ("1-0" + "0" * 99, UNFINISHED),
+    ],
+)
+def test_results_are_read_in_usual_spellings(tmp_path: Path, written: str, code: int) -> None:
+    """Dashes, colons, blanks and halves are read; anything else is left out."""
+    found = read(tmp_path / "g.pgn", game() + game(result=written))
+    assert list(found.results) == [0, code]
+    assert list(careful(tmp_path / "g.pgn").results) == [0, code]
+
+
+def test_dashes_of_windows_are_dashes(tmp_path: Path) -> None:
+    """Files in the code page 1252 have results with an en dash or halves too."""
+    content = game() + game(result="0\N{EN DASH}1") + game(result="½-½")
+    assert list(read(tmp_path / "g.pgn", content.encode("cp1252")).results) == [0, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("moves", "contradicted"),
+    [
+        ("1. e4 0-1", 1),
+        ("1. e4 *", 1),
+        ("1/2-1/2", 1),
+        ("1. e4 1-0", 0),
+        ("1. e4", 0),
+        ("", 0),
+        ("1. e4 {wins} 0-1 ", 1),
+        ("1. e4 ; 0-1", 0),
+        ("1. e4 1-0 {not 0-1}", 0),
+        ("1. e4\n% 0-1", 0),
+        ("1. e4 11-0-1", 0),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_moves_that_contradict_the_tag_are_noticed(tmp_path: Path, moves: str, contradicted: int, end: str) -> None:
+    """The tag counts, the game is counted as contradicted, and the first has a place, in the middle and at the end."""
+    path = tmp_path / "g.pgn"
+    odd = f'[Event "E"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n{moves}\n\n'
+    for content, at in ((game() + odd + game(), 9), (game() * 2 + odd, 17), (odd + game(), 1), (odd * 2, 1)):
+        found = read(path, content.replace("\n", end))
+        assert found.contradicted == content.count(odd) * contradicted
+        assert found.contradicted_at == (f"{path}:{at}" if contradicted else "")
+        assert games(found) == {("A", "B", "1-0"): content.count("Result")}
 
 
 @pytest.mark.parametrize(
@@ -96,6 +169,11 @@ def test_games_are_counted_by_names_and_result(tmp_path: Path) -> None:
         game(moves='1. e4\n%{ an escaped line\n{ a { b\n[White "X"]\n[Black "Y"]\n[Result "0-1"]\n}'),
         game(moves="1. e4 (1. d4 {\n}) ; }\n{Result: [Result 1-0]}"),
         game("A", "B").replace("[Site", '[White "Z"]\n[Site'),
+        game().replace('[White "A"]', '[ White  "A" ]'),
+        game().replace('[White "A"]', '[White\n"A"]'),
+        game().replace('[Result "1-0"]', '[Result\t"1-0"\n]'),
+        game().replace('[Result "1-0"]', '[ Result " 1-0 "]'),
+        game().replace("[Event", "[ Event"),
     ],
 )
 def test_one_game_however_it_is_written(tmp_path: Path, content: str) -> None:
@@ -363,10 +441,16 @@ moves = st.lists(
 ).map(" ".join)
 
 
+RESULT_WORDS = [*WORDS.values(), "*"]
+UNUSUAL = ["1/2", " 1-0 ", "0:1", "½-½", "1-O", "", "?"]
+TAGS = ['[{} "{}"]\n'] * 9 + ['[ {}\t"{}" ]\n', '[{}\n"{}"]\n']
+
+
 class Written(NamedTuple):
     tags: tuple[tuple[str, str], ...]
     moves: str
     usual: bool
+    form: str  # of its tags
 
 
 @st.composite
@@ -376,20 +460,23 @@ def written(draw: st.DrawFn) -> Written:
     tags = [
         ("White", draw(letters)),
         ("Black", draw(letters)),
-        ("Result", draw(st.sampled_from([*WORDS.values(), "*"]))),
+        ("Result", result := draw(st.sampled_from(RESULT_WORDS * 2 + UNUSUAL))),
     ]
     if not usual:
         tags = draw(st.permutations([*tags, ("WhiteElo", "2000"), ("Annotator", draw(letters))]))
         tags = tags[draw(st.integers(0, 1)) :]
     # A blank line in the moves ends a game for some readers and not for others.
     said = "\n".join(line for line in draw(moves).splitlines() if line.strip())
-    return Written((("Event", "E"), *tags), said or "*", usual)
+    said += draw(st.sampled_from([f" {result}"] * 5 + ["", " ", *(f"\n{word}" for word in RESULT_WORDS)]))
+    return Written((("Event", "E"), *tags), said.strip() or "*", usual, draw(st.sampled_from(TAGS)))
 
 
-def pgn(all_written: list[Written], end: str) -> bytes:
+def pgn(all_written: list[Written], end: str, *, plain: bool = False) -> bytes:
+    """All tags in the form of the standard if `plain`."""
     blocks = []
     for one in all_written:
-        tags = "".join(f'[{name} "{escaped(value.encode()).decode()}"]\n' for name, value in one.tags)
+        form = TAGS[0] if plain else one.form
+        tags = "".join(form.format(name, escaped(value.encode()).decode()) for name, value in one.tags)
         blocks.append(f"{tags}\n{one.moves}\n\n")
     return "".join(blocks).replace("\n", end).encode()
 
@@ -401,7 +488,8 @@ def by_python_chess(content: bytes) -> Counter[tuple[str, str, str]]:
     while (headers := chess.pgn.read_headers(source)) is not None:
         white, black = (unescaped(headers.get(side, "?").encode()).decode().strip() for side in ("White", "Black"))
         if {white, black}.isdisjoint(("", "?")):
-            found[white, black, headers.get("Result", "*")] += 1
+            result = headers.get("Result", "*")
+            found[white, black, WORDS.get(result_code(result.encode()), "*")] += 1
     return found
 
 
@@ -417,6 +505,7 @@ def test_quick_and_careful_reading_agree(tmp_path: Path, wrote: list[Written], e
         with patch.object(pgnscan, "PIECE", piece), patch.object(pgnscan, "LONGEST_PIECE", piece):
             found = scan([path])
         assert games(found) == games(whole)
+        assert noticed(found) == noticed(whole)
         assert [broken for broken in found.broken if "without end" not in broken[1]] == whole.broken
 
 
@@ -425,7 +514,7 @@ def test_quick_and_careful_reading_agree(tmp_path: Path, wrote: list[Written], e
 def test_counted_as_python_chess_does(tmp_path: Path, wrote: list[Written], end: str) -> None:
     """The same games of whole and of truncated files; missing results are ``*`` there and broken here."""
     path = tmp_path / "g.pgn"
-    content = pgn(wrote, end)
+    content = pgn(wrote, end, plain=True)
     for length in (len(content), len(content) * 2 // 3):
         path.write_bytes(b'[White "0"]\n[Black "1"]\n[Result "1-0"]\n\n*\n\n' + content[:length])
         tally = scan([path])

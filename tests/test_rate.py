@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from enginetour.cli import cli, gamefiles
 from enginetour.errors import InputRefused, UsageRefused
 
+CASES = Path(__file__).parent / "cases" / "lists"
 WORDS = {"w": "1-0", "d": "1/2-1/2", "l": "0-1", "*": "*"}
 
 
@@ -231,12 +232,82 @@ def test_what_is_left_out_is_told(games: Path, tmp_path: Path) -> None:
     other.write_text(pgn(("Fruit 2.1", "Toga II", "w**"), ("?", "Toga II", "w")))
     done = invoke(games, other)
     assert f"{other}:22: a game whose White has no name" in done.stderr
-    assert "games left out: 2 with result *, 1 broken" in done.stdout
+    assert f"games left out: 2 with result * ({other}:8), 1 broken" in " ".join(done.stdout.split())
     found = listed(games, other)
     assert (found["games"], found["skipped"]) == (126, 3)
     assert found["left_out"]["others"] == {"*": 2}
     assert found["broken"] == [{"place": f"{other}:22", "why": "a game whose White has no name"}]
     assert found["files"] == [str(games), str(other)]
+
+
+def noted(name: str) -> tuple[dict[str, Any], str]:
+    """The list of a case, and its text in one line."""
+    path = CASES / name
+    return listed(path), " ".join(invoke(path).stdout.replace(f"{path.parent}/", "").split())
+
+
+def test_results_in_usual_spellings_count(tmp_path: Path) -> None:
+    """Others are left out, each kind with the line of its first game; --strict answers with the exit code."""
+    found, text = noted("results.pgn")
+    left = {"1-0 forfeit": 41, "+/-": 51, "0-0": 61, "0-1 (time)": 111, "1": 121, "*": 131, "": 141, "?": 151, "-": 161}
+    left["1-O"] = 171
+    assert (found["games"], found["skipped"]) == (9, len(left))
+    assert [row(found, name)["wins"] + row(found, name)["draws"] / 2 for name in "AB"] == [6, 3]
+    assert found["left_out"]["others"] == dict.fromkeys(left, 1)
+    for result, line in left.items():
+        assert f"1 with result {result or 'blank'} (results.pgn:{line})" in text
+    read = {"1/2": 11, "½-½": 21, "1/2 - 1/2": 31, "1:0": 71, "0.5-0.5": 81, "0–1": 181}
+    assert found["respelled"] == dict.fromkeys(read, 1)
+    for result, line in read.items():
+        assert f"1 {result!r} (results.pgn:{line})" in text
+    assert found["contradicted"] == 9
+    strict = invoke(CASES / "results.pgn", "--strict", "--json")
+    assert strict.exit_code == 9
+    assert json.loads(strict.stdout) == found
+    assert invoke(CASES / "results.pgn", "--strict", "-o", tmp_path / "list.png").exit_code == 9
+
+
+def test_strict_is_content_with_all_games(games: Path) -> None:
+    """Nothing was left out; a sequential test has no list."""
+    assert invoke(games, "--strict").exit_code == 0
+    assert invoke(games, "--strict", "--sprt", "Fruit 2.1", "Toga II", "0", "5").exit_code == 2
+
+
+def test_a_contradiction_is_noted_and_the_tag_counts() -> None:
+    """A result behind the moves that is not the one of the tag; a game with the tag * is left out."""
+    found, text = noted("mismatch.pgn")
+    assert (found["games"], row(found, "A")["wins"]) == (2, 2)
+    assert "games left out: 1 with result * (mismatch.pgn:11)" in text
+    assert "3 games end with another result than the Result tag; the tag counts (first: mismatch.pgn:1)" in text
+
+
+@pytest.mark.parametrize("name", ["multiline_tag.pgn", "space.pgn"])
+def test_blanks_and_line_breaks_within_tags_cost_no_game(name: str) -> None:
+    """Both games of the file count."""
+    found, text = noted(name)
+    assert (found["games"], found["skipped"]) == (2, 0)
+    assert "left out" not in text
+
+
+def test_one_name_in_two_unicode_forms_is_one_engine() -> None:
+    """With a note; options take either form."""
+    found, text = noted("nfd.pgn")
+    assert [one["name"] for one in found["list"]] == ["M\N{LATIN SMALL LETTER U WITH DIAERESIS}ller 1.0", "B"]
+    assert "names that differ only by blanks or Unicode form, rated as one engine: Müller 1.0" in text
+    for name in ("Mu\N{COMBINING DIAERESIS}ller  1.0", "Müller 1.0"):
+        assert row(listed(CASES / "nfd.pgn", "--anchor", f"{name}=3000"), "Müller 1.0")["rating"] == 3000
+        assert listed(CASES / "nfd.pgn", "--include", f"{name}*", "--include", "B")["games"] == 2
+
+
+def test_names_that_nearly_agree_are_noted(tmp_path: Path) -> None:
+    """They stay two engines, as only the user knows."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("Fruit 2.1", "Toga", "wdl"), ("fruit 2.1", "Toga", "wdl"), ("Fruit  2.1", "To ga", "wdl")))
+    done = " ".join(invoke(path).stdout.split())
+    assert "rated as different engines: Fruit 2.1 / fruit 2.1, To ga / Toga; --alias OTHER=NAME joins them" in done
+    assert "rated as one engine: Fruit 2.1" in done
+    joined = invoke(path, "--alias", "fruit 2.1=Fruit 2.1", "--alias", "To ga=Toga").stdout
+    assert "different engines" not in joined
 
 
 def test_an_unbeaten_engine_is_named(tmp_path: Path) -> None:

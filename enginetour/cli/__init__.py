@@ -132,7 +132,7 @@ def cli() -> None:
 
     Exit codes: 0 all played, 1 our failure, 2 usage, 3 input refused, 4 engine
     refused, 5 store busy or unusable, 6 incidents (--fail-on), 7 storage full,
-    8 stopped as asked, 129, 130, 143 stopped by a signal.
+    8 stopped as asked, 9 games left out (rate --strict), 129, 130, 143 stopped by a signal.
     """
 
 

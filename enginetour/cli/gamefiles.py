@@ -75,7 +75,8 @@ def tell_broken(tally: Tally) -> None:
 
 def left_out_told(left: LeftOut) -> str:
     """The games left out, by reason."""
-    words = [f"{count:,} with result {result or 'blank'}" for result, count in left.others.items()]
+    first = {result: f" ({place})" for result, place in left.places.items()}
+    words = [f"{n:,} with result {result or 'blank'}{first.get(result, '')}" for result, n in left.others.items()]
     reasons = {
         "broken": left.broken,
         "of an engine against itself": left.alone,

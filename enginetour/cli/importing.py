@@ -111,12 +111,18 @@ def import_(
             "dry_run": dry_run,
             "files": list(map(str, files)),
             "left_out": asdict(rated.left_out),
+            "respelled": dict(games.respelled),
+            "contradicted": games.contradicted,
         }
         say_json({**value, "broken": broken})
         return
     say(_told(found, dry_run=dry_run))
     if left:
         say(f"games left out: {left}")
+    from enginetour.interop.selection import spelling_notes
+
+    for note in spelling_notes(games, rated.names):
+        say(note)
 
 
 def _refuse_mixture(

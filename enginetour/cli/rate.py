@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +17,8 @@ from enginetour.cli.listoptions import file_list_options, flags, given
 from enginetour.cli.memory import keep_memory
 from enginetour.cli.outputfile import Target, output_option, size_words, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_file_test
-from enginetour.errors import InputRefused, UsageRefused
+from enginetour.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused
+from enginetour.interop.tally import normal_name
 from enginetour.nearmiss import did_you_mean
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from enginetour.ratings.priors import Prior
     from enginetour.ratings.sequential import Sprt
 
-FEW_NAMED = 10  # engines in a note
 NO_PAIRS = "no two games are a pair: one opening (a FEN tag, or moves marked book) with colours swapped"
 
 
@@ -42,6 +43,7 @@ NO_PAIRS = "no two games are a pair: one opening (a FEN tag, or moves marked boo
 @errors_option
 @file_list_options
 @click.option("--pairs", "by_pairs", is_flag=True, help="Errors by pairs of games on one opening, colours swapped.")
+@click.option("--strict", is_flag=True, help="Print the list, then exit with code 9 if games were left out.")
 @sprt_options
 @without_collecting()
 def rate(
@@ -52,6 +54,7 @@ def rate(
     output: Path | None,
     errors_for: tuple[str, ...],
     by_pairs: bool,
+    strict: bool,
     sprt: tuple[str, str, float, float] | None,
     model: str | None,
     alpha: float | None,
@@ -70,6 +73,8 @@ def rate(
     """
     keep_memory()
     refuse_twice(files)
+    if strict and sprt is not None:
+        raise click.UsageError("--strict is for a list: leave it or --sprt out")
     into = target(output, as_json=as_json, as_csv=as_csv, sources=files)
     display.check(as_json=into.as_json, as_csv=into.as_csv)
     test, fields = asked_test(sprt, model, alpha, beta), {k: v for k, v in given(asked).items() if v is not None}
@@ -77,8 +82,8 @@ def rate(
         others = "--pairs" if by_pairs else "how to show one" if display != Display() or errors_for else ""
         _test(files, fields, sprt[:2], test, into, others)
         return
-    fixed = fields.get("anchors", {})
-    loose = _loose(fields.get("loose", {}))
+    fixed = {normal_name(name): rating for name, rating in fields.get("anchors", {}).items()}
+    loose = {normal_name(name): near for name, near in _loose(fields.get("loose", {})).items()}
     if (fixed or loose) and "average" in fields:
         raise click.UsageError("an anchor gives the level already; leave out --average")
     from enginetour.interop.gamefilter import GameFilter
@@ -109,12 +114,15 @@ def rate(
         errors_for=asked_errors(errors_for, pairs),
         skipped=left.games,
     )
+    code = GAMES_LEFT_OUT if strict and left.games else 0
     if into.put_picture(found, f"ratings · {', '.join(path.name for path in files)}", shown=display != Display()):
-        return
+        sys.exit(code)
     value = {
         "files": list(map(str, files)),
         "left_out": {**asdict(left), "games": left.games},
         "broken": [{"place": place, "why": why} for place, why in tally.broken],
+        "respelled": dict(tally.respelled),
+        "contradicted": tally.contradicted,
     }
     text = present(
         *(found, pairs, display),
@@ -122,9 +130,10 @@ def rate(
         as_json=into.as_json,
         as_csv=into.as_csv,
         value=value,
-        notes=[*_notes(tally, left), *([NO_PAIRS] if by_pairs and not openings else [])],
+        notes=[*_notes(tally, left, pairs.names), *([NO_PAIRS] if by_pairs and not openings else [])],
     )
     into.put(text, size_words(found))
+    sys.exit(code)
 
 
 def _read(
@@ -189,8 +198,10 @@ def _prior(words: str) -> Literal["auto", "none"] | Prior:
         raise UsageRefused(str(error), place="--prior") from None
 
 
-def _notes(tally: Tally, left: LeftOut) -> list[str]:
+def _notes(tally: Tally, left: LeftOut, names: tuple[str, ...]) -> list[str]:
     """What was left out or read in another way."""
+    from enginetour.interop.selection import FEW_NAMED, spelling_notes
+
     notes = []
     if left.games:
         notes.append(f"games left out: {left_out_told(left)}")
@@ -198,7 +209,7 @@ def _notes(tally: Tally, left: LeftOut) -> list[str]:
         notes.append(f"too few games: {', '.join(left.engines[:FEW_NAMED])}{', ...' * (len(left.engines) > FEW_NAMED)}")
     if tally.latin:
         notes.append(f"{tally.latin} names are not UTF-8 and were read as Latin-1")
-    return notes
+    return notes + spelling_notes(tally, names)
 
 
 def _refuse_strangers(fixed: Iterable[str], names: tuple[str, ...]) -> None:

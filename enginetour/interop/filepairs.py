@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enginetour.interop.gameopenings import NOT_TOLD
-from enginetour.interop.tally import UNFINISHED, text
+from enginetour.interop.tally import UNFINISHED, name_text
 from enginetour.ratings.openingpairs import PAIR_POINTS, Openings
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def openings_of_games(
     colours swapped, the second with the second, in the order of the files.
     """
     place = {name: number for number, name in enumerate(sorted(names))}
-    called = [naming(text(raw)) for raw in games.names]
+    called = [naming(name_text(raw)) for raw in games.names]
     places = np.array([-1 if name is None else place.get(name, -1) for name in called])
     white, black = (places[np.array(end, dtype=np.intp)] for end in (games.white, games.black))
     results, openings = np.array(games.results), np.array(games.openings)

@@ -53,7 +53,9 @@ class GameReader(TagReader):
         self._header_at = 0  # place of the first line of the tags that are being read
         self._at = 0  # place of the bytes that may belong to a game that is not counted yet
         self._bytes = b""
-        self._lines = array("q")  # places where the lines begin
+        self._fed = 0  # the offset of the last feed
+        self._lines = array("q")  # places where its lines begin
+        self._partial_place = 0  # where a tag begins that goes on in the next feed
 
     def feed(self, offset: int, lines: bytes, *, whole: bool = True) -> None:
         """Read on; what belongs to a counted game goes into its digest."""
@@ -62,8 +64,12 @@ class GameReader(TagReader):
             self._at = here
         self._bytes += lines
         self._lines = array("q", accumulate(map(len, lines.splitlines(keepends=True)), initial=here))
+        self._fed = offset
         super().feed(offset, lines, whole=whole)
-        self._pass(self._header_at if self._header else here + len(lines))
+        passed = here + len(lines)
+        if self._partial:
+            passed = self._partial_place = self._place_of(self._partial_at)
+        self._pass(self._header_at if self._header else passed)
 
     def settle(self) -> bool:
         """As the tag reader; the last game ends here."""
@@ -78,12 +84,16 @@ class GameReader(TagReader):
         super().finish()
         self._close(self._at + len(self._bytes))
 
-    def _bracket(self, line: bytes, here: tuple[int, int]) -> None:
-        super()._bracket(line, here)
+    def _bracket(self, line: bytes, here: tuple[int, int], *, whole: bool = False) -> None:
+        super()._bracket(line, here, whole=whole)
         if self._header and self._begun == here:
-            self._header_at = self._lines[here[1]]
+            self._header_at = self._place_of(here)
         if self._header:
             self._others |= {name: value for name, value in tags_of(line) if name in _KEPT or is_odds_tag(name)}
+
+    def _place_of(self, here: tuple[int, int]) -> int:
+        """Where a line of the last feed begins, or the tag that it continued."""
+        return self._lines[here[1]] if here[0] == self._fed else self._partial_place
 
     def _end(self) -> None:
         if not self._header:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from enginetour.errors import UsageRefused
+from enginetour.interop.tally import normal_name
 
 
 def any_fits(name: str, globs: Collection[str]) -> bool:
@@ -19,9 +20,9 @@ class Naming:
     def __init__(
         self, aliases: Mapping[str, str] | None = None, include: Iterable[str] = (), exclude: Iterable[str] = ()
     ) -> None:
-        self.aliases = dict(aliases or {})
-        self.include = tuple(include)
-        self.exclude = tuple(exclude)
+        self.aliases = {normal_name(other): normal_name(name) for other, name in (aliases or {}).items()}
+        self.include = tuple(map(normal_name, include))
+        self.exclude = tuple(map(normal_name, exclude))
         self._answered: set[str] = set()
 
     def __call__(self, name: str) -> str | None:

@@ -18,8 +18,8 @@ from enginetour.interop.gamecolumns import DIGEST, WHITE_TC, Games, tags_in
 from enginetour.interop.gamefile import MARK, opened
 from enginetour.interop.gameopenings import LONGEST_OPENING, NOT_TOLD, opening_of, tells_opening
 from enginetour.interop.gamereader import GameReader
-from enginetour.interop.pgnscan import Progress, read, refuse_empty
-from enginetour.interop.pgntags import tags_of
+from enginetour.interop.pgnscan import Progress, read, refuse_empty, results_in
+from enginetour.interop.pgntags import contradicts, tags_of
 from enginetour.interop.tally import VARIANT, text
 
 # PGN standard 8.1.1; the careful reader begins a game at Event or White, so no other tag may come first.
@@ -60,19 +60,25 @@ def _quick(games: Games, at: int, piece: bytes) -> bool:
     piece = (b"\n" if begun else b"\n\n") + piece
     found = _GAME.findall(piece)
     front, *parts = piece.split(_HEAD)
-    if front or not len(found) == len(parts) == piece.count(b"[Result") == piece.count(b'\n[White "') > 0:
+    if front or not len(found) == len(parts) == results_in(piece, len(found)) == piece.count(b'\n[White "') > 0:
         return False
     # A comment holds no game: within a game braces close after they open.
     if b"{" in piece and any(own.rfind(b"{") > own.rfind(b"}") for own in parts):
         return False
     dates, whites, blacks, results = zip(*found, strict=True)
-    if not games.add(list(zip(whites, blacks, results, strict=True))):
+    bodies = [own.rstrip() for own in parts]
+    lasts = (own.rpartition(b"\n")[2] for own in bodies)
+    contradicted = sum(map(contradicts, results, lasts))
+    if contradicted and not games.contradicted_at:
         return False
+    if not games.add(whites, blacks, results):
+        return False
+    games.contradicted += contradicted
     if b"" in dates:
         dates = tuple(_values(b"Date", piece, parts))
     games.days.extend(map(games.by_day.__getitem__, dates))
     games.control.extend(map(games.controls.__getitem__, _values(b"TimeControl", piece, parts)))
-    games.digests += b"".join([sha256(own.rstrip()).digest()[:DIGEST] for own in parts])
+    games.digests += b"".join([sha256(own).digest()[:DIGEST] for own in bodies])
     if tells_opening(piece):
         games.openings.extend([opening_of(b"[" + own[:LONGEST_OPENING]) for own in parts])
     else:

@@ -9,7 +9,7 @@ import numpy as np
 from enginetour.errors import UsageRefused
 from enginetour.interop.gamecolumns import Games
 from enginetour.interop.gameopenings import Partners
-from enginetour.interop.tally import UNFINISHED, text
+from enginetour.interop.tally import UNFINISHED, name_text, normal_name
 from enginetour.nearmiss import near
 
 Met = list[tuple[Hashable, int]]
@@ -20,7 +20,8 @@ def match_games(games: Games, naming: Callable[[str], str | None], one: str, oth
 
     Only even games of standard chess with a result. UsageRefused for names that have no games here, or have not met.
     """
-    called = [naming(text(raw)) for raw in games.names]
+    one, other = normal_name(one), normal_name(other)
+    called = [naming(name_text(raw)) for raw in games.names]
     _refuse_strangers(one, other, {name for name in called if name is not None})
     sides = {one: 0, other: 1}
     places = np.array([-1 if name is None else sides.get(name, -1) for name in called])

@@ -19,8 +19,8 @@ from typing import BinaryIO, cast
 from enginetour.errors import InputRefused
 from enginetour.interop.gamefile import Part, opened, plain
 from enginetour.interop.oddstags import HANDICAP
-from enginetour.interop.pgntags import TagReader
-from enginetour.interop.tally import VARIANT, Tally
+from enginetour.interop.pgntags import TagReader, contradicts
+from enginetour.interop.tally import RESULTS, VARIANT, Tally
 
 PIECE = 1 << 17  # bytes; measured: with larger ones a third of the time goes into memory that malloc gives back
 LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once
@@ -31,12 +31,25 @@ TRIES = 64  # places of a piece that are looked at for the start of a game
 
 Progress = Callable[[int], object]
 
-# Every White tag matches, with three empty values unless Black and Result follow on the next lines.
-_GAME = re.compile(
-    rb'\n\[White "(?:([^\r\n]*)"\]\r?\n\[Black "([^\r\n]*)"\]\r?\n\[Result "([^"\r\n]*)"\](?=[ \t]*[\r\n])|)'
-)
+# Every White tag matches, with empty values unless Black and Result follow on the next lines.
+_TAGS = rb'\n\[White "(?:(%(any)b*)"\]%(n)b\[Black "(%(any)b*)"\]%(n)b\[Result "([^"\r\n]*)"\](?=[ \t]*[\r\n])'
+# The moves must be searched for the next White tag anyway, so a look at the result behind them takes little time. The
+# fourth value is empty unless they end with the result of the tag and another tag than White begins the next game.
+_ENDS = rb'(?<="%(result)b"\])(?:%(n)b\[%(any)b*)*+%(n)b%(n)b[^[]*+(?:\[%%[^[]*+)*+(?<=%(last)b%(end)b%(end)b)'
+_LAST = 3  # characters that tell a result from another one
+
+
+def _games_between(n: bytes, end: bytes, sign: bytes) -> re.Pattern[bytes]:
+    """Games in lines that end with `end`, which `n` matches; `sign` is what stands within a line."""
+    line = {b"n": n, b"end": end, b"any": sign}
+    ends = b"|".join(_ENDS % {**line, b"result": result, b"last": result[-_LAST:]} for result in RESULTS)
+    return re.compile(_TAGS % line + rb"(?:(?:%b)(?<=(\n))(?!\[White )|)|)" % ends)
+
+
+_GAME = _games_between(rb"\r?\n", rb"\r\n", rb"[^\r\n]")
 # The same where no carriage return stands: a dot and a bare newline take two thirds of the time (measured).
-_GAME_LF = re.compile(rb'\n\[White "(?:(.*)"\]\n\[Black "(.*)"\]\n\[Result "([^"\n]*)"\](?=[ \t]*\n)|)')
+_GAME_LF = _games_between(rb"\n", rb"\n", b".")
+_RESULT_TAG = re.compile(rb"\[\s*Result")
 _WHITE = b'\n[White "'
 _ODDS = b'\n[%s "' % HANDICAP
 _VARIANT = b'\n[%s "' % VARIANT
@@ -153,14 +166,42 @@ def _quick(piece: bytes, tally: Tally) -> bool:
             _MAYBE in piece and _has(_VARIANT, piece, found) and _names_another(piece)
         ):
             return False
-        games = cast("list[tuple[bytes, bytes, bytes]]", [each.groups(b"") for each in found])
+        games = [each.groups(b"") for each in found]
     else:
         games = game.findall(piece)
         if (not tally.take_odds and _ODDS in piece) or (
             _MAYBE in piece and _VARIANT in piece and _names_another(piece)
         ):
             return False
-    return len(games) == piece.count(b"[Result") and tally.add(games)
+    if not games or len(games) != results_in(piece, len(games)):
+        return False
+    whites, blacks, results, agree = zip(*games, strict=True)
+    contradicted: int | None = 0
+    if not all(agree[:-1]) or results[-1] not in RESULTS or not piece[-LONG_GAME:].rstrip().endswith(results[-1]):
+        contradicted = _contradicted(piece, results)
+    if contradicted is None or (contradicted and not tally.contradicted_at):
+        return False
+    if not tally.add(whites, blacks, results):
+        return False
+    tally.contradicted += contradicted
+    return True
+
+
+def results_in(piece: bytes, games: int) -> int:
+    """How many Result tags there are, with blanks in their brackets too; quick where each of the games has one."""
+    return games if piece.count(b"Result") == games else len(_RESULT_TAG.findall(piece))
+
+
+def _contradicted(piece: bytes, results: Sequence[bytes]) -> int | None:
+    """Games whose moves end with another result than their tag; None where it is not plain where games end."""
+    parts = piece.split(b"\n\r\n[" if b"\r" in piece else b"\n\n[")
+    if parts[0].strip() and not parts[0].startswith(b"\n["):
+        return None
+    parts = parts[-len(results) :] if len(parts) in (len(results), len(results) + 1) else []
+    if not parts:
+        return None
+    lasts = (own.rstrip().rpartition(b"\n")[2] for own in parts)
+    return sum(map(contradicts, results, lasts))
 
 
 def _names_another(piece: bytes) -> bool:
@@ -175,7 +216,7 @@ def _has(tag: bytes, piece: bytes, found: Sequence[re.Match[bytes]]) -> bool:
     if len(piece) < LONG_GAME * len(found):
         return tag in piece
     blank = b"\n\r\n" if b"\r" in piece else b"\n\n"
-    ends = ((game.end(), piece.find(blank, game.end())) for game in found)
+    ends = ((game.end(3), piece.find(blank, game.end(3))) for game in found)
     return any(piece.find(tag, begin, end if end > 0 else len(piece)) >= 0 for begin, end in ends)
 
 
@@ -225,4 +266,4 @@ def _ends_game(piece: bytes, line: int) -> bool:
     if last and not last.isspace() and last[:1] not in (b"[", b"%", b";"):
         return True
     game = _GAME.match(piece, piece.rfind(_WHITE, 0, line - 2))
-    return bool(game and game[1] and game.end() == len(above) and piece.startswith(_WHITE[1:], line))
+    return bool(game and game[1] and game.end(3) + 2 == len(above) and piece.startswith(_WHITE[1:], line))

@@ -12,17 +12,26 @@ import re
 from collections.abc import Callable
 
 from enginetour.interop.oddstags import HANDICAP, says_odds
-from enginetour.interop.tally import VARIANT, Tally, escaped, nameless, unescaped
+from enginetour.interop.tally import (
+    TERMINATORS,
+    VARIANT,
+    Tally,
+    escaped,
+    nameless,
+    result_code,
+    unescaped,
+)
 
-_TAG = rb'\[([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s+"((?:[^"\\]|\\.)*)"\s*\]'
+_TAG = rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s+"((?:[^"\\]|\\.)*)"\s*\]'
 _EXACT = re.compile(rb"(?:" + _TAG + rb"\s*)+")
 _EACH = re.compile(_TAG)
 # Writers that escape nothing: the value ends at the last quote of the line.
-_LOOSE = re.compile(rb'\[([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s+"(.*)"\s*\]\s*', re.DOTALL)
+_LOOSE = re.compile(rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s+"(.*)"\s*\]\s*', re.DOTALL)
 _BRACES = re.compile(rb"[{};]")
 LONGEST_HEADER = 1 << 20  # bytes between the pieces where tags begin and where they still go on: no game has so many
 LONGEST_LINE = 65536  # bytes of a line of tags; the standard's readers need 255 (PGN standard 4.3)
 _WANTED = (b"White", b"Black", b"Result")
+_TELLING = (b"White", b"Result")  # without one of them it is not a game
 
 
 def tags_of(line: bytes) -> list[tuple[bytes, bytes]]:
@@ -33,6 +42,17 @@ def tags_of(line: bytes) -> list[tuple[bytes, bytes]]:
         return _EACH.findall(line)
     loose = _LOOSE.fullmatch(line)
     return [(loose[1], escaped(unescaped(loose[2])))] if loose else []
+
+
+def contradicts(result: bytes, line: bytes) -> bool:
+    """Whether the last line of a game's moves ends with another result than its tag says.
+
+    A line with a semicolon may end with a comment, so nothing is known of it.
+    """
+    if b";" in line or line[:1] in (b"%", b"["):
+        return False
+    said = line.split()[-1:]
+    return bool(said) and said[0] in TERMINATORS and TERMINATORS[said[0]] != result_code(result)
 
 
 class TagReader:
@@ -51,6 +71,10 @@ class TagReader:
         self._opened = (0, 0)
         self._hidden = False  # behind a semicolon
         self._cut = ""  # what goes on in the next feed: moves, or words that mean nothing
+        self._partial = b""  # a tag that goes on in the next line, begun in line `_partial_at`
+        self._partial_at = (0, 0)
+        self._result: tuple[bytes, tuple[int, int]] | None = None  # of the last game that counts, and where it began
+        self._last = b""  # line of moves behind it
 
     def feed(self, offset: int, lines: bytes, *, whole: bool = True) -> None:
         """Read on; not `whole`: the last line may go on in the next feed."""
@@ -60,6 +84,8 @@ class TagReader:
             if number == 0 and self._cut:
                 if self._cut == "moves":
                     self._moves(line, here)
+                continue
+            if self._partial and self._goes_on(line):
                 continue
             if self._comment:
                 if b"}" in line:
@@ -74,6 +100,8 @@ class TagReader:
                 self._end()
                 self._blanks = 0
                 self._moves(line, here)
+            elif not self._header:
+                self._last = b""
         if whole or lines[-1:] in (b"\n", b"\r"):
             self._cut = ""
         elif len(rows) > 1 or not self._cut:
@@ -88,26 +116,55 @@ class TagReader:
 
     def settle(self) -> bool:
         """At the start of another game: count the last one. False inside a comment, where no game can start."""
+        self._close_tag()
         if self._comment:
             return False
         self._end()
+        self._judge()
         self._blanks = 1
         return True
 
     def finish(self) -> None:
         """At the end of the file."""
+        self._close_tag()
         self._end()
+        self._judge()
         if self._comment:
             why = "a comment that never ends: games behind it do not count"
             self._tally.break_at(self._place(*self._opened), why, games=0)
 
-    def _bracket(self, line: bytes, here: tuple[int, int]) -> None:
-        """A line of tags, or of moves that begins like one."""
+    def _goes_on(self, line: bytes) -> bool:
+        """The line continues the tag before it; else that tag is broken, and the line is read for itself."""
+        if line[:1] == b"[" or not line.strip() or len(self._partial) + len(line) > LONGEST_LINE:
+            self._close_tag()
+            return False
+        self._partial += b" " + line
+        if b"]" in line:
+            self._close_tag()
+        return True
+
+    def _close_tag(self) -> None:
+        """A tag of several lines is read as if it stood in one."""
+        if self._partial:
+            line, self._partial = self._partial, b""
+            self._bracket(line, self._partial_at, whole=True)
+
+    def _judge(self) -> None:
+        """The moves of the last game are over."""
+        if self._result is not None and contradicts(self._result[0], self._last):
+            self._tally.contradict(self._place(*self._result[1]))
+        self._result = None
+
+    def _bracket(self, line: bytes, here: tuple[int, int], *, whole: bool = False) -> None:
+        """A line of tags, or of moves that begins like one; `whole`: no tag of it goes on in the next line."""
         tags = tags_of(line)
         if not tags and not self._header and not self._blanks:
             self._moves(line, here)
             return
-        if self._header and self._blanks and line.startswith(b'[Event "'):
+        if not whole and not tags and b"]" not in line:
+            self._partial, self._partial_at = line, here
+            return
+        if self._header and self._blanks and (line.startswith(b'[Event "') or (tags and tags[0][0] == b"Event")):
             self._end()
         if not self._header:
             self._header, self._begun = True, here
@@ -124,12 +181,12 @@ class TagReader:
 
                 self._variant = b"" if is_standard(value) else value
         self._blanks = 0
-        if line.startswith(b'[White "') or b"[Result" in line:
+        if line.startswith(b'[White "') or b"[Result" in line or any(name in _TELLING for name, _ in tags):
             self._named = True
 
     def _moves(self, line: bytes, here: tuple[int, int]) -> None:
         """Follow comments; the rest of a line behind a semicolon is one too."""
-        self._hidden = False
+        self._hidden, self._last = False, line
         if b";" in line:
             for found in _BRACES.finditer(line):
                 if found[0] == b";" and not self._comment:
@@ -152,6 +209,7 @@ class TagReader:
         """The block of tags is over."""
         if not self._header:
             return
+        self._judge()
         if self._named:
             missing = [name.decode() for name in _WANTED if name not in self._tags]
             blank = [name.decode() for name in _WANTED[:2] if nameless(self._tags.get(name, b"x"))]
@@ -161,10 +219,12 @@ class TagReader:
                 self._tally.break_at(self._place(*self._begun), f"a game whose {blank[0]} has no name")
             else:
                 white, black, result = (self._tags[name] for name in _WANTED)
-                if not self._tally.add([(white, black, result)]):
+                if not self._tally.add([white], [black], [result], self._place(*self._begun)):
                     self._tally.break_at(self._place(*self._begun), "a game with a name of endless length")
-                elif self._odds or self._variant:
-                    self._tally.set_aside(odds=self._odds, variant=self._variant)
+                else:
+                    self._result, self._last = (result, self._begun), b""
+                    if self._odds or self._variant:
+                        self._tally.set_aside(odds=self._odds, variant=self._variant)
         self._forget()
 
     def _forget(self) -> None:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from enginetour.interop.gamecolumns import Games
 from enginetour.interop.gamefilter import of_variant, variants_of
 from enginetour.interop.naming import Naming
-from enginetour.interop.selection import LeftOut
-from enginetour.interop.tally import UNFINISHED, text
+from enginetour.interop.selection import LeftOut, places_of
+from enginetour.interop.tally import UNFINISHED, name_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ def ratable(games: Games, naming: Naming, variant: str = "standard") -> Ratable:
 
     UsageRefused for a pattern that no engine answers to.
     """
-    called = [naming(text(raw)) for raw in games.names]
+    called = [naming(name_text(raw)) for raw in games.names]
     naming.refuse_unanswered()
     names = tuple(sorted({name for name in called if name is not None}))
     place = {name: number for number, name in enumerate(names)}
@@ -47,6 +47,7 @@ def ratable(games: Games, naming: Naming, variant: str = "standard") -> Ratable:
     alone = finished & ours & (white == black)
     left_out = LeftOut(
         others=dict(games.others.most_common()),
+        places=places_of(games),
         broken=games.broken_games,
         alone=int(alone.sum()),
         unwanted=int((finished & ~ours).sum()),

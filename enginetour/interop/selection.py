@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from enginetour.interop.naming import Naming
-from enginetour.interop.tally import AT_ODDS, OF_VARIANT, Tally
+from enginetour.interop.tally import AT_ODDS, OF_VARIANT, Tally, name_text, text
 from enginetour.ratings.pairs import Pairs
 
 if TYPE_CHECKING:
     from enginetour.interop.gamefilter import Taken
+
+FEW_NAMED = 10  # engines or results in a note
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class LeftOut:
     """Games that are not rated, by reason."""
 
     others: Mapping[str, int]  # by the result that is none
+    places: Mapping[str, str]  # where the first game with each of these results is
     broken: int
     alone: int  # of an engine against itself
     unwanted: int  # by the patterns
@@ -57,6 +61,7 @@ def select(
     variants = taken[2] if taken else _named(tally)
     return enough, LeftOut(
         others=dict(tally.others.most_common()),
+        places=places_of(tally),
         broken=tally.broken_games,
         alone=alone,
         unwanted=others,
@@ -65,6 +70,49 @@ def select(
         apart=dict(taken[1]) if taken else {part: games for part, games in aside.items() if games},
         variants=variants,
     )
+
+
+def places_of(tally: Tally) -> dict[str, str]:
+    """Where the first game with each result that is not one is."""
+    return {result: tally.places[result] for result, _ in tally.others.most_common() if result in tally.places}
+
+
+def spelling_notes(tally: Tally, names: Collection[str]) -> list[str]:
+    """What was read in another spelling or is contradicted, one note for each kind; `names` are those that play."""
+    notes = []
+    if tally.respelled:
+        told = (f"{count:,} {result!r} ({tally.places.get(result, 'many kinds')})" for result, count in _most(tally))
+        notes.append(f"unusual results that count: {', '.join(told)}")
+    if tally.contradicted:
+        games = "1 game ends" if tally.contradicted == 1 else f"{tally.contradicted:,} games end"
+        notes.append(
+            f"{games} with another result than the Result tag; the tag counts (first: {tally.contradicted_at})"
+        )
+    spelled: dict[str, set[str]] = {}
+    for raw in tally.names:
+        spelled.setdefault(name_text(raw), set()).add(text(raw))
+    if merged := sorted(name for name, written in spelled.items() if len(written) > 1):
+        notes.append(f"names that differ only by blanks or Unicode form, rated as one engine: {_few(merged)}")
+    alike: dict[str, list[str]] = {}
+    for name in sorted(names):
+        alike.setdefault(_bare(name), []).append(name)
+    if pairs := [" / ".join(one) for one in alike.values() if len(one) > 1]:
+        different = "names that differ only by case, blanks or compatible characters, rated as different engines"
+        notes.append(f"{different}: {_few(pairs)}; --alias OTHER=NAME joins them")
+    return notes
+
+
+def _most(tally: Tally) -> list[tuple[str, int]]:
+    return tally.respelled.most_common(FEW_NAMED)
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:FEW_NAMED]) + ", ..." * (len(names) > FEW_NAMED)
+
+
+def _bare(name: str) -> str:
+    """What is left of a name without case, blanks and Unicode form."""
+    return "".join((name if name.isascii() else normalize("NFKC", name)).casefold().split())
 
 
 def _named(tally: Tally) -> Mapping[str, int]:

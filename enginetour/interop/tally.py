@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,11 +18,17 @@ if TYPE_CHECKING:
 
 RESULTS = {b"1-0": 0, b"1/2-1/2": 1, b"0-1": 2}  # PGN standard 8.1.1.7
 UNFINISHED = 3  # any other result
+TERMINATORS = {**RESULTS, b"*": UNFINISHED}  # what ends the moves of a game (PGN standard 8.2.6)
 AT_ODDS = 4  # a game that is no even one, whatever its result
 OF_VARIANT = 5  # a game of another variant than standard chess, whatever its result
 VARIANT = b"Variant"  # the tag that says so
+LONGEST_RESULT = 64  # bytes
 LONGEST_NAME = 4096  # bytes; the standard's readers need 255 (PGN standard 4.3)
 BROKEN_KEPT = 1000  # places that are remembered; all are counted
+KINDS_KEPT = 1000  # unusual results whose first place is remembered; all are counted
+# Hyphens, dashes, the minus sign and the colon; cp1252 has its dashes at 96 and 97.
+_DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\x96\x97:"), "-")
+_SPELLED = {"1-0": 0, "0-1": 2, **dict.fromkeys(("1/2-1/2", "1/2", "½-½", "½", "0.5-0.5", "0,5-0,5"), 1)}
 
 # A quote that no backslash hides: the value did not end where it seemed to (PGN standard 7).
 _BARE_QUOTE = re.compile(rb'(?<!\\)(?:\\\\)*"')
@@ -50,6 +57,29 @@ def text(raw: bytes) -> str:
         return value.decode("utf-8").strip()
     except UnicodeDecodeError:
         return value.decode("latin-1").strip()
+
+
+def name_text(raw: bytes) -> str:
+    """The name of an engine: as `text`, in Unicode's form NFC, with single blanks, so that one name is one engine."""
+    return normal_name(text(raw))
+
+
+def normal_name(name: str) -> str:
+    """A name in Unicode's form NFC with single blanks."""
+    if not name.isascii():
+        from unicodedata import normalize
+
+        name = normalize("NFC", name)
+    return " ".join(name.split())
+
+
+@lru_cache(maxsize=KINDS_KEPT)
+def result_code(raw: bytes) -> int:
+    """A result in any usual spelling (``1/2``, ``½-½``, ``1:0``, dashes, blanks); UNFINISHED for anything else."""
+    raw = raw.strip()
+    if len(raw) > LONGEST_RESULT:
+        return UNFINISHED
+    return _SPELLED.get("".join(text(raw).replace("\u2044", "/").translate(_DASHES).split()), UNFINISHED)
 
 
 class Names(dict[bytes, int]):
@@ -87,6 +117,10 @@ class Tally:
     black: array[int] = field(default_factory=lambda: array("i"))
     results: array[int] = field(default_factory=lambda: array("b"))
     others: Counter[str] = field(default_factory=Counter)
+    respelled: Counter[str] = field(default_factory=Counter)  # results that count, in an unusual spelling
+    places: dict[str, str] = field(default_factory=dict)  # where the first of each of both kinds is
+    contradicted: int = 0  # games whose moves end with another result than their tag
+    contradicted_at: str = ""  # the first of them
     variants_aside: Counter[bytes] = field(default_factory=Counter)  # raw tags of the games that are `OF_VARIANT`
     broken: list[tuple[str, str]] = field(default_factory=list)
     broken_games: int = 0
@@ -101,24 +135,42 @@ class Tally:
         """Names that are not UTF-8."""
         return sum(raw.decode("utf-8", "replace").encode() != raw for raw in self.names)
 
-    def add(self, games: list[tuple[bytes, bytes, bytes]]) -> bool:
-        """Count raw (White, Black, Result) triples; False, and none counted, when a name needs the careful reader."""
-        if not games:
-            return True
-        whites, blacks, results = zip(*games, strict=True)
+    def add(self, whites: Sequence[bytes], blacks: Sequence[bytes], results: Sequence[bytes], place: str = "") -> bool:
+        """Count games by raw columns; False, and none counted, when one needs the careful reader.
+
+        That are names with quotes, and the first unusual result of a kind, whose `place` the careful reader knows.
+        """
         refused = self.names.refused
         # Lists first: an array takes a third longer from an iterator (measured).
         white = array("i", list(map(self.names.__getitem__, whites)))
         black = array("i", list(map(self.names.__getitem__, blacks)))
         if self.names.refused != refused:
             return False
-        codes = array("b", bytes(map(_CODES.__getitem__, results)))
+        codes = bytes(map(_CODES.__getitem__, results))
         if UNFINISHED in codes:
-            self.others.update(raw.decode("utf-8", "replace").strip() for raw in results if raw not in RESULTS)
+            if not self._placed([raw for raw in results if raw.strip() not in RESULTS], place):
+                return False
+            codes = bytes(map(result_code, results))
         self.white.extend(white)
         self.black.extend(black)
-        self.results.extend(codes)
+        self.results.frombytes(codes)
         return True
+
+    def _placed(self, unusual: Sequence[bytes], place: str) -> bool:
+        """Count unusual results; False, and none counted, where the first of a kind has no place."""
+        written = [text(raw[:LONGEST_NAME]) for raw in unusual]
+        fresh = set(written) - self.places.keys() if len(self.places) < KINDS_KEPT else set()
+        if fresh and not place:
+            return False
+        self.places.update(dict.fromkeys(fresh, place))
+        for raw, shown in zip(unusual, written, strict=True):
+            (self.others if result_code(raw) == UNFINISHED else self.respelled)[shown] += 1
+        return True
+
+    def contradict(self, place: str) -> None:
+        """The moves of a game end with another result than its tag, which counts."""
+        self.contradicted += 1
+        self.contradicted_at = self.contradicted_at or place
 
     def set_aside(self, *, odds: bool, variant: bytes) -> None:
         """The last game is at odds, or of another variant by this tag."""
@@ -141,6 +193,10 @@ class Tally:
             mine.frombytes(numbers[np.array(theirs, dtype=np.intc)].tobytes())
         self.results.extend(other.results)
         self.others.update(other.others)
+        self.respelled.update(other.respelled)
+        self.places = {**other.places, **self.places}
+        self.contradicted += other.contradicted
+        self.contradicted_at = self.contradicted_at or other.contradicted_at
         self.variants_aside.update(other.variants_aside)
         self.broken += other.broken[: BROKEN_KEPT - len(self.broken)]
         self.broken_games += other.broken_games
@@ -157,7 +213,7 @@ class Tally:
 
         from enginetour.ratings.pairs import Pairs
 
-        called = [naming(text(raw)) for raw in self.names]
+        called = [naming(name_text(raw)) for raw in self.names]
         known = tuple(sorted({name for name in called if name is not None}))
         place = {name: number for number, name in enumerate(known)}
         # Four bytes a number where that is room enough: sorted in 0.7 to 0.9 of the time (measured).
