@@ -67,7 +67,10 @@ class Member:
 
 @dataclass(frozen=True)
 class Field:
-    """Before a round: `history[round][member]` of the rounds so far; `present` is to be paired, in entry order."""
+    """Before a round: `history[round][member]` of the rounds so far; `present` is to be paired, in entry order.
+
+    `counted` are the scores that make groups, as `points`, in systems where points alone do not.
+    """
 
     members: tuple[Member, ...]
     history: tuple[tuple[Turn, ...], ...] = ()
@@ -78,6 +81,7 @@ class Field:
     loss: int = 0
     virtual: tuple[tuple[int, ...], ...] = ()  # points that count for the pairing only, from round 1 on
     bye: int | None = None  # has the bye of this round by an arbiter's decision, so it is not present
+    counted: tuple[tuple[int, ...], ...] = ()
 
     @property
     def number(self) -> int:

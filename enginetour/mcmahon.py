@@ -48,7 +48,8 @@ def band(rating: float, base: float = 0.0, width: float = 100.0) -> int:
 def founders(field: Field) -> tuple[int, ...]:
     """Who was to be paired in round 1: limits follow from them alone, so nobody's start moves when somebody joins."""
     if not field.history:
-        return field.present or tuple(range(len(field.members)))
+        there = field.present if field.bye is None else tuple(sorted((*field.present, field.bye)))
+        return there or tuple(range(len(field.members)))
     first = field.history[0]
     there = tuple(member for member, turn in enumerate(first) if turn.paired or turn.kind is Kind.BYE)
     return there or tuple(range(len(first)))

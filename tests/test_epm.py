@@ -104,6 +104,23 @@ def test_half_the_wins_lift_the_bar_on_families() -> None:
     assert worth[0]["family"] == 20_000 * 10**6 and worth[1]["family"] == 0
 
 
+def test_groups_are_mcmahon_scores() -> None:
+    """Two groups of four meet inside; after two missed rounds I has one point more, in the pairing alone."""
+    members = rated(2400, 2300, 2200, 2100, 1000, 900, 800, 700, 2350, 1050)
+    field = field_of(members, "A1E B1F C1G D1H", "B0A C0D F1E H1G")
+    system = epm()
+    assert system.scores(field)[0] == (2, 2, 2, 2, 0, 0, 0, 0, 2, 0)
+    assert [score / 2 for score in system.scores(field)[-1]] == [3, 2, 2, 3, 0, 1, 0, 1, 2, 1]
+    table = {line.name: dict(line.tiebreaks)["MMS"] / 2 for line in system.table(field, field.present)}
+    assert (table["I"], table["J"], table["A"]) == (1, 0, 3)
+    paired = system.pair(field)
+    assert names(field, paired)[:5] in ("AD BI", "AD IB")
+    told = " ".join(system.rules(field, paired, 0, 8))
+    assert "groups of MMS 3 and 2" in told
+    everywhere = epm(absence="standings").table(field, field.present)
+    assert {line.name: dict(line.tiebreaks)["MMS"] / 2 for line in everywhere}["I"] == 2
+
+
 def test_the_last_rests() -> None:
     """By wins, sums over opponents and rating, unless it did before."""
     assert epm(rounds=3).pair(field_of(rated(1, 3, 2))).byes == (0,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -117,7 +118,8 @@ def test_strict() -> None:
 def test_a_draw_pairs_groups_and_nobody_twice(seed: int, rounds: int) -> None:
     """No rematch, one float at most out of a group; as a whole: no round with nearer groups, by the squares of gaps."""
     field = random_field(seed, 6, rounds)
-    paired = godraw(attempts=5).pair(field)
+    system = godraw(attempts=5)
+    paired, field = system.pair(field), replace(field, counted=system.scores(field))
     pairs = [board.pair for board in paired.boards]
     assert sorted(place for pair in pairs for place in pair) == list(range(6))
 
@@ -135,6 +137,20 @@ def test_a_draw_pairs_groups_and_nobody_twice(seed: int, rounds: int) -> None:
         assert sum(gap(pair) ** 2 for pair in pairs) == min(sum(gap(pair) ** 2 for pair in found) for found in legal)
     else:
         assert any("rematch" in remark for remark in paired.remarks)
+
+
+def test_draws_begin_from_bands() -> None:
+    """Bands, bar and floor set the groups of round 1; with one group, or without ratings, it is a Swiss."""
+    field = field_of(rated(2400, 2300, 1000, 900))
+    pairs = {
+        groups: {names(field, godraw(groups=groups).pair(replace(field, seed=seed))) for seed in range(30)}
+        for groups in ("table", 1)
+    }
+    assert pairs["table"] == {"AB CD"} and pairs[1] >= {"AB CD", "AC BD", "AD BC"}
+    unrated = replace(field, members=tuple(replace(one, rating=None) for one in field.members))
+    warning = "all start alike: this is a Swiss; no entrant has a rating"
+    assert godraw().foreword(unrated) == (("warning", warning),)
+    assert godraw(bar=23, floor=9, groups="bands").starts(field).wins == (14, 14, 1, 0)
 
 
 def test_the_same_seed_draws_the_same() -> None:

@@ -1,10 +1,11 @@
 """EPM, a pairing program of European Go tournaments: floats from the middle, then backtracking through lists by weight.
 
-Groups are by wins; the lists are sorted by the older Gotha function without a handicap.
+Groups are by McMahon scores; the lists are sorted by the older Gotha function without a handicap.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -18,16 +19,19 @@ from enginetour.criteria.lineup import Span, line_up
 from enginetour.criteria.older import Older
 from enginetour.criteria.present import Criterion, weigh
 from enginetour.field import Dice, Field, Paired
-from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
+from enginetour.formats.pairing_system import Reason
+from enginetour.formats.starts import ABSENCE, Starting, StartingOptions
 from enginetour.historic.colours import seated
 from enginetour.historic.epm import Steps, TooLong, first_round
 from enginetour.historic.exact import CERTIFIED, Bars, Worth, whole_round
 from enginetour.historic.scoregroups import group_of, score_groups
+from enginetour.placement.terms import Absence
 
 
-class EpmOptions(RoundsOptions):
+class EpmOptions(StartingOptions):
     """Settings of EPM."""
 
+    absence: Absence = Setting(default="pairing-only", description=ABSENCE)
     seeding: Literal["fold", "slip", "split-random"] = Setting(
         default="split-random", description="ideal pairs among equal scores, for the lists (Gotha documentation, 2005)"
     )
@@ -47,15 +51,15 @@ class EpmOptions(RoundsOptions):
     )
 
 
-class Epm(PairingSystem):
+class Epm(Starting):
     """Rounds by backtracking from the top. In an odd field the last without an earlier bye rests (Vuorinen 2010)."""
 
-    codes = ("NBW", "SOSW", "SOSOSW")
     unplayed = "own"
     options: EpmOptions
 
     def pair(self, field: Field) -> Paired:
         """The first round there is; if the steps do not suffice or there is none, the heaviest."""
+        field = replace(field, counted=self.scores(field))
         bars, order = Bars(self.options.strict, self.options.forbid_family), self._ranked(field)
         byes = (last_bye(field, order),) if len(order) % 2 else ()
         order = [member for member in order if member not in byes]
@@ -82,13 +86,14 @@ class Epm(PairingSystem):
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
         """Groups and floats, and where each of the two stands in the other's list."""
+        field = replace(field, counted=self.scores(field))
         bars, worth = Bars(self.options.strict, self.options.forbid_family), self._worth(field)
         names = [member.name for member in field.members]
         order = [member for member in self._ranked(field) if member not in paired.byes]
         mates = {at: sum(board.pair) - at for board in paired.boards for at in board.pair}
         groups = [group_of(field, at) for at in (one, other)]
         told = [] if groups[0] == groups[1] else [
-            f"groups of {groups[0]} and {groups[1]} wins: between them odd groups float, from the middle on, and then "
+            f"groups of MMS {groups[0]} and {groups[1]}: between them odd groups float, from the middle on, and then "
             "the lists decide"
         ]  # fmt: skip
         for place, wanted in ((one, other), (other, one)):
@@ -108,8 +113,8 @@ class Epm(PairingSystem):
         return 0 if self.options.strict else boards, boards
 
     def _ranked(self, field: Field) -> list[int]:
-        """By wins and the sums over opponents whatever the table shows, then rating, then entry order."""
-        groups = placement.ordered(field, self.codes, field.present, self.terms(field))
+        """By McMahon score and sums over opponents whatever the table shows, then rating, then entry order."""
+        groups = placement.ordered(field, self.codes, field.present, self.pairing_terms(field))
         return [
             member for _, tied in groups for member in sorted(tied, key=lambda at: -(field.members[at].rating or 0))
         ]
@@ -121,8 +126,9 @@ class Epm(PairingSystem):
 
     def _criteria(self, field: Field) -> tuple[Criterion, ...]:
         """In groups of half wins, as the older function has them."""
-        played = len(field.history)
-        lineup = line_up(field, field.points, Span(2 * played, 2 * played + 1, 2), self._ranked(field))
+        scores = self.scores(field)
+        most, least = (2 * limit(scores[-1], default=0) // field.win for limit in (max, min))
+        lineup = line_up(field, scores, Span(most, most - least + 1, 2), self._ranked(field))
         enough = field.win * field.rounds
         exempt = [self.options.exempt_wins and 2 * field.scores[at] >= enough for at in field.present]
         chance = seeded(Dice(field.seed, "epm", field.number, "pairs"), len(field.members))

@@ -1,11 +1,14 @@
-"""GoDraw: a Swiss drawn by lot inside score groups, guided by origin, family and colours."""
+"""GoDraw: rounds drawn by lot inside groups of equal McMahon scores, guided by origin, family and colours."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from pydantic import Field as Setting
 
 from enginetour.field import Dice, Field, Paired
-from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions
+from enginetour.formats.pairing_system import Reason
+from enginetour.formats.starts import Starting, StartingOptions
 from enginetour.historic.colours import seated
 from enginetour.historic.exact import CERTIFIED, Bars, whole_round
 from enginetour.historic.godraw import Draw, Stuck, guides, preference
@@ -14,7 +17,7 @@ from enginetour.historic.scoregroups import group_of
 JITTER = 1000  # our decision: equals of the whole round are told apart by lot, in thousandths of a preference
 
 
-class GoDrawOptions(RoundsOptions):
+class GoDrawOptions(StartingOptions):
     """Settings of GoDraw."""
 
     attempts: int = Setting(
@@ -29,16 +32,16 @@ class GoDrawOptions(RoundsOptions):
     )
 
 
-class GoDraw(PairingSystem):
+class GoDraw(Starting):
     """Rounds by guided lot, from the top score group on."""
 
-    codes = ("NBW", "SOS")
     unplayed = "own"
     bye = "by lot of the last score group, among those with the fewest byes (GoDraw, our decision)"
     options: GoDrawOptions
 
     def pair(self, field: Field) -> Paired:
         """The first draw with an end; after the last one, one matching with the same preferences."""
+        field = replace(field, counted=self.scores(field))
         options, colours = self.options, self.options.games_per_pairing == 1
         bars = Bars(options.strict, options.forbid_family)
         for attempt in range(1, options.attempts + 1):
@@ -53,19 +56,21 @@ class GoDraw(PairingSystem):
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """What guides the lot, met or not, in its order."""
+        field = replace(field, counted=self.scores(field))
         colours = self.options.games_per_pairing == 1
         told = guides(field, one, other, colours=colours)
         return tuple(Reason(name, int(met), 1, "GoDraw, Vuorinen 2010") for name, met in told)
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
         """Groups, floats and the lot."""
+        field = replace(field, counted=self.scores(field))
         upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
         names, groups = [member.name for member in field.members], [group_of(field, at) for at in (upper, lower)]
         if groups[0] == groups[1]:
-            told = f"both are of the group of {groups[0]} wins: the lot, guided by these, says who of it meet"
+            told = f"both are of the group of MMS {groups[0]}: the lot, guided by these, says who of it meet"
         else:
             told = (
-                f"{names[upper]} is of the group of {groups[0]} wins, {names[lower]} of that of {groups[1]}: they meet "
+                f"{names[upper]} is of the group of MMS {groups[0]}, {names[lower]} of that of {groups[1]}: they meet "
                 "only as the float of an odd group, one who lost last round down, one who fell and won up"
             )
         return (told, *super().rules(field, paired, one, other))

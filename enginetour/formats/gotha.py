@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,11 @@ from enginetour.criteria.chance import Chance, by_names, seeded
 from enginetour.criteria.kinship import same_family
 from enginetour.criteria.lineup import Flags, Ints, Lineup, Span, line_up
 from enginetour.criteria.present import Criterion, Value, stones, weigh
-from enginetour.field import Dice, Field, Member, Paired
-from enginetour.formats.pairing_system import PairingSystem, Reason, RoundsOptions, Weighed
+from enginetour.field import Dice, Field, Paired
+from enginetour.formats.pairing_system import PairingSystem, Reason, Weighed
+from enginetour.formats.starts import BandOptions
 from enginetour.mcmahon import Starts
-from enginetour.placement import Terms, Unplayed
-
-Band = Annotated[int, Setting(ge=-(10**6), le=10**6)]
-NAMED = 5  # entrants in a message
+from enginetour.placement import Terms
 
 
 class Handicap(BaseModel):
@@ -40,13 +38,9 @@ class Handicap(BaseModel):
     threshold: int | None = Setting(default=None, description="band from which on nobody gives any; none by default")
 
 
-class GothaOptions(RoundsOptions):
+class GothaOptions(BandOptions):
     """Settings of every system of the Gotha kind."""
 
-    base: float = Setting(
-        default=0.0, ge=-100_000, le=100_000, description="rating at which band 0 begins; 2050 makes bands grades of Go"
-    )
-    width: float = Setting(default=100.0, ge=1, le=10**6, description="rating points of a band: one grade")
     bye: Literal["gotha", "thesis"] = Setting(
         default="gotha",
         description="who rests in an odd field, fewest byes first. gotha: smallest band + twice the McMahon score; "
@@ -123,11 +117,6 @@ class Gotha(PairingSystem):
     @abstractmethod
     def criteria(self, scene: Scene) -> tuple[Criterion, ...]:
         """All that weighs."""
-
-    def chosen_unplayed(self) -> Unplayed:
-        """How rounds without a game count: as chosen, else as in Gotha."""
-        chosen: Unplayed | Literal["preset"] = self.options.unplayed
-        return self.unplayed if chosen == "preset" else chosen
 
     def given(self) -> Handicap | None:
         """The handicap the stronger gives; by default none."""
@@ -282,14 +271,3 @@ def _part(matrix: NDArray[Any], stay: Flags) -> NDArray[Any]:
 def _known(field: Field, at: int) -> float:
     rating = field.members[at].rating
     return float("-inf") if rating is None else rating
-
-
-def check_rated(system: str, members: tuple[Member, ...]) -> None:
-    """ValueError names the first of those without a rating, and the key."""
-    unrated = [member.name for member in members if member.rating is None]
-    if unrated:
-        more = f" and {len(unrated) - NAMED} more" if len(unrated) > NAMED else ""
-        raise ValueError(
-            f"{system} needs the rating of every entrant and {', '.join(unrated[:NAMED])}{more} has none: give "
-            "rating = ..., or choose swiss-gotha, which needs none"
-        )

@@ -176,10 +176,14 @@ class PairingSystem(ABC):
         """The codes of the table: those chosen, else `codes`."""
         return self.options.placement or self.codes
 
+    def chosen_unplayed(self) -> placement.Unplayed:
+        """Return how rounds without a game count in sums over opponents: as chosen, else the system's own way."""
+        chosen: placement.Unplayed | Literal["preset"] = self.options.unplayed
+        return self.unplayed if chosen == "preset" else chosen
+
     def terms(self, _field: Field) -> placement.Terms:
         """What the table needs beside the field; a system with starting points adds them."""
-        chosen = self.options.unplayed
-        return placement.Terms(unplayed=self.unplayed if chosen == "preset" else chosen)
+        return placement.Terms(unplayed=self.chosen_unplayed())
 
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[Placed, ...]:
         """Those members best first, by `order`."""

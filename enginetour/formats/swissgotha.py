@@ -16,8 +16,9 @@ from enginetour.criteria.lineup import Ints, Span
 from enginetour.criteria.present import Criterion
 from enginetour.criteria.seeding import Seeding
 from enginetour.field import Field, Member
-from enginetour.formats.gotha import Band, Ground, Handicap, Scene, check_rated
+from enginetour.formats.gotha import Ground, Handicap, Scene
 from enginetour.formats.gotha_criteria import ByCriteria, CriteriaOptions, Weight
+from enginetour.formats.starts import Band, check_rated
 from enginetour.mcmahon import Starts, founders, laddered, mcmahon_points
 from enginetour.placement import Terms
 

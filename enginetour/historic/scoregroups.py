@@ -1,4 +1,4 @@
-"""Members of equal wins together; half a win belongs to the whole one below (Vuorinen 2010)."""
+"""Members of equal wins or McMahon scores together; half a win belongs to the whole one below (Vuorinen 2010)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from enginetour.field import Field
 
 
 def group_of(field: Field, member: int, number: int = -1) -> int:
-    """Whole wins before a round, by default now; halves belong to the group below."""
-    return field.points[number][member] // field.win
+    """Whole wins, or the McMahon score, before a round, by default now; halves belong to the group below."""
+    return (field.counted or field.points)[number][member] // field.win
 
 
 def score_groups(field: Field, there: Sequence[int]) -> list[list[int]]:
-    """Members of equal wins together, most wins first."""
+    """Members of equal scores together, the highest first."""
     groups: dict[int, list[int]] = {}
     for member in there:
         groups.setdefault(group_of(field, member), []).append(member)
