@@ -4,6 +4,7 @@ Exit codes (told in the README too):
 0 all played · 1 our own failure · 2 wrong usage · 3 configuration or input refused · 4 engine refused ·
 5 store busy or unusable · 6 incidents with ``--fail-on`` · 7 storage full · 8 stopped as asked ·
 9 games left out of a list with ``rate --strict`` ·
+10 pairings differ with ``pair --check-all`` ·
 129 / 130 / 143 stopped by SIGHUP / SIGINT / SIGTERM.
 
 ::
@@ -27,6 +28,7 @@ Exit codes (told in the README too):
 from __future__ import annotations
 
 GAMES_LEFT_OUT = 9  # the exit code of ``rate --strict``; the list is made all the same
+PAIRINGS_DIFFER = 10  # the exit code of ``pair --check-all``
 
 
 class TourError(Exception):

@@ -169,6 +169,7 @@ class Paired:
     byes: tuple[int, ...] = ()
     guarantee: str = "by rule"
     remarks: tuple[str, ...] = ()
+    accelerated: int = 0  # rounds that have virtual points by the system's own scheme
 
 
 class Unpairable(ValueError):

@@ -10,6 +10,8 @@ import pytest
 from enginetour.dutch import BREACH, EVEN, explain, pair_dutch
 from enginetour.field import BLACK, WHITE, Board, Field, Kind, Turn, Unpairable
 from enginetour.formats.base import make_format, options_model
+from enginetour.formats.dutch import Dutch, DutchOptions
+from enginetour.formats.rounds import Rounds
 from enginetour.model import Entrant, GameFinished, Outcome
 from tests.roundplay import entered, unmet
 
@@ -149,3 +151,44 @@ def test_the_criteria_of_a_pair() -> None:
     assert not told["colour wishes met"]
     across = {name: met for name, met, _ in explain(field, 0, 2)}
     assert not across["not met before"] and not across["inside one score group"] and across["colour wishes met"]
+
+
+@pytest.mark.parametrize("points", [0.0, 0.5, 1.0])
+def test_nobody_rests_twice_whatever_a_bye_is_worth(points: float) -> None:
+    """Seven entrants and four rounds of our own: four byes go to four of them, and are worth what the setting says."""
+    format_ = Rounds(Dutch(DutchOptions(rounds=4, bye_points=points)))
+    state = format_.start(tuple(Entrant(name) for name in "ABCDEFG"))
+    while games := format_.offers(state):
+        state = format_.step(state, GameFinished(games[0], Outcome.WHITE))
+    byes = [str(dict(note.fields)["byes"]) for note in state.notes if note.kind == "round"]
+    assert len(set(byes)) == 4
+    turns = [turn for row in state.field.history for turn in row if turn.kind is Kind.BYE]
+    assert [turn.points for turn in turns] == [2 * points] * 3  # the last round stays open
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"bye_points": 1.5}, "bye_points must be between 0 and 1 in steps of 0.5 .found 1.5."),
+        ({"bye_points": 0.3}, "in steps of 0.5"),
+        ({"bye_points": -1}, "greater than or equal to 0"),
+        ({"bye_points": 1.5, "games_per_pairing": 2, "scoring": "match"}, "between 0 and 1"),
+    ],
+)
+def test_a_bye_is_worth_no_more_than_a_win(settings: dict[str, object], words: str) -> None:
+    """In points of what a match is worth."""
+    with pytest.raises(ValueError, match=words):
+        DutchOptions.model_validate(settings)
+    assert DutchOptions(bye_points=2, games_per_pairing=2).won_match == 4
+
+
+def test_a_round_without_a_legal_pairing_says_so_itself() -> None:
+    """The warning stands with the round that breaks the rule, not with a later one."""
+    away = {name: [1, 2, 3, 4] for name in "DE"}
+    format_ = Rounds(Dutch(DutchOptions.model_validate({"rounds": 4, "bye_points": 0, "absent": away})))
+    state = format_.start(tuple(Entrant(name) for name in "ABCDE"))
+    while games := format_.offers(state):
+        state = format_.step(state, GameFinished(games[0], Outcome.WHITE))
+    rounds = [dict(note.fields) for note in state.notes if note.kind == "round"]
+    assert [bool(one["remarks"]) for one in rounds] == [False, False, False, True]
+    assert [BREACH in str(one["guarantee"]) for one in rounds] == [False, False, False, True]

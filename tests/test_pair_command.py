@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,53 @@ def test_names_keep_their_bytes(name: str, tmp_path: Path) -> None:
     before, after = (one.read_bytes().replace(b"\r", b"").splitlines() for one in (file, out))
     assert len(before) == len(after)
     assert all(new.startswith(old) for old, new in zip(before, after, strict=True))
+
+
+def test_every_round_is_checked(tmp_path: Path) -> None:
+    """Rounds that stand as the system pairs them, rounds that do not with both versions, and the exit code."""
+    assert "all 7 rounds are the same" in tour(tmp_path, "pair", str(GOLDEN), "--check-all").stdout
+    file = str(CASES / "accelerated-absent-in-round-1.trf")
+    found = json.loads(tour(tmp_path, "pair", file, "--check-all", "--json", expect=10).stdout)
+    assert (found["system"], found["differing"], found["warnings"]) == ("dutch", 3, [])
+    assert found["rounds"][1] == {
+        "round": 2,
+        "boards": 3,
+        "same": False,
+        "expected": [[4, 6], [7, None]],
+        "found": [[4, 7], [6, None]],
+        "failure": None,
+    }
+    assert "3 of 5 rounds differ" in tour(tmp_path, "pair", file, "--check-all", expect=10).stdout
+    assert (
+        "--round does nothing with --check-all"
+        in tour(tmp_path, "pair", file, "--check-all", "--round", "2", expect=2).stderr
+    )
+
+
+def test_swapped_colors_and_forfeits_without_colors(tmp_path: Path) -> None:
+    """A pair with the other colors differs; a forfeited pair without colors is the same pair."""
+    file, lines = tmp_path / "f.trf", ["142 3", "152 W"]
+    rounds = {1: "   3 w 1", 2: "   4 - -", 3: "   1 b 0", 4: "   2 - +"}
+    points = {1: "1.0", 4: "1.0"}
+    written = [entry(n, cell, points=points.get(n, "0.0")) for n, cell in rounds.items()]
+    file.write_text("\n".join([*lines, *written]))
+    assert "all 1 rounds are the same" in tour(tmp_path, "pair", str(file), "--check-all").stdout
+    file.write_text("\n".join(["152 B" if line == "152 W" else line for line in [*lines, *written]]))
+    seen = tour(tmp_path, "pair", str(file), "--check-all", expect=10).stdout
+    assert "3-1" in seen and "1-3" in seen and "2-4" not in seen
+
+
+def test_a_round_accelerated_by_baku_is_written_with_its_points(tmp_path: Path) -> None:
+    """Lines 250 stand before the entrants, once."""
+    file = four(tmp_path, "142 3", "152 W", "192 FIDE_DUTCH_2025_BAKU")
+    out = tmp_path / "out.trf"
+    tour(tmp_path, "pair", str(file), "-o", str(out))
+    lines = out.read_bytes().decode().split("\r\n")
+    assert lines[3:5] == ["250       1.0 001 001    1    2", "250       0.5 002 002    1    2"]
+    again = tour(tmp_path, "pair", str(out), "--round", "1", "-o", str(out), "--overwrite")
+    assert again.stdout and out.read_bytes().decode().split("\r\n") == lines
+    refused = tour(tmp_path, "pair", str(file), "--set", "bye_points=0", expect=2)
+    assert "a line 162 with P says what a bye is worth" in refused.stderr
 
 
 def test_a_bye_by_decision(tmp_path: Path) -> None:

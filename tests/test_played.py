@@ -14,9 +14,11 @@ from enginetour.formats.rounds import Rounds
 from enginetour.interop import tde, trf
 from enginetour.interop.played import Played, Sat, played, register, report
 from enginetour.interop.trffield import foreign
+from enginetour.interop.trfheader import header
 from enginetour.model import Entrant, GameFinished, Outcome, Withdrawn
 from tests.touring import config, tour
 
+CASES = Path(__file__).parent / "cases" / "pairing"
 FIVE = tuple(
     Entrant(name, rating=2000.0 - 10 * place, family="f" * (place < 2), origin="fin")
     for place, name in enumerate("ABCDE")
@@ -85,6 +87,39 @@ def test_forbidden_families_are_forbidden_pairs() -> None:
     text = report(tournament(0, forbid_family=True, acceleration="baku")[0]).text()
     assert "260 001 003    1    2\r\n" in text and "192 FIDE_DUTCH_2025_BAKU" in text
     assert foreign(trf.read(text), number=1).field.apart == {(0, 1)}
+
+
+def test_virtual_points_are_exported() -> None:
+    """Lines 250 for all accelerated rounds, so that another program needs no scheme of its own to agree."""
+    text = report(tournament(0, acceleration="baku")[0]).text()
+    assert "250       1.0 001 001    1    4\r\n250       0.5 002 002    1    4\r\n" in text
+    assert "250" not in report(tournament(0)[0]).text()
+    case = foreign(trf.read((CASES / "own-export-baku.trf").read_bytes()), number=5).field
+    written = report(Played("A case", "dutch", case, {}, accelerated=3))
+    worth = {1: 2, 2: 2, 3: 1}  # eight were paired in round 1, so the upper half has four
+    assert header(written).virtual == {(n, one): points for n, points in worth.items() for one in range(1, 5)}
+
+
+@pytest.mark.parametrize(
+    ("each", "scoring", "points", "said", "letters"),
+    [
+        (1, "games", None, "", "U"),
+        (1, "games", 0.5, "162  P 0.5\r\n", "U"),
+        (1, "games", 0.0, "162  P 0.0\r\n", "U"),
+        (2, "games", 1.0, "162  P 0.5\r\n", "UU"),
+        (2, "games", 1.5, "162  P 1.5\r\n", "U "),
+        (2, "match", 0.5, "162  P 0.5\r\n", "UU"),
+        (2, "match", None, "", "UU"),
+    ],
+)
+def test_the_worth_of_a_bye_is_exported(each: int, scoring: str, points: float | None, said: str, letters: str) -> None:
+    """In line 162 where it is no win; points and rounds of the report fit each other."""
+    one, _ = tournament(0, each=each, scoring=scoring, bye_points=points)
+    found = report(one)
+    assert (said in found.text()) if said else ("162" not in found.text())
+    resting = next(entry for entry in found.entries if entry.cells[0].result == "U")
+    assert "".join(cell.result for cell in resting.cells) == letters
+    assert resting.points == sum(header(found).worth("P") for letter in letters if letter == "U")
 
 
 def test_too_many_entrants() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.common import output_options, refuse_tables, say, say_json, show
-from enginetour.errors import InputRefused, TourError, UsageRefused
+from enginetour.errors import PAIRINGS_DIFFER, InputRefused, TourError, UsageRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from enginetour.formats.pairing_system import PairingSystem
     from enginetour.interop.foreign import Foreign
     from enginetour.interop.tde import Register
+    from enginetour.interop.trf import Report
 
     Write = Callable[[Foreign, Paired, Path], list[Path]]
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="TRF with the new round, or folder for N.tde.")
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
 @click.option("--unfinished-ok", is_flag=True, help="TDE: games without a result count as played, for nothing.")
+@click.option("--check-all", is_flag=True, help="Pair every round of a TRF again and show where the file differs.")
 @click.option("--why", nargs=2, metavar="A B", help="Why these two are paired, or are not.")
 @click.option("--xboard", is_flag=True, help="Be xboard's -pairingEngine: its commands on standard input.")
 @output_options
@@ -49,6 +51,7 @@ def pair(
     output: Path | None,
     overwrite: bool,
     unfinished_ok: bool,
+    check_all: bool,
     why: tuple[str, str] | None,
     xboard: bool,
     as_json: bool,
@@ -62,7 +65,11 @@ def pair(
     bye, certified, guarantee, warnings; in McMahon also MMS, starts (both
     by entrant) and starting_list.
 
+    With --check-all the exit code is 10 if a round differs.
+
     Example: enginetour pair club.trf --rounds 7 -o round5.trf
+
+    Example: enginetour pair club.trf --check-all
     """
     from enginetour.field import Unpairable
     from enginetour.interop.foreign import next_round
@@ -70,28 +77,22 @@ def pair(
     from enginetour.reports.pairing import round_json, round_sheet, scores_json
 
     given = settings(words)
-    beside = {
-        "FILE": file,
-        "--round": number,
-        "--absent": absent,
-        "--bye": bye,
-        "-o": output,
-        "--why": why,
-        "--json": as_json,
-    }
-    _refuse_idle("--xboard" if xboard else "", beside)
+    one_round = {"--round": number, "--absent": absent, "--bye": bye, "-o": output, "--why": why}
+    _refuse_idle("--xboard" if xboard else "", {"FILE": file, "--check-all": check_all, **one_round, "--json": as_json})
     _refuse_idle("--why" if why else "", {"-o": output})
+    _refuse_idle("--check-all" if check_all else "", {**one_round, "--unfinished-ok": unfinished_ok})
     _refuse_idle("" if output else "a round that goes into no file", {"--overwrite": overwrite})
     if xboard:
         _serve(system or "dutch", given, rounds, seed)
         return
     if file is None:
         raise UsageRefused("which tournament?", step="enginetour pair FILE.trf, or register.tde, or --xboard")
+    if check_all:
+        _check_all(file, system or "dutch", given, rounds, seed, as_json=as_json, as_csv=as_csv)
+        return
     foreign, write, usual = _read(file, number, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
-    foreign = _without(replace(foreign, field=replace(foreign.field, seed=seed)), absent)
+    foreign = _without(_by_setting(foreign, given, seed), absent)
     foreign = _resting(foreign, bye, forced=(system or usual) != "gopair")
-    if "acceleration" in given:  # the user's settings go before the file's
-        foreign = replace(foreign, field=replace(foreign.field, virtual=()))
     name = system or usual
     made, told = pairer(name, foreign, given)
     foreign = on_scale(made, foreign)
@@ -127,9 +128,8 @@ def _read(
     file: Path, number: int | None, rounds: int | None, *, overwrite: bool, unfinished_ok: bool
 ) -> tuple[Foreign, Write, str]:
     """The tournament, how its next round is written, and the system its users mean."""
-    from enginetour.interop import tde, trf
+    from enginetour.interop import tde
     from enginetour.interop.trffield import foreign, with_round
-    from enginetour.wholefile import read_whole
 
     if file.is_dir() or file.suffix.lower() == ".tde":
         register: Register = tde.read(file / "register.tde" if file.is_dir() else file)
@@ -140,16 +140,73 @@ def _read(
 
         return tde.foreign(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok), write_tde, "gopair"
     _refuse_idle("a TRF", {"--unfinished-ok": unfinished_ok})
-    try:
-        content = read_whole(file, trf.LARGEST_FILE)
-    except OSError as error:
-        raise InputRefused(f"cannot read: {error.strerror}", place=str(file)) from None
-    report = trf.read(content, str(file))
+    report = report_of(file)
 
     def write_trf(before: Foreign, paired: Paired, path: Path) -> list[Path]:
         return _written({path: with_round(report, before, paired).content()}, overwrite=overwrite)
 
     return foreign(report, number=number, rounds=rounds), write_trf, "dutch"
+
+
+def report_of(file: Path) -> Report:
+    """A TRF as it stands; InputRefused for a file that cannot be read or is none."""
+    from enginetour.interop import trf
+    from enginetour.wholefile import read_whole
+
+    try:
+        content = read_whole(file, trf.LARGEST_FILE)
+    except OSError as error:
+        raise InputRefused(f"cannot read: {error.strerror}", place=str(file)) from None
+    return trf.read(content, str(file))
+
+
+def _check_all(
+    file: Path,
+    name: str,
+    given: Mapping[str, object],
+    rounds: int | None,
+    seed: int,
+    *,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Each round of the file against the same system's; exits with PAIRINGS_DIFFER if one differs."""
+    from enginetour.field import Unpairable
+    from enginetour.interop.foreign import next_round
+    from enginetour.interop.pairer import on_scale, pairer
+    from enginetour.interop.trffield import foreign, rounds_paired
+    from enginetour.reports.pairing import Checked, checked_json, checked_sheet
+
+    if file.is_dir() or file.suffix.lower() == ".tde":
+        raise UsageRefused("--check-all reads a TRF", place=str(file), step="enginetour pair FILE.trf --check-all")
+    report = report_of(file)
+    found, notes = [], []
+    for number in range(1, rounds_paired(report) + 1):
+        at = _by_setting(foreign(report, number=number, rounds=rounds), given, seed)
+        system, told = pairer(name, at, given)
+        at = on_scale(system, at)
+        notes += [*at.warnings, *told]
+        stood = at.stands
+        if stood is None or not stood.boards:
+            continue
+        try:
+            expected, instead = at.differing(next_round(system, at.field))
+            found.append(Checked(number, len(stood.boards), expected, instead))
+        except Unpairable as error:
+            found.append(Checked(number, len(stood.boards), (), (), str(error)))
+    notes = list(dict.fromkeys(notes))
+    sheet = checked_sheet(f"rounds checked · {name}", found, at.labels, notes) if found else None
+    if sheet is None:
+        raise InputRefused("no round is paired yet", place=str(file), step=f"enginetour pair {file}")
+    show(sheet, as_json=as_json, as_csv=as_csv, value=checked_json(name, found, at.labels, notes))
+    if any(one.differs for one in found):
+        click.get_current_context().exit(PAIRINGS_DIFFER)
+
+
+def _by_setting(foreign: Foreign, given: Mapping[str, object], seed: int) -> Foreign:
+    """The file's tournament with the user's chance, and without virtual points where the user sets acceleration."""
+    field = replace(foreign.field, seed=seed)
+    return replace(foreign, field=replace(field, virtual=()) if "acceleration" in given else field)
 
 
 def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:

@@ -55,7 +55,7 @@ def pair_dutch(
         words for words, said in ((BREACH, not legal), (CERTIFIED, True), (EVEN, colour_blind)) if said
     )
     remarks = law.remarks(sorted(pairs) + rests) + ((EVEN,) if colour_blind else ())
-    return Paired(boards, byes, guarantee, remarks)
+    return Paired(boards, byes, guarantee, remarks, accelerated)
 
 
 def explain(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import BaseModel, field_validator
+from pydantic import BaseModel, field_validator, model_validator
 from pydantic import Field as Setting
 
 from enginetour import placement
@@ -65,6 +65,9 @@ class RoundsOptions(OwnColours):
         "by FIDE C.07 section 16; preset: the system's own",
     )
     handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
+    bye_points: float | None = Setting(
+        default=None, ge=0, description="points of a bye, in halves, from 0 to those of a won match; default: a win"
+    )
     absent: Asked = Setting(
         default={}, description='rounds that entrants miss, by name: { "Wren 3" = [1, 2] }; they are not paired then'
     )
@@ -81,6 +84,20 @@ class RoundsOptions(OwnColours):
     @classmethod
     def _even(cls, games: int) -> int:
         return fair(games)
+
+    @model_validator(mode="after")
+    def _bye_worth(self) -> Self:
+        win = self.won_match
+        if self.bye_points is not None and (2 * self.bye_points % 1 or 2 * self.bye_points > win):
+            raise ValueError(
+                f"bye_points must be between 0 and {win / 2:g} in steps of 0.5 (found {self.bye_points:g})"
+            )
+        return self
+
+    @property
+    def won_match(self) -> int:
+        """Half points of a won match."""
+        return 2 * (self.games_per_pairing if self.scoring == "games" else 1)
 
     @field_validator("placement", mode="before")
     @classmethod
@@ -206,8 +223,9 @@ class PairingSystem(ABC):
         return ()
 
     def bye_points(self, field: Field) -> int:
-        """What the bye of this round is worth."""
-        return field.win
+        """Half points that the bye of this round is worth."""
+        chosen = getattr(self.options, "bye_points", None)
+        return field.win if chosen is None else round(2 * chosen)
 
     def more(self, _field: Field, _board: Board, _points: tuple[int, int], _played: int) -> int:
         """Further games of a match that must not end level; `played` so far."""

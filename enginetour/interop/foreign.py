@@ -10,6 +10,8 @@ from functools import cached_property
 from enginetour.field import Field, Kind, Paired, Unpairable
 from enginetour.formats.pairing_system import PairingSystem
 
+Pairs = tuple[tuple[int, int | None], ...]
+
 
 @dataclass(frozen=True)
 class Separated(Field):
@@ -50,6 +52,18 @@ class Foreign:
     asked: Mapping[int, Kind]
     warnings: tuple[str, ...] = ()
     one_dan: float | None = None
+    stands: Paired | None = None  # this round as the file has it already
+    colorless: frozenset[tuple[int, int]] = frozenset()  # pairs of it that the file gives no colors
+
+    def differing(self, paired: Paired) -> tuple[Pairs, Pairs]:
+        """Pairs of a round that the file does not have, and those that it has instead, White first; a bye has None."""
+        assert self.stands is not None
+        mine, theirs = (
+            {*((board.white, board.black) for board in one.boards), *((place, None) for place in one.byes)}
+            for one in (paired, self.stands)
+        )
+        mine = {(b, w) if b is not None and (b, w) in theirs and (b, w) in self.colorless else (w, b) for w, b in mine}
+        return tuple(sorted(mine - theirs, key=_first)), tuple(sorted(theirs - mine, key=_first))
 
     def place(self, label: str) -> int | None:
         """Of the member of that label, zeros before its number and case aside, or of that name."""
@@ -63,6 +77,10 @@ class Foreign:
 def plain_label(text: str) -> str:
     """A label as all ways to write it have it in common: lower case, without zeros before the number."""
     return re.sub(r"^([^0-9]*)0+(?=[0-9])", r"\1", text.strip().lower())
+
+
+def _first(pair: tuple[int, int | None]) -> tuple[bool, int]:
+    return pair[1] is None, min(place for place in pair if place is not None)
 
 
 def next_round(system: PairingSystem, field: Separated) -> Paired:

@@ -89,6 +89,9 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
         if key in given:
             what, step = f"{key} plans the rounds of a tournament of ours", "--absent names who is away in this round"
             raise UsageRefused(what, place="--set", step=step)
+    if "bye_points" in given:
+        what, step = "bye_points are those of a tournament of ours", "a line 162 with P says what a bye is worth"
+        raise UsageRefused(what, place="--set", step=step)
     if "rounds" in given:
         raise UsageRefused("rounds are those of the tournament", place="--set", step="--rounds N says how many")
     model: Any = options_model(name)

@@ -12,12 +12,14 @@ from itertools import combinations
 from typing import NamedTuple
 
 from enginetour import grades
+from enginetour.dutch.preparation import virtual_points
 from enginetour.errors import InputRefused
 from enginetour.field import BLACK, WHITE, Field, Kind, Turn
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
 from enginetour.interop.tde import KOMI, ODDS_KOMI, UNPLAYED, written_rating
 from enginetour.interop.trf import MOST_ENTRIES, Cell, Entry, Line, Report
+from enginetour.interop.trfheader import virtual_lines
 from enginetour.model import Outcome
 
 UNPLAYED_LETTERS = {Kind.BYE: "U", Kind.HALF_BYE: "H", Kind.FULL_BYE: "F", Kind.ABSENT: "Z"}
@@ -53,7 +55,9 @@ class Played:
     games_each: int = 1
     ranks: Mapping[str, int | None] | None = None
     forbid_family: bool = False
-    baku: bool = False
+    accelerated: int = 0  # rounds with virtual points (Baku)
+    bye: int = 2  # half points of a bye in columns of games: `bye_cells` of them in each round
+    bye_cells: int = 1
 
 
 def so_far(format_: Rounds, state: RoundsState, *, by_match: bool = False) -> Field:
@@ -68,15 +72,20 @@ def so_far(format_: Rounds, state: RoundsState, *, by_match: bool = False) -> Fi
 def played(name: str, system: str, format_: Rounds, state: RoundsState, games: Games) -> Played:
     """What is to be written of a tournament now."""
     options = format_.options
+    each = options.games_per_pairing
+    bye = format_.system.bye_points(state.field) * (each if getattr(options, "scoring", "") == "match" else 1)
+    alike = bye % each == 0  # each game of the round has a column with its share, else the first has all
     return Played(
         name,
         system,
         so_far(format_, state),
         games,
-        options.games_per_pairing,
+        each,
         {line.name: line.rank for line in format_.standings(state)},
         bool(getattr(options, "forbid_family", False)),
-        getattr(options, "acceleration", "") == "baku",
+        accelerated=(options.rounds + 1) // 2 if getattr(options, "acceleration", "") == "baku" else 0,
+        bye=bye // each if alike else bye,
+        bye_cells=each if alike else 1,
     )
 
 
@@ -91,8 +100,13 @@ def report(one: Played) -> Report:
         f"092 {one.system}",
         f"142 {one.field.rounds * one.games_each:3d}",
     ]
+    if one.bye != WORTH["U"]:
+        lines.append(f"162  P{one.bye / 2:4.1f}")
     if one.system in TYPES and one.games_each == 1:
-        lines.append(f"192 {TYPES[one.system]}{'_BAKU' * one.baku}")
+        lines.append(f"192 {TYPES[one.system]}{'_BAKU' * bool(one.accelerated)}")
+    if one.accelerated and one.games_each == 1:
+        rows = [virtual_points(one.field, number, one.accelerated) for number in range(1, one.accelerated + 1)]
+        lines += virtual_lines([dict(enumerate(row, 1)) for row in rows])
     if one.forbid_family:
         lines += _families(one)
     entries = []
@@ -104,7 +118,7 @@ def report(one: Played) -> Report:
                 name=_plain(member.name) or f"entrant {place + 1}",
                 rating=None if member.rating is None else min(9999, max(0, round(member.rating))) or None,
                 federation=member.origin.upper() if len(member.origin) == 3 and member.origin.isalpha() else "",
-                points=sum(WORTH[cell.result] for cell in cells),
+                points=sum(one.bye if cell.result == "U" else WORTH[cell.result] for cell in cells),
                 rank=(one.ranks or {}).get(member.name),
                 cells=cells,
             )
@@ -132,7 +146,8 @@ def _cells(one: Played, place: int, number: int) -> list[Cell]:
     turn = one.field.history[number][place]
     wide = max([one.games_each, *(len(found) for (at, _), found in one.games.items() if at == number + 1)])
     if turn.opponent is None:
-        return [Cell(result=UNPLAYED_LETTERS[turn.kind])] * one.games_each + [Cell()] * (wide - one.games_each)
+        count = one.bye_cells if turn.kind is Kind.BYE else one.games_each
+        return [Cell(result=UNPLAYED_LETTERS[turn.kind])] * count + [Cell()] * (wide - count)
     name, other = (one.field.members[at].name for at in (place, turn.opponent))
     games = one.games.get((number + 1, frozenset((name, other))), ())
     cells = [Cell(turn.opponent + 1, "w" if game.white == name else "b", game.letter(name)) for game in games]

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from enginetour.field import BLACK, NEITHER, WHITE, Kind, Member, Paired, Turn
+from enginetour.dutch.preparation import virtual_points
+from enginetour.field import BLACK, NEITHER, WHITE, Board, Kind, Member, Paired, Turn
 from enginetour.formats.leave import FEWEST
 from enginetour.interop.foreign import Foreign, Separated
 from enginetour.interop.trf import Cell, Entry, Line, Report
-from enginetour.interop.trfheader import Header, header
+from enginetour.interop.trfheader import Header, header, virtual_lines
 from enginetour.interop.trfodds import Odds, odds_in, with_odds
 
 COLOURS = {"w": WHITE, "b": BLACK, "-": NEITHER}
@@ -42,6 +43,11 @@ def foreign(report: Report, *, number: int | None = None, rounds: int | None = N
     `rounds` in all, by default those the file says or, for a round it has, as many as it has.
     """
     return _Reader(report, header(report), odds_in(report)).foreign(number, rounds)
+
+
+def rounds_paired(report: Report) -> int:
+    """How many rounds of the file are paired."""
+    return _rounds_paired(report.entries)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,27 @@ class _Reader:
         )
         warnings = (*self._sums(entries, paired), *self._second_byes(entries, following))
         labels = tuple(str(entry.number) for entry in entries)
-        return Foreign(field, labels, self._settings(), asked, warnings)
+        stands, colorless = self._stands(entries, places, following) if following <= paired else (None, frozenset())
+        return Foreign(field, labels, self._settings(), asked, warnings, stands=stands, colorless=colorless)
+
+    def _stands(
+        self, entries: Sequence[Entry], places: Mapping[int, int], number: int
+    ) -> tuple[Paired, frozenset[tuple[int, int]]]:
+        """A round as the file has it, and its pairs without colors, as places in order."""
+        boards, byes, colorless = [], [], set()
+        for place, entry in enumerate(entries):
+            cell = _cell(entry, number)
+            if cell.result == "U" and not cell.opponent:
+                byes.append(place)
+            if not cell.opponent:
+                continue
+            self._mutual(entries, places, entry, number)
+            other = places[cell.opponent]
+            if cell.colour == "-" and place < other:
+                colorless.add((place, other))
+            if cell.colour == "w" or (cell.colour == "-" and place < other):
+                boards.append(Board(place, other))
+        return Paired(tuple(boards), tuple(byes)), frozenset(colorless)
 
     def _order(self, entry: Entry) -> tuple[int, int]:
         return (entry.rank or 0 if self.header.by_rank else 0, entry.number)
@@ -124,17 +150,21 @@ class _Reader:
         taker, bands = self.odds.get((number, other), (0, 0))
         return -bands if taker == one else 0
 
-    def _answered(self, entries: Sequence[Entry], places: Mapping[int, int], entry: Entry, number: int) -> None:
+    def _mutual(self, entries: Sequence[Entry], places: Mapping[int, int], entry: Entry, number: int) -> Entry:
+        """The opponent; InputRefused unless it names this one too."""
         cell = _cell(entry, number)
         if cell.opponent not in places or cell.opponent == entry.number:
             self._refuse(entry, number, "the number of another entrant", cell.opponent)
         other = entries[places[cell.opponent]]
-        answer = _cell(other, number)
-        who = f"line {other.line}"
-        if answer.opponent != entry.number:
-            self._refuse(
-                entry, number, f"an opponent that names {entry.number} too", f"{answer.opponent or 'none'} in {who}"
-            )
+        answer = _cell(other, number).opponent
+        if answer != entry.number:
+            found = f"{answer or 'none'} in line {other.line}"
+            self._refuse(entry, number, f"an opponent that names {entry.number} too", found)
+        return other
+
+    def _answered(self, entries: Sequence[Entry], places: Mapping[int, int], entry: Entry, number: int) -> None:
+        other = self._mutual(entries, places, entry, number)
+        cell, answer, who = _cell(entry, number), _cell(other, number), f"line {other.line}"
         if {cell.colour, answer.colour} not in ({"w", "b"}, {"-"}) or (cell.colour == "-" and cell.result not in "+-"):
             words = "w on one side and b on the other"
             self._refuse(entry, number, words, f"{cell.colour} here and {answer.colour} in {who}")
@@ -239,6 +269,17 @@ def _first_colour(entries: Sequence[Entry]) -> int | None:
     return None
 
 
+def _with_virtual(report: Report, before: Foreign, accelerated: int) -> Report:
+    """The file with the virtual points of the round's pairing, so that other programs need no scheme to agree."""
+    if not accelerated or before.field.virtual:
+        return report
+    rows = [virtual_points(before.field, number, accelerated) for number in range(1, accelerated + 1)]
+    lines = virtual_lines([dict(zip(map(int, before.labels), row, strict=True)) for row in rows])
+    kept = [one for one in report.records if not (isinstance(one, Line) and one.tag in ("250", "XXA"))]
+    first = next(at for at, one in enumerate(kept) if isinstance(one, Entry))
+    return replace(report, records=(*kept[:first], *map(Line, lines), *kept[first:]))
+
+
 def with_round(report: Report, before: Foreign, paired: Paired) -> Report:
     """The file with the new round in it: opponents and colours, results blank; what stood there goes.
 
@@ -255,6 +296,7 @@ def with_round(report: Report, before: Foreign, paired: Paired) -> Report:
         cells[board.white] = Cell(int(before.labels[board.black]), "w")
         cells[board.black] = Cell(int(before.labels[board.white]), "b")
     report = with_odds(report, number, before.labels, paired.boards)
+    report = _with_virtual(report, before, paired.accelerated)
     entries = {entry.number: entry for entry in report.entries}
     fresh = []
     for place, label in enumerate(before.labels):

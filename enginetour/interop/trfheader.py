@@ -18,7 +18,7 @@ Source: FIDE Handbook C.04 annex 2, TRF26; JaVaFo and bbpPairings for the old on
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NoReturn
@@ -221,3 +221,29 @@ _READERS: dict[str, Callable[[Header, _Reading], None]] = {
     "260": _forbidden,
     "XXP": _old_forbidden,
 }
+
+
+def virtual_lines(rows: Sequence[Mapping[int, int]]) -> list[str]:
+    """Lines 250 for half points by numbers, one row a round: equal points of neighbors and rounds share a line."""
+    spans: dict[tuple[int, int, int], list[int]] = {}  # points, first and last number -> rounds
+    for count, row in enumerate(rows, 1):
+        for points, first, last in _runs(row):
+            spans.setdefault((points, first, last), []).append(count)
+    found = []
+    for (points, first, last), rounds in spans.items():
+        for start in [at for at in rounds if at - 1 not in rounds]:
+            end = next(at for at in range(start, len(rows) + 1) if at + 1 not in rounds)
+            found.append((start, f"250      {points / 2:4.1f} {start:03d} {end:03d} {first:4d} {last:4d}"))
+    return [line for _, line in sorted(found)]
+
+
+def _runs(row: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
+    """Points other than none of numbers that follow each other."""
+    numbers = sorted(number for number, points in row.items() if points)
+    for number in numbers:
+        if row.get(number - 1) == row[number]:
+            continue
+        last = number
+        while row.get(last + 1) == row[number]:
+            last += 1
+        yield row[number], number, last

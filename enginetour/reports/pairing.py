@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from enginetour.field import Field, Paired
 from enginetour.reports.sheet import Column, Sheet, lines_of, points
 
 if TYPE_CHECKING:
+    from enginetour.interop.foreign import Pairs
     from enginetour.interop.why import Why
 
 CERTIFIED = "certified"
@@ -90,6 +92,77 @@ def scores_json(
         return {}
     now, begun = ({label: row[place] / 2 for place, label in enumerate(labels)} for row in (rows[-1], rows[0]))
     return {called: now, "starts": begun, "starting_list": [*starts]}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A round of a file against the same round by the system: pairs by place, White first, None for a bye."""
+
+    number: int
+    boards: int
+    expected: Pairs
+    found: Pairs
+    failure: str = ""  # why the system has no such round
+
+    @property
+    def differs(self) -> bool:
+        """Pairs, colors or the bye are others."""
+        return bool(self.expected or self.found or self.failure)
+
+
+def checked_sheet(title: str, rounds: Sequence[Checked], labels: Sequence[str], notes: Sequence[str]) -> Sheet:
+    """A row a round; what differs below each other's words."""
+    columns = (
+        Column("round", "round"),
+        Column("boards", "boards"),
+        Column("same", "same"),
+        Column("expected", "by the system", left=True),
+        Column("found", "in the file", left=True),
+    )
+    rows = [
+        {
+            "round": one.number,
+            "boards": one.boards,
+            "same": not one.differs,
+            "expected": one.failure or _pairs(one.expected, labels),
+            "found": _pairs(one.found, labels),
+        }
+        for one in rounds
+    ]
+    shown = [{"same": "no" if one.differs else "yes"} for one in rounds]
+    differing = sum(one.differs for one in rounds)
+    told = f"{differing} of {len(rounds)} rounds differ" if differing else f"all {len(rounds)} rounds are the same"
+    return Sheet(title, columns, tuple(rows), tuple(shown), (told, *notes))
+
+
+def checked_json(system: str, rounds: Sequence[Checked], labels: Sequence[str], notes: Sequence[str]) -> dict[str, Any]:
+    """Keys: system, rounds (round, boards, same, expected, found, failure), differing, warnings; a bye has null."""
+
+    def pairs(found: Pairs) -> list[list[int | str | None]]:
+        return [[None if place is None else numbered(labels[place]) for place in pair] for pair in found]
+
+    return {
+        "system": system,
+        "rounds": [
+            {
+                "round": one.number,
+                "boards": one.boards,
+                "same": not one.differs,
+                "expected": pairs(one.expected),
+                "found": pairs(one.found),
+                "failure": one.failure or None,
+            }
+            for one in rounds
+        ],
+        "differing": sum(one.differs for one in rounds),
+        "warnings": list(notes),
+    }
+
+
+def _pairs(pairs: Pairs, labels: Sequence[str]) -> str:
+    return ", ".join(
+        f"{labels[one]}-{labels[other]}" if other is not None else f"bye {labels[one]}" for one, other in pairs
+    )
 
 
 def numbered(label: str) -> int | str:
