@@ -8,6 +8,7 @@ from math import log2
 import pytest
 from pydantic import ValidationError
 
+from enginetour import grades
 from enginetour.field import BLACK, WHITE, Field, Kind, Member, Turn, Unpairable
 from enginetour.formats.information import (
     UNIT,
@@ -21,6 +22,14 @@ from enginetour.formats.information import (
     entropy,
 )
 from enginetour.ratings.gor import con
+
+
+def rating_of(grade: str) -> float:
+    """Return the middle of a grade on the Go scale."""
+    found = grades.parse(grade)
+    assert found is not None
+    return found.rating()
+
 
 SIX = {"A": 509.0, "B": 902.0, "C": 464.0, "D": 800.0, "E": 340.0, "F": 646.0}  # Vuorinen 2010, table 2.2
 THESIS = Entropy(EntropyOptions(model="gor", integer_steps=True))
@@ -148,6 +157,29 @@ def test_probing_aims_above_the_strongest_beaten() -> None:
     assert met(fixed, before) == best == "AE BC DH FG"  # F and G, B and C are level and near
     early = Probe(ProbeOptions(rerate=False, from_round=4))
     assert early.worth(before, early.ratings(before))[0](4, 3) == -200_000
+
+
+GRADES = dict(zip("ABCDEFGHIJ", ["6k", "6k", "5k", "5k", "4k", "3k", "1k", "9k", "4k", "1k"], strict=True))
+
+
+def test_probing_takes_losses_into_account() -> None:
+    """A 6 kyu that beat 6, 5 and 5 kyu is aimed at 3 kyu or a little more; after a loss there, at 4 kyu."""
+    ratings = {name: rating_of(grade) for name, grade in GRADES.items()}
+    fixed = Probe(ProbeOptions(rerate=False))
+    rounds = ["AB", "AC", "AD"]
+
+    def aimed(*rounds: str) -> float:
+        before = field(ratings, *rounds)
+        return fixed.aims(before, fixed.ratings(before))[0] / 1000
+
+    assert rating_of("3k") <= aimed(*rounds) <= rating_of("2k")
+    assert "AF" in met(fixed, field(ratings, *rounds))
+    assert aimed(*rounds, "FA") == rating_of("4k")
+    assert "AE" in met(fixed, field(ratings, *rounds, "FA"))
+    assert aimed(*rounds, "GA") == rating_of("5k") + 200  # the middle of 5 and 1 kyu is nearer than 250 points
+    assert aimed("BA", "CA", "DA") == rating_of("6k") - 250
+    assert aimed("BA", "CA", "DA", "AH") == rating_of("8k") + 50  # the middle of 6 and 9 kyu
+    assert aimed("BA", "CA", "AE", "AF") == rating_of("6k")
 
 
 def test_families_and_rematches() -> None:

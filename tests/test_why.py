@@ -147,7 +147,7 @@ def test_the_words_of_the_rules() -> None:
     )
     assert rules("accelrat", 0, 1) == "step 1 from the top: A took B, undesirability 1.00"
     assert "in the list of A, B is " in rules("epm", 0, 1)
-    assert rules("godraw", 0, 1).startswith("both are of the group of 0 wins")
+    assert rules("godraw", 0, 1).startswith("both are of the group of MMS 1")
     table = rules("gopair", 0, 3, method="round_robin", rounds=3)
     assert table == "Berger tables of 4: seats 1 and 4 meet in round 1"
 

@@ -178,7 +178,7 @@ SYSTEMS: dict[str, System] = {
             "enginetour.formats.information",
             "Probe",
             "ProbeOptions",
-            "winners aimed above the strongest they beat: finds the level of newcomers",
+            "winners aimed above the strongest they beat, losers below: finds the level of newcomers",
             "Vuorinen 2010, grade probing",
             rounds=True,
         ),

@@ -3,7 +3,7 @@
 system     a pair is worth                                              source
 entropy    H = -sum p log2 p over the results a game can have           Vuorinen 2010, 2.2
 gor-drift  eps (con S + con S), or 2 S(1-S)(con + con)                  Vuorinen 2010, 2.2.2; Fisher's information
-probe      -|rating of the opponent - aim|, from both sides             Vuorinen 2010, grade probing
+probe      -|rating of the opponent - aim|, from the sides that aim     Vuorinen 2010, grade probing
 
 The whole round has the greatest sum. Ratings rank: who meets equals all the time scores half of the points.
 """
@@ -96,7 +96,11 @@ class ProbeOptions(InformationOptions):
         default=3, ge=2, description="first round that aims; before it, equals meet (Vuorinen 2010: 3)"
     )
     aim: float = Setting(
-        default=250.0, ge=0, le=10_000, description="points above the strongest beaten (Vuorinen 2010: 200 to 300)"
+        default=250.0,
+        ge=0,
+        le=10_000,
+        description="points above the strongest beaten, at most up to the middle between it and the weakest lost to; "
+        "after more losses than wins, below the weakest lost to (Vuorinen 2010: 200 to 300)",
     )
 
 
@@ -251,9 +255,13 @@ class Drift(Information):
 
 
 class Probe(Information):
-    """Winners meet somebody above the strongest they have beaten, losers below the weakest they lost to."""
+    """Winners meet entrants above the strongest they have beaten, losers below the weakest that beat them.
+
+    Wins and losses together bound the level: the aim is not beyond the middle of the two.
+    """
 
     name = "probe"
+    version = 2  # 1: losses did not limit the aim, and entrants without an aim pulled others back
     options: ProbeOptions
 
     @property
@@ -262,12 +270,30 @@ class Probe(Information):
         return self.options.model
 
     def worth(self, field: Field, ratings: Milli) -> tuple[Worth, int]:
-        """Thousandths of a point off the aim, both sides together; 0 is the most."""
-        aims = [self._aim(field, member, ratings) for member in range(len(field.members))]
-        return lambda one, other: -abs(ratings[other] - aims[one]) - abs(ratings[one] - aims[other]), 0
+        """Thousandths of a point off the aim, both sides together; 0 is the most.
+
+        Where only one side is aimed away from its own rating, that side counts twice (our decision): the other side
+        would pull it back to its equals.
+        """
+        aims = self.aims(field, ratings)
+
+        def off(one: int, other: int) -> int:
+            gaps = {one: abs(ratings[other] - aims[one]), other: abs(ratings[one] - aims[other])}
+            aimed = [at for at in gaps if aims[at] != ratings[at]]
+            return -2 * gaps[aimed[0]] if len(aimed) == 1 else -sum(gaps.values())
+
+        return off, 0
+
+    def aims(self, field: Field, ratings: Milli) -> Milli:
+        """Return the rating at which each member is aimed, in thousandths."""
+        return tuple(self._aim(field, member, ratings) for member in range(len(field.members)))
 
     def _aim(self, field: Field, member: int, ratings: Milli) -> int:
-        """Of who has won as often as lost, and before the first round that aims: its own rating (our decision)."""
+        """Return the rating at which an entrant is aimed, its own if it has won as often as it has lost.
+
+        The middle between the strongest beaten and the weakest lost to is our decision, and so is the own rating,
+        which is the aim before the first round that aims, too.
+        """
         beaten: list[int] = []
         lost: list[int] = []
         for turn, row in zip(field.turns(member), field.history, strict=True):
@@ -278,7 +304,12 @@ class Probe(Information):
         if field.number < self.options.from_round or len(beaten) == len(lost):
             return ratings[member]
         reach = round(MILLI * self.options.aim)
-        return max(beaten) + reach if len(beaten) > len(lost) else min(lost) - reach
+        middle = (max(beaten) + min(lost)) // 2 if beaten and lost else None
+        if len(beaten) > len(lost):
+            above = max(beaten) + reach
+            return above if middle is None else min(above, middle)
+        below = min(lost) - reach
+        return below if middle is None else max(below, middle)
 
 
 def entropy(chances: tuple[float, ...]) -> float:
