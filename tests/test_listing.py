@@ -141,6 +141,23 @@ def test_anchored_prior_floats() -> None:
         assert row(high, name).rating - 3000 == pytest.approx(row(low, name).rating, abs=1e-6)
 
 
+def test_anchors_that_contradict_the_games_are_noted() -> None:
+    """One note names those whose score is not to be expected at their ratings, in every model."""
+    wrong = {"A": 2000.0, "B": 2400.0, "C": 2420.0}
+    [told] = rating_list(LONG, anchors=wrong).caption
+    first = "A at 2000 scored 50.0 of 85, not 7.7"
+    assert told == f"anchors that contradict the games: {first}; B at 2400 scored 75.0 of 170, not 117.3"
+    for model in ("davidson", "raokupper"):
+        assert any("contradict" in note for note in rating_list(LONG, model=model, anchors=wrong).caption)
+
+
+def test_anchors_that_the_games_bear_out_are_not_noted() -> None:
+    """Neither near ones nor one alone, which only moves the pool, nor anchors of two pools."""
+    apart = {**LONG, ("X", "Y"): (10, 10, 50)}
+    for anchors in ({"A": 2060, "B": 2010}, {"A": 2000, "D": 1990}, {"A": 9000}, {"A": 2000, "X": 5000}):
+        assert not any("contradict" in note for note in rating_list(apart, anchors=anchors).caption)
+
+
 def test_wrong_anchors() -> None:
     """An anchor nobody knows is refused by name, and so is a mean beside anchors."""
     with pytest.raises(InputRefused, match="Fruit"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import os
 import subprocess
@@ -308,6 +309,22 @@ def test_names_that_nearly_agree_are_noted(tmp_path: Path) -> None:
     assert "rated as one engine: Fruit 2.1" in done
     joined = invoke(path, "--alias", "fruit 2.1=Fruit 2.1", "--alias", "To ga=Toga").stdout
     assert "different engines" not in joined
+
+
+def test_files_with_the_same_content_are_noted(games: Path, tmp_path: Path) -> None:
+    """Under another name, packed too; a file that only begins alike is another one."""
+    copy, packed, more, other = (tmp_path / name for name in ("copy.pgn", "x.pgn.gz", "more.pgn", "other.pgn"))
+    copy.write_text(FIELD)
+    packed.write_bytes(gzip.compress(FIELD.encode()))
+    more.write_text(FIELD + pgn(("A", "Toga II", "w")))
+    other.write_text(pgn(("A", "Toga II", "l")))
+    text = " ".join(invoke(games, other, copy, packed, more).stdout.split())
+    assert f"files with the same content, whose games count more than once: {games} = {copy} = {packed}" in text
+    assert f"= {more}" not in text
+    assert listed(games, other, copy)["same_content"] == [[str(games), str(copy)]]
+    test = invoke(games, copy, "--sprt", "Fruit 2.1", "Toga II", "0", "5").stdout
+    assert f"{games} = {copy}" in " ".join(test.split())
+    assert "same content" not in invoke(games, other, more).stdout
 
 
 def test_an_unbeaten_engine_is_named(tmp_path: Path) -> None:

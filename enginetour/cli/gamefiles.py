@@ -63,6 +63,21 @@ def refuse_twice(files: Sequence[Path]) -> None:
             raise UsageRefused(what, place=str(path), step="leave one out")
 
 
+def twins_of(files: Sequence[Path]) -> list[list[str]]:
+    """Files with the same content, packed or not, in groups: each of their games counts more than once."""
+    if len(files) == 1:
+        return []
+    from enginetour.interop.gamefile import same_content
+
+    return [list(map(str, group)) for group in same_content(files)]
+
+
+def twins_told(twins: Sequence[Sequence[str]]) -> list[str]:
+    """One note for all of them."""
+    told = "; ".join(map(" = ".join, twins))
+    return [f"files with the same content, whose games count more than once: {told}"] if told else []
+
+
 def tell_broken(tally: Tally) -> None:
     """Where the games are that could not be counted, on stderr."""
     for place, why in tally.broken[:BROKEN_SHOWN]:

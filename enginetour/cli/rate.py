@@ -12,7 +12,15 @@ import click
 
 from enginetour.cli.common import output_options
 from enginetour.cli.display import Display, asked_errors, display_options, errors_option, present
-from enginetour.cli.gamefiles import left_out_told, reading_bar, refuse_twice, tell_broken, without_collecting
+from enginetour.cli.gamefiles import (
+    left_out_told,
+    reading_bar,
+    refuse_twice,
+    tell_broken,
+    twins_of,
+    twins_told,
+    without_collecting,
+)
 from enginetour.cli.listoptions import file_list_options, flags, given
 from enginetour.cli.memory import keep_memory
 from enginetour.cli.outputfile import Target, output_option, size_words, target
@@ -119,6 +127,7 @@ def rate(
         sys.exit(code)
     value = {
         "files": list(map(str, files)),
+        "same_content": (twins := twins_of(files)),
         "left_out": {**asdict(left), "games": left.games},
         "broken": [{"place": place, "why": why} for place, why in tally.broken],
         "respelled": dict(tally.respelled),
@@ -130,7 +139,11 @@ def rate(
         as_json=into.as_json,
         as_csv=into.as_csv,
         value=value,
-        notes=[*_notes(tally, left, pairs.names), *([NO_PAIRS] if by_pairs and not openings else [])],
+        notes=[
+            *twins_told(twins),
+            *_notes(tally, left, pairs.names),
+            *([NO_PAIRS] if by_pairs and not openings else []),
+        ],
     )
     into.put(text, size_words(found))
     sys.exit(code)
@@ -175,7 +188,9 @@ def _test(
         games = read_games(files, progress=progress)
     tell_broken(games)
     naming = Naming(fields.get("aliases"))
-    tell_file_test(files, games, naming, engines, test, as_json=into.as_json, as_csv=into.as_csv)
+    tell_file_test(
+        files, games, naming, engines, test, twins_told(twins_of(files)), as_json=into.as_json, as_csv=into.as_csv
+    )
 
 
 def _loose(words: dict[str, str]) -> Loose:

@@ -91,6 +91,7 @@ def tell_file_test(
     naming: Callable[[str], str | None],
     engines: tuple[str, str],
     test: Sprt,
+    notes: Sequence[str],
     *,
     as_json: bool,
     as_csv: bool,
@@ -100,7 +101,7 @@ def tell_file_test(
 
     met = match_games(games, naming, *engines)
     value = {"files": list(map(str, files))}
-    _tell(test, engines, met, ", ".join(path.name for path in files), (), value, as_json=as_json, as_csv=as_csv)
+    _tell(test, engines, met, ", ".join(path.name for path in files), notes, value, as_json=as_json, as_csv=as_csv)
 
 
 def _tell(

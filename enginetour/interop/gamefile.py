@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,7 @@ from enginetour.wholefile import refuse_bomb
 
 MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
 BLOCK = 1 << 19  # bytes read at once to count their lines
+HEAD = 1 << 16  # bytes in which two files with different games differ
 
 
 class Part:
@@ -76,6 +78,29 @@ def opened(path: Path) -> Iterator[tuple[Part, BinaryIO | None]]:
                 raise InputRefused(f"cannot be unpacked: {error}", place=str(path), step=step) from None
     except OSError as error:
         raise InputRefused(f"cannot read: {error.strerror or error}", place=str(path)) from None
+
+
+def same_content(paths: Sequence[Path]) -> list[list[Path]]:
+    """Groups of files whose content, unpacked, is the same. Pipes are left out: they can be read only once."""
+    found = [[path for path in paths if path.is_file()]]
+    for most in (HEAD, None):
+        alike: dict[tuple[int, bytes], list[Path]] = {}
+        for number, group in enumerate(found):
+            for path in group:
+                alike.setdefault((number, _digest(path, most)), []).append(path)
+        found = [group for group in alike.values() if len(group) > 1]
+    return found
+
+
+def _digest(path: Path, most: int | None) -> bytes:
+    """Of the content, or of its first bytes."""
+    with opened(path) as (part, _):
+        digest = sha256()
+        while piece := part.read(most or BLOCK):
+            digest.update(piece)
+            if most:
+                break
+        return digest.digest()
 
 
 def _unpacked(path: Path, file: BinaryIO, head: bytes) -> BinaryIO | None:

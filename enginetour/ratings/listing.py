@@ -16,12 +16,14 @@ from enginetour.ratings.openingpairs import Dependence, OpeningPairs, Openings, 
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
 from enginetour.ratings.priors import GaussianPrior, PhantomDraws, Prior
 from enginetour.ratings.rows import DENSE_ERRORS, NOT_ASKED, SHARED, Row, grounds_of, rows_of, shown
-from enginetour.ratings.sandwich import surprise_of
+from enginetour.ratings.sandwich import moments, surprise_of
 from enginetour.ratings.uncertainty import FEW_GAMES
 from enginetour.ratings.units import PRIOR_SD, Terms, units
 
 __all__ = ["RatingList", "Row", "Unrated", "bubble_rating_order", "rating_list"]
 
+SURPRISING = 3.3  # standard deviations; one in a thousand by chance
+FEW_NAMED = 10  # anchors in a note
 OLD_PLACE_SD = 150.0  # Elo; simulated bubbles: what a place in the old list is worth
 
 
@@ -133,6 +135,7 @@ def rating_list(
         adv = fitted.advantage  # the first unit is the largest; the others lean on its advantage and draws
         drawn = fitted.draw or "fit"
         residual = max(residual, fitted.residual)
+        told += _contradictions(fitted)
         if not rated:
             told += _points(fitted, shown(fitted, belief, mean).point)
         rated.append((fitted, belief))
@@ -247,6 +250,24 @@ def _fit(
             raise
         told.append(f"{failure.what}: taken as 0")
         return fitted(0.0)
+
+
+def _contradictions(fitted: Fit) -> tuple[str, ...]:
+    """The anchors of a pool whose results are not to be expected at the ratings given, in one note."""
+    if len(fitted.fixed) < 2:
+        return ()
+    pairs = fitted.problem.pairs
+    mean, variance = moments(fitted, fitted.problem.gaps(fitted.at))
+    surprise, spread = pairs.points - pairs.games * mean, pairs.games * variance
+    off, variances = pairs.per_engine(surprise, -surprise), pairs.per_engine(spread, spread)
+    told = [
+        f"{fitted.names[place]} at {fitted.ratings[place]:g} scored {pairs.scored[place]:,.1f} of "
+        f"{pairs.played[place]:,.0f}, not {pairs.scored[place] - off[place]:,.1f}"
+        for place in sorted(fitted.fixed)
+        if abs(off[place]) > SURPRISING * variances[place] ** 0.5
+    ]
+    few = "; ".join(told[:FEW_NAMED]) + "; ..." * (len(told) > FEW_NAMED)
+    return (f"anchors that contradict the games: {few}",) if told else ()
 
 
 def _points(fitted: Fit, point: float) -> tuple[str, ...]:
