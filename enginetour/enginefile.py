@@ -46,8 +46,8 @@ class QuirksSection(BaseModel):
 
     model_config = _STRICT
     line_delay_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
-    handshake_timeout: Annotated[float, Field(gt=0, le=600)] = 10.0
-    ready_timeout: Annotated[float, Field(gt=0, le=600)] = 10.0
+    handshake_timeout: Annotated[float, Field(gt=0, le=600)] = 60.0
+    ready_timeout: Annotated[float, Field(gt=0, le=600)] = 60.0
     fence: Literal["off", "inline", "wait"] = "off"
     whitepov: bool = False
     lenient_promotion: bool = False

@@ -21,7 +21,7 @@ from enginetour.allotment import Allotment
 from enginetour.demand import few_files
 from enginetour.errors import TaskFailed, TourError
 from enginetour.model import GameKey, Outcome, Pairing
-from enginetour.places import START_PARALLEL, Listener, LocalPlace
+from enginetour.places import START_PARALLEL, Listener, LocalPlace, say_wait
 from enginetour.rebuilt import Files
 from enginetour.store.glimpse import is_new
 from enginetour.store.slugs import slug_of
@@ -210,12 +210,14 @@ class HeadStart:
             self._listener = listener
             if listener is not None:
                 for event in self._early:
-                    listener(*event)
+                    if event[1] != "waits":  # those were said at once
+                        listener(*event)
             self._early.clear()
 
     def _hear(self, slot: int, name: str, payload: object) -> None:
         with self._lock:
             if self._listener is None:
+                say_wait(slot, name, payload)
                 self._early.append((slot, name, payload))
             else:
                 self._listener(slot, name, payload)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import selectors
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +33,15 @@ START_PARALLEL = 4  # runner spec 14
 STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
 
 Listener = Callable[[int, str, object], None]
+
+
+def say_wait(slot: int, name: str, payload: object) -> None:
+    """A listener before the first game: a line on stderr for "waits", the event of an engine that is slow to start."""
+    del slot
+    if name == "waits" and isinstance(payload, Mapping):
+        with suppress(OSError, ValueError):  # nobody reads stderr any more
+            sys.stderr.write(f"{payload['text']}\n")
+            sys.stderr.flush()
 
 
 class LocalPlace:

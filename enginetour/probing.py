@@ -6,37 +6,44 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from enginetour.errors import EngineRefused, InputRefused, TaskFailed, TourError
-from enginetour.places import START_PARALLEL, LocalPlace
+from enginetour.places import START_PARALLEL, LocalPlace, say_wait
 from enginetour.registry import candidates
-from enginetour.task import EngineSpec, Probe, ProbeTask, Side
+from enginetour.task import EngineSpec, Probe, ProbeTask, Quirks, Side
 from enginetour.timecontrol import TimeControl
 
+PROTOCOLS = ("uci", "cecp")
+TRY_UCI_S = 2.0  # for UCI alone, before a program is started in both protocols
 HEED_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
 MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
+
+Enough = Callable[[Mapping[str, Probe]], bool]
+_Tried = dict[tuple[int, str], Probe]
 
 
 def probe_all(
     sides: Mapping[str, Side],
     heed: Callable[[], None] = lambda: None,
     hidden: Path | None = None,
+    enough: Enough = lambda _: False,
 ) -> dict[str, Probe]:
     """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
 
-    Sandboxes hide the folder `hidden`.
+    Sandboxes hide the folder `hidden`. As soon as what was found is `enough`, the other probes are dropped.
     `heed` is called several times a second; what it raises ends the probes. A slot that dies is the machine's failure:
     what it had not told is tried again, TourError after three in a row that told nothing.
     """
     tasks = {name: ProbeTask(side.spec, side.variant) for name, side in sides.items()}
     found: dict[str, Probe] = {}
     failures = 0
-    with LocalPlace(min(START_PARALLEL, os.cpu_count() or 1), hidden=hidden) as place:
-        while len(found) < len(tasks):
-            told, failure = _round(place, {name: task for name, task in tasks.items() if name not in found}, heed)
+    with LocalPlace(min(START_PARALLEL, os.cpu_count() or 1), say_wait, hidden=hidden) as place:
+        while len(found) < len(tasks) and not enough(found):
+            told, failure = _round(place, tasks, found, heed, enough)
             found |= told
             failures = 0 if told else failures + 1
             if failure is not None:
@@ -45,29 +52,39 @@ def probe_all(
             if failure is not None and failures == MOST_FAILURES:
                 what = f"the engines cannot be tried: {failure}"
                 raise TourError(what, step=failure.step)
-    return {name: found[name] for name in sides}
+    return {name: found[name] for name in sides if name in found}
 
 
 def _round(
-    place: LocalPlace, tasks: Mapping[str, ProbeTask], heed: Callable[[], None]
+    place: LocalPlace,
+    tasks: Mapping[str, ProbeTask],
+    known: Mapping[str, Probe],
+    heed: Callable[[], None],
+    enough: Enough,
 ) -> tuple[dict[str, Probe], TaskFailed | None]:
-    """What could be told of these engines, and why of others it could not."""
+    """What could be told of the engines not yet `known`, and why of others it could not."""
     found: dict[str, Probe] = {}
     failure: TaskFailed | None = None
     try:
-        futures = {name: place.submit(task) for name, task in tasks.items()}
+        futures = {name: place.submit(task) for name, task in tasks.items() if name not in known}
     except TaskFailed as none:
         return found, none
     waiting = set(futures.values())
-    while waiting:
+    while waiting and not enough({**known, **_ended_well(futures)}):
         heed()
         waiting = wait(waiting, timeout=HEED_S).not_done
     for name, future in futures.items():
+        if future in waiting:
+            continue
         try:
             found[name] = cast("Probe", future.result())
         except TaskFailed as one:
             failure = one
     return found, failure
+
+
+def _ended_well(futures: Mapping[str, Future[Any]]) -> dict[str, Probe]:
+    return {name: future.result() for name, future in futures.items() if future.done() and not future.exception()}
 
 
 def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tuple[EngineSpec, Probe]:
@@ -81,30 +98,56 @@ def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tupl
 def detect_each(
     commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path
 ) -> list[tuple[EngineSpec, Probe]]:
-    """As `detect`, for several at a time: UCI of all, then CECP of those that do not speak it."""
-    found: dict[int, tuple[EngineSpec, Probe]] = {}
-    specs = [candidates(command, folder) for command in commands]
-    for tried in zip(*specs, strict=True):
-        wanted = {
-            str(number): Side(spec, TimeControl.parse("1+0"))
-            for number, spec in enumerate(tried)
-            if protocol in (None, spec.protocol) and (number not in found or not _speaks(*found[number]))
+    """As `detect`, for several at a time.
+
+    Most engines speak UCI and answer at once. Those that do not are started in each protocol, for as long as a start
+    may take, and the first answer decides.
+    """
+    specs = {
+        number: dict(zip(PROTOCOLS, candidates(command, folder), strict=True))
+        for number, command in enumerate(commands)
+    }
+    found: _Tried = {}
+    if protocol is None:
+        hasty = {
+            (number, "uci"): replace(each["uci"], quirks=Quirks(handshake_timeout=TRY_UCI_S))
+            for number, each in specs.items()
         }
-        if wanted:
-            found |= {int(key): (wanted[key].spec, probe) for key, probe in probe_all(wanted).items()}
+        found = _tried(hasty, found)
+    silent = [number for number in specs if _spoken(found, number) is None]
+    wanted = {
+        (number, word): specs[number][word] for number in silent for word in PROTOCOLS if protocol in (None, word)
+    }
+    found |= _tried(wanted, found)
+    answers = []
     for number, command in enumerate(commands):
-        if number not in found or not _speaks(*found[number]):
-            problems = found[number][1].problems if number in found else ()
+        word = _spoken(found, number)
+        if word is None:
+            problems = [problem for key, probe in found.items() if key[0] == number for problem in probe.problems]
             raise EngineRefused(
                 problems[0] if problems else "it answers neither uci nor xboard",
                 place=shlex.join(command),
                 step="is it an engine? start it by hand and type uci",
             )
-    return [found[number] for number in range(len(commands))]
+        answers.append((specs[number][word], found[number, word]))
+    return answers
 
 
-def _speaks(spec: EngineSpec, probe: Probe) -> bool:
-    return not probe.problems and (spec.protocol == "uci" or bool(probe.features))
+def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried) -> _Tried:
+    """Probes by command and protocol, until each command has answered in one."""
+    keys = {f"{number} {word}": (number, word) for number, word in specs}
+    sides = {name: Side(specs[key], TimeControl.parse("1+0")) for name, key in keys.items()}
+
+    def enough(found: Mapping[str, Probe]) -> bool:
+        now = {**known, **{keys[name]: probe for name, probe in found.items()}}
+        return all(_spoken(now, number) is not None for number, _ in specs)
+
+    return {keys[name]: probe for name, probe in probe_all(sides, enough=enough).items()} if specs else {}
+
+
+def _spoken(found: _Tried, number: int) -> str | None:
+    """The protocol in which a command has answered."""
+    return next((word for word in PROTOCOLS if (number, word) in found and not found[number, word].problems), None)
 
 
 def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:

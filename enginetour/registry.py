@@ -33,8 +33,6 @@ __all__ = [
 
 # Where Debian keeps engines: not in everybody's PATH (systemd, ssh commands, root).
 GAMES = ("/usr/games", "/usr/local/games")
-# A new engine is tried as UCI for so long, s (engines spec 8); then as CECP.
-TRY_UCI = 2.0
 _PROGRAM = re.compile(r"\{program:([^{}]+)\}")
 
 
@@ -220,7 +218,6 @@ def candidates(command: Sequence[str], folder: Path) -> tuple[EngineSpec, Engine
         EngineEntry(program, program, (*command, *args.get(protocol, ())), protocol, folder=folder)
         for protocol in ("uci", "cecp")
     )
-    uci = replace(uci, quirks=replace(uci.quirks, handshake_timeout=TRY_UCI))
     return to_spec(uci), to_spec(cecp)
 
 

@@ -23,8 +23,8 @@ class Quirks:
     """How an engine differs from its protocol; each field is a key under ``[quirks]`` of an engine file."""
 
     line_delay_ms: int = 0
-    handshake_timeout: float = 10.0  # s, exec to ready (runner spec 6, 7)
-    ready_timeout: float = 10.0  # s, a fence between games (runner spec 5)
+    handshake_timeout: float = 60.0  # s, exec to ready (runner spec 6, 7)
+    ready_timeout: float = 60.0  # s, a fence between games (runner spec 5)
     fence: Literal["off", "inline", "wait"] = "off"
     whitepov: bool = False
     lenient_promotion: bool = False

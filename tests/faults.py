@@ -15,6 +15,7 @@ UCI: tuple[Protocol, ...] = ("uci",)
 CECP: tuple[Protocol, ...] = ("cecp",)
 SHORT = "0.3"  # s on the clock of who is going to lose on time
 HASTY = Quirks(handshake_timeout=1.0, ready_timeout=1.0)  # of who is going to miss it
+SLOW = Quirks(handshake_timeout=4.0)
 FRACTIONS = Quirks(handshake_timeout=20.0, ready_timeout=20.0, st_fraction=True)
 ANEW = Quirks(restart=True)  # a process for every game: its end comes before the next
 PLAY: Ends = {("play", ""): 4}
@@ -62,13 +63,14 @@ STARTS = [
     ),
     *kinds("no-uciok", UCI, TIMED_OUT, blocked=True, quirks=HASTY, says="no uciok within 1 s"),
     *kinds("silent", UCI, TIMED_OUT, blocked=True, quirks=HASTY, says="does it flush"),
-    *kinds("silent", CECP, TIME, tc=SHORT, warnings=ONE),  # protocol 1 is as silent (runner 7)
+    *kinds("silent", CECP, TIMED_OUT, blocked=True, quirks=HASTY, says="no feature line within 1 s"),
     *kinds("done-0", CECP, TIMED_OUT, blocked=True, quirks=HASTY, says="no done=1 within 1 s"),
     *kinds("chatter", UCI, TIMED_OUT, blocked=True, quirks=HASTY, says="no uciok within 1 s"),
-    *kinds("chatter", CECP, TIME, tc=SHORT, warnings=ONE),
+    *kinds("chatter", CECP, TIMED_OUT, blocked=True, quirks=HASTY, says="no feature line within 1 s"),
     *kinds("unflushed", UCI, TIMED_OUT, blocked=True, quirks=HASTY, says="does it flush"),
     *kinds("no-pong", BOTH, TIMED_OUT, blocked=True, quirks=HASTY),
     *kinds("line-by-line", UCI, TIMED_OUT, blocked=True, quirks=HASTY, says="set line_delay_ms"),
+    *kinds("line-by-line", CECP, TIMED_OUT, blocked=True, quirks=SLOW, says="set line_delay_ms"),
     *kinds("line-by-line", BOTH, PLAY, quirks=Quirks(line_delay_ms=30), variant="with-the-quirk"),
     *kinds("slow-start", BOTH, PLAY, seconds=0.7),
     *kinds("banner", BOTH, PLAY),

@@ -40,7 +40,7 @@ def test_all_comments_have_a_name(names: object) -> None:
 def test_defaults_of_an_engine() -> None:
     """Limits of a handshake and of a fence, and no quirk at all."""
     quirks = Quirks()
-    assert (quirks.handshake_timeout, quirks.ready_timeout, quirks.fence) == (10.0, 10.0, "off")
+    assert (quirks.handshake_timeout, quirks.ready_timeout, quirks.fence) == (60.0, 60.0, "off")
     assert (quirks.line_delay_ms, quirks.movetime, quirks.max_plies, quirks.restart) == (0, "st", 0, False)
     assert not (quirks.whitepov or quirks.lenient_promotion or quirks.st_fraction or quirks.no_cores)
 

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from enginetour.adapters import base, cecp
+from enginetour.model import Outcome
+from enginetour.referee import converse
 from enginetour.referee import probe as probes
 from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
 from enginetour.supervise.ending import living
 from enginetour.task import EngineSpec, Probe, ProbeTask, Quirks
-from tests.playing import BOTH, Protocol, deaf_at_first, scripted, sound
+from tests.playing import BOTH, SCRIPT, Eavesdropper, Protocol, deaf_at_first, game, scripted, sound
 
 
 @pytest.fixture(autouse=True)
 def once(monkeypatch: pytest.MonkeyPatch) -> None:
     """One try is enough to see what is told of it, and nobody here wakes late or answers `stop`."""
     monkeypatch.setattr(probes, "AGAIN_S", ())
-    monkeypatch.setattr(probes, "WAKE_NS", 100 * base.MS)
     monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
 
 
@@ -66,24 +68,77 @@ def test_silence_is_no_uci_engine() -> None:
     ("on_go", "words"),
     [
         ("echo move e2e4", ""),
-        ("echo move e2e5", "not a legal move: 'e2e5'"),
-        ("echo lost it >&2; exit 3", "it ended: exit 3; stderr: lost it"),
-        (":", "no move within"),
+        ("echo move e2e5", "its first move is not legal: 'e2e5'"),
+        ("echo lost it >&2; exit 3", "ended at start: exit 3; stderr: lost it"),
+        (
+            ":",
+            "no feature line within 1.5 s; no output at all: does it flush stdout?; if it needs longer, set handshake",
+        ),
     ],
 )
-def test_whoever_says_nothing_at_its_start_is_asked_for_a_move(
+def test_an_engine_without_features_is_asked_for_a_move(
     on_go: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Protocol 1 has no handshake: what it does when told to move is all there is to tell an engine by."""
+    """Protocol 1 has no handshake: only a move shows that there is an engine and that it has started."""
     monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
-    monkeypatch.setattr(probes, "PATIENCE", 1.0)
     script = f'while read -r word rest; do case "$word" in go) {on_go};; quit) exit;; esac; done'
-    found = tried(EngineSpec("old", ("/bin/sh", "-c", script), "cecp"))
-    (step,) = [one for one in found.steps if one[0].startswith("a move under")]
-    assert step[1] is not bool(words)
-    assert words in step[2]
-    assert [words in problem for problem in found.problems] == [True] * bool(words)
-    assert found.category == ("unsupported" if words else "")
+    quirks = Quirks(handshake_timeout=20.0 if on_go != ":" else 1.5)
+    found = tried(EngineSpec("old", ("/bin/sh", "-c", script), "cecp", quirks=quirks))
+    assert [words in problem for problem in found.problems] == [True] * bool(words), found.problems
+    assert ("features", True, "a move but no feature line: taken as protocol 1") in found.steps or words
+
+
+def slow(*words: str) -> EngineSpec:
+    """An engine that takes its time at its start or at each new game."""
+    command = (sys.executable, str(Path(__file__).parent / "cases" / "engines" / "slow.py"), *words)
+    return EngineSpec("slow", command, "cecp" if words[0] == "cecp" else "uci", dir="scratch")
+
+
+@pytest.mark.parametrize("seconds", ["0.3", "1"])
+def test_a_slow_cecp_start_is_a_start(seconds: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features that come later than they usually do are taken as they are, and no single lines are suspected."""
+    monkeypatch.setattr(cecp, "SILENT_NS", 100 * base.MS)
+    found = tried(slow("cecp", "start", seconds))
+    assert not found.problems
+    assert (found.own_name, dict(found.features)["setboard"]) == ("Slow", "1")
+    assert "features" not in [what for what, _, _ in found.steps]
+
+
+@pytest.mark.parametrize("answers", [0, 1])
+def test_only_an_empty_line_that_wakes_it_twice_shows_a_reader_of_single_lines(
+    answers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine that happens to write just after the first one is slow; the reader gets its hint."""
+    monkeypatch.setattr(cecp, "SILENT_NS", 300 * base.MS)
+    monkeypatch.setattr(base, "WOKEN_NS", (5_000 if answers else 200) * base.MS)
+    script = str(Path(SCRIPT).with_name("misbehaving.py"))
+    spec = slow("cecp", "start", "1")
+    if answers == 0:
+        command = (sys.executable, script, "--protocol", "cecp", "--fault", "line-by-line")
+        spec = EngineSpec("reader", command, "cecp", dir="scratch", quirks=Quirks(handshake_timeout=3.0))
+    found = tried(spec)
+    hint = "it reads one line at a time (an empty line woke it twice): set line_delay_ms = 100 under quirks"
+    assert [hint in problem for problem in found.problems] == [True] * (answers == 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "awaited", "setting"),
+    [
+        (("uci", "start", "1"), "uciok", "handshake_timeout"),
+        (("cecp", "start", "1"), "its features", "handshake_timeout"),
+        (("uci", "newgame", "1"), "its answer to isready", "ready_timeout"),
+    ],
+)
+def test_a_long_wait_is_told(
+    words: tuple[str, ...], awaited: str, setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, with the setting that limits it."""
+    monkeypatch.setattr(converse, "WAIT_TOLD_NS", 500 * base.MS)
+    link = Eavesdropper()
+    played = game(slow(*words), sound("uci", moves="/g8f6,f6g8"), max_moves=1, link=link)
+    assert played.outcome is not Outcome.VOID, played.cause
+    told = [payload["text"] for name, payload in link.told if name == "waits" and payload["engine"] == "slow"]
+    assert told == [f"enginetour waits for slow: {awaited} (at most 60 s, {setting})"]
 
 
 @BOTH
@@ -138,9 +193,10 @@ def test_real_engines_pass(name: str, protocol: Protocol) -> None:
 def test_a_silent_program_is_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Protocol 1 has no handshake, so a program that only listens is found out by asking it for a move."""
     monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
-    found = tried(EngineSpec("cat", (shutil.which("cat") or "/bin/cat",), "cecp"))
+    quirks = Quirks(handshake_timeout=1.0)
+    found = tried(EngineSpec("cat", (shutil.which("cat") or "/bin/cat",), "cecp", quirks=quirks))
     assert found.problems
-    assert found.category == "unsupported"
+    assert found.category == "start-timeout"
 
 
 def test_an_engine_that_dies_of_tablebases_is_found_out() -> None:

@@ -83,13 +83,14 @@ def test_a_game_is_no_longer_than_an_engine_survives(protocol: Protocol) -> None
 
 @BOTH
 def test_limits_of_the_start_and_of_fences(protocol: Protocol) -> None:
-    """From the start of the process, whatever it prints; between games ten seconds, unless its file says otherwise."""
+    """From the start of the process, whatever it prints: a minute, in a game five seconds, or what its file says."""
     engine = open_engine(scripted(protocol, handshake_timeout=2.5, ready_timeout=3.0))
     assert engine.handshake_deadline - engine.born_ns == 2_500 * base.MS
-    assert engine.ready_ns == 3_000 * base.MS
+    assert engine.ready_ns == engine.game_fence_ns == 3_000 * base.MS
     engine.kill()
     plain = open_engine(replace(sound(protocol), quirks=Quirks()))
-    assert plain.ready_ns == 10_000 * base.MS
+    assert plain.handshake_deadline - plain.born_ns == plain.ready_ns == 60_000 * base.MS
+    assert plain.game_fence_ns == 5_000 * base.MS
     plain.kill()
 
 
@@ -99,22 +100,22 @@ FENCED: dict[Protocol, list[tuple[str, int]]] = {
     "uci": [
         ("setoption name Ponder value false\nsetoption name OwnBook value false\nisready\n", 30),
         ("ucinewgame\nisready\n", 30),
-        (f"position fen {ENDING}\nisready\n", 15),
-        (f"position fen {ENDING} moves a1a2 e8e7\nisready\n", 15),
+        (f"position fen {ENDING}\nisready\n", 5),
+        (f"position fen {ENDING} moves a1a2 e8e7\nisready\n", 5),
     ],
     "cecp": [
         ("book off\nping 1\n", 30),
         ("new\nforce\nlevel 0 1 0\npost\neasy\ncomputer\nping 2\n", 30),
         (f"setboard {ENDING}\nping 3\n", 30),
-        ("ping 4\n", 15),
-        ("ping 5\n", 15),
+        ("ping 4\n", 5),
+        ("ping 5\n", 5),
     ],
 }
 
 
 @BOTH
 def test_a_ping_goes_out_with_what_it_fences(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one write: who stalls on two lines is found out before a clock runs. In a game it has half the time."""
+    """In one write: who stalls on two lines is found out before a clock runs. In a game it has five seconds."""
     limits, writes = list[int](), list[str]()
     fenced, write = base.Engine.fenced, EngineProcess.write
 

@@ -299,11 +299,11 @@ def test_find(programs: Path, tmp_path: Path) -> None:
 
 
 def test_candidates(programs: Path) -> None:
-    """A new command is tried as UCI, for 2 s, then as CECP; known programs get the arguments they need."""
+    """A new command is tried as UCI, then as CECP; known programs get the arguments they need."""
     _program(programs / "gnuchess")
     _program(programs / "mine")
     uci, cecp = candidates(("gnuchess",), programs)
-    assert (uci.protocol, uci.command[1:], uci.quirks.handshake_timeout) == ("uci", ("--uci",), 2.0)
+    assert (uci.protocol, uci.command[1:], uci.quirks) == ("uci", ("--uci",), Quirks())
     assert (cecp.protocol, cecp.command[1:], cecp.quirks) == ("cecp", (), Quirks())
     uci, cecp = candidates(("./mine", "-a"), programs)
     assert uci.command == cecp.command == (str(programs / "mine"), "-a")

@@ -251,10 +251,18 @@ def test_a_silent_engine_gets_a_hint() -> None:
     assert "does it flush stdout" in end.detail
 
 
-def test_the_words_of_a_stall_name_the_line_delay() -> None:
-    """An engine that loses the second of two lines is told apart by a hint."""
+def test_the_words_of_a_late_engine_name_its_setting() -> None:
+    """A late start and a late pong each have their own; `line_delay_ms` is named where an empty line woke it twice."""
+    _, late = shaken("no-uciok", handshake_timeout=0.3)
+    assert isinstance(late, StartFailed)
+    assert late.detail == "no uciok within 0.3 s; if it needs longer, set handshake_timeout under quirks"
     engine, _ = shaken()
-    assert "line_delay_ms" in engine.stall_words(10**9)
+    assert (
+        engine.stall_words(10**9)
+        == "no answer to a ping within 1 s; if it needs longer, set ready_timeout under quirks"
+    )
+    engine.reads_single_lines = True
+    assert engine.stall_words(10**9).endswith("set line_delay_ms = 100 under quirks")
 
 
 def test_what_the_scored_line_does_not_tell_comes_from_others() -> None:

@@ -25,9 +25,13 @@ OWED_NS = 1_000 * MS  # for an owed answer after `stop` (runner spec 5.2)
 PING_NS = 2_000 * MS  # for the ping after it, and for the question before an answer is illegal (runner spec 5.2, 5.6)
 QUIET_NS = 20 * MS  # after each fence of an engine that answers twice (runner spec 5.7)
 POKE_NS = 500 * MS  # an empty line wakes a reader of single lines; survey: 200 ms later woke it in 5 of 6 tries
+WOKEN_NS = 100 * MS  # within this time after an empty line an engine that it woke writes something
+MOST_EMPTY = 16  # empty lines to an engine that may have several lines unread
+GAME_FENCE_NS = 5_000 * MS  # for a ping in a game; more where `ready_timeout` is above a minute (runner spec 5.3)
 
 Script = Generator[int, Said | None, None]
 Hearing = Generator[int, Said | None, Said | None]
+_COMPLAINTS = frozenset({What.REFUSED, What.REFUSED_POSITION})  # of an empty line itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,12 +206,16 @@ class Engine(Wire):
             yield from self._hear_quiet(deadline)
             return
         yield from self.say(*lines, ping)
+        self.awaited = (f"its answer to {ping.decode()}", "ready_timeout")
         while (said := (yield from self.hear_poked(deadline))) is not None:
             if said.what is What.PONG:
                 break
             self.aside(said)
         else:
+            if limit_ns >= self.ready_ns and not self.games:  # one that has played reads what comes together
+                yield from self._test_single_lines()
             raise EngineStalled(self.stall_words(limit_ns))
+        self.awaited = None
         if self._twice:
             yield from self._hear_all(time.monotonic_ns() + QUIET_NS)
 
@@ -229,8 +237,48 @@ class Engine(Wire):
 
     def stall_words(self, limit_ns: int) -> str:
         """What to tell of an engine that does not answer a fence."""
-        hint = "" if self.spec.quirks.line_delay_ms else "; if it reads one line at a time, set line_delay_ms"
-        return f"no answer to a ping within {limit_ns / 1e9:g} s{hint}"
+        return f"no answer to a ping within {limit_ns / 1e9:g} s; {self._remedy('ready_timeout')}"
+
+    def _remedy(self, setting: str) -> str:
+        """The quirk that helps an engine which has not answered in time."""
+        if self.reads_single_lines:
+            return "it reads one line at a time (an empty line woke it twice): set line_delay_ms = 100 under quirks"
+        return f"if it needs longer, set {setting} under quirks"
+
+    def _test_single_lines(self, most_empty: int = MOST_EMPTY) -> Script:
+        """Set `reads_single_lines` if two lines at once leave it silent and an empty line wakes it, twice in a row.
+
+        Once may be chance: an engine that is slow to start writes its first words at any moment. `most_empty`: one for
+        each line that it may not have read yet.
+        """
+        if self.spec.quirks.line_delay_ms or self.reads_single_lines:
+            return
+        kept: list[Said] = []
+        if (yield from self._is_woken(most_empty, kept)):
+            yield from self.say(*self._two_lines())
+            if not (yield from self._writes(POKE_NS, kept)):
+                self.reads_single_lines = yield from self._is_woken(most_empty + 1, kept)
+        self._unheard.extend(kept)
+
+    def _is_woken(self, most_empty: int, kept: list[Said]) -> Generator[int, Said | None, bool]:
+        for _ in range(most_empty):
+            yield from self.say(b"")
+            if (yield from self._writes(WOKEN_NS, kept)):
+                return True
+        return False
+
+    def _writes(self, within_ns: int, kept: list[Said]) -> Generator[int, Said | None, bool]:
+        """Whether it writes anything but complaints of an empty line; `kept` gets what it wrote."""
+        deadline = time.monotonic_ns() + within_ns
+        while (said := (yield from self.hear(deadline))) is not None:
+            if said.what not in _COMPLAINTS:
+                kept.append(said)
+                return True
+        return False
+
+    @abstractmethod
+    def _two_lines(self) -> tuple[bytes, bytes]:
+        """Two lines that any engine which reads what it is sent answers."""
 
     def settle(self) -> Script:
         """The stop-fence (runner spec 5.2): take the owed answer, then ping. Sets `spoiled` where that fails."""
@@ -274,15 +322,16 @@ class Engine(Wire):
     def _question_lines(self) -> tuple[bytes, ...]:
         """What asks whether that was the answer to the last search."""
 
-    def start_timeout(self, what: str) -> StartFailed:
-        """The fault of an engine that is silent, or talks for ever, instead of shaking hands."""
-        limit = self.spec.quirks.handshake_timeout
-        words = f"no {what} within {limit:g} s"
+    def start_timeout(self, what: str) -> Script:
+        """Raise the fault of an engine that is silent, or talks for ever, instead of shaking hands."""
+        if not self.spec.quirks.tells_features:
+            yield from self._test_single_lines()
+        words = (
+            f"no {what}" if self.reads_single_lines else f"no {what} within {self.spec.quirks.handshake_timeout:g} s"
+        )
         if not self.stamp_ns:
             words += "; no output at all: does it flush stdout?"
-        if not self.spec.quirks.line_delay_ms and self.spec.protocol == "cecp":
-            words += "; if it reads one line at a time, set line_delay_ms"
-        return StartFailed(words, category="start-timeout")
+        raise StartFailed(f"{words}; {self._remedy('handshake_timeout')}", category="start-timeout")
 
     @property
     def handshake_deadline(self) -> int:
@@ -293,6 +342,11 @@ class Engine(Wire):
     def ready_ns(self) -> int:
         """A fence between games."""
         return int(self.spec.quirks.ready_timeout * 1e9)
+
+    @property
+    def game_fence_ns(self) -> int:
+        """A fence in a game."""
+        return max(min(GAME_FENCE_NS, self.ready_ns), self.ready_ns // 12)
 
     def kill(self) -> None:
         """SIGKILL to its group, now."""

@@ -17,7 +17,7 @@ from enginetour.adapters.cecp_setup import (
     table_paths,
     time_lines,
 )
-from enginetour.adapters.moves import san_of, written
+from enginetour.adapters.moves import read_move, san_of, written
 from enginetour.adapters.position import Position, castling
 from enginetour.adapters.said import Said, What, printable
 from enginetour.errors import EngineStalled, StartFailed, Unsupported
@@ -48,27 +48,56 @@ class CecpEngine(CecpListener):
     # Start.
 
     def handshake(self) -> Script:
-        """`xboard`, `protover 2`; features up to done=1, or protocol 1 after two silent seconds.
+        """`xboard`, `protover 2`; features up to done=1, however late they come within the limit.
 
-        One that `tells_features` has the whole limit for its first, as slow as the machine may be.
+        After two silent seconds an engine that is not known to send features is asked for a move: one that moves has
+        started, and without features it is an engine of protocol 1. No clock runs meanwhile.
         """
         limit = self.handshake_deadline
         self.discard()
         yield from self._greet()
+        self.awaited = ("its features", "handshake_timeout")
         until = limit if self.spec.quirks.tells_features else min(limit, time.monotonic_ns() + SILENT_NS)
         while (said := (yield from self._hear_features(until))) is None or said.what is not What.HELLO:
+            if said is None and until < limit and not self.features.values:
+                until = limit
+                yield from self._test_single_lines(most_empty=1)
+                if not self.reads_single_lines:
+                    yield from self._ask_for_a_move()
+                    continue
             if said is None:
-                if until == limit:
-                    raise self.start_timeout("done=1" if self.features.values else "feature line")
+                if until < limit:
+                    break
+                yield from self.start_timeout("done=1" if self.features.values else "feature line")
+            elif said.what is What.ANSWER:
+                self._judge_trial(said)
                 if not self.features.values:
-                    self.note("no-features", "no feature line within 2 s: taken as protocol 1")
-                break
-            if said.what is What.WAIT:
+                    self.note("no-features", "a move but no feature line: taken as protocol 1")
+                    break
+            elif said.what is What.WAIT:
                 until = limit
             elif said.what is What.FEATURE and "done" not in self.features.values:
                 until = min(limit, time.monotonic_ns() + SILENT_NS)
+        while self.thinking:
+            said = yield from self.hear_poked(limit)
+            if said is None:
+                yield from self.start_timeout("move")
+            elif said.what is What.ANSWER:
+                self._judge_trial(said)
+        self.awaited = None
         yield from self._set_options()
         self.ready = True
+
+    def _ask_for_a_move(self) -> Script:
+        """A first move at the usual start, in a second at most."""
+        self.awaited = ("its features or a move", "handshake_timeout")
+        self.searches += 1
+        yield from self.say(b"new", b"level 0 0:01 0", b"go")
+
+    @staticmethod
+    def _judge_trial(said: Said) -> None:
+        if read_move(chess.Board(), said.text)[0] is None:
+            raise StartFailed(f"its first move is not legal: {printable(said.text)!r}", category="unsupported")
 
     @property
     def deaf_at_start(self) -> bool:
@@ -208,7 +237,7 @@ class CecpEngine(CecpListener):
     def approach(self, ask: Ask) -> Script:
         """All lines of a turn but the one that sets it thinking."""
         if self.fence == "wait" and self._can_ping():
-            yield from self.fenced(self.ready_ns // 2)
+            yield from self.fenced(self.game_fence_ns)
             self._unheard.extend(self._later)
             self._later = []
         *ahead, last = self._turn_lines(ask)
@@ -270,6 +299,11 @@ class CecpEngine(CecpListener):
 
     def _stop(self) -> bytes:
         return b"?"
+
+    def _two_lines(self) -> tuple[bytes, bytes]:
+        if self._can_ping():
+            return self._ping(), self._ping()
+        return b"protover 2", b"protover 2"
 
     def _question_lines(self) -> tuple[bytes, ...]:
         return (self._ping(),)

@@ -32,13 +32,13 @@ class UciEngine(PonderingEngine):
         limit = self.handshake_deadline
         self.discard()
         yield from self.say(b"uci")
-        while (said := (yield from self.hear_poked(limit))) is None or said.what is not What.HELLO:
-            if said is None:
-                raise self.start_timeout("uciok")
-        yield from self.say(self._ping())
-        while (said := (yield from self.hear_poked(limit))) is None or said.what is not What.PONG:
-            if said is None:
-                raise self.start_timeout("readyok")
+        for word, awaited in (("uciok", What.HELLO), ("readyok", What.PONG)):
+            if awaited is What.PONG:
+                yield from self.say(self._ping())
+            self.awaited = (word, "handshake_timeout")
+            while (said := (yield from self.hear_poked(limit))) is None or said.what is not awaited:
+                if said is None:
+                    yield from self.start_timeout(word)
         self.declared = tuple(self._options.values())
         yield from self._set_options()
         self.ready = True
@@ -107,7 +107,7 @@ class UciEngine(PonderingEngine):
                 return
             yield from self._give_up()
         if self.fence == "wait":
-            yield from self.fenced(self.ready_ns // 2, ask.position.line)
+            yield from self.fenced(self.game_fence_ns, ask.position.line)
         else:
             yield from self.say(ask.position.line)
         yield from self.breathe()
@@ -129,6 +129,9 @@ class UciEngine(PonderingEngine):
 
     def _stop(self) -> bytes:
         return b"stop"
+
+    def _two_lines(self) -> tuple[bytes, bytes]:
+        return self._ping(), self._ping()
 
     def _question_lines(self) -> tuple[bytes, ...]:
         return b"stop", self._ping()

@@ -33,6 +33,8 @@ class Wire(ABC):
         self.stale = 0  # answers out of turn
         self.games = 0
         self.ready = False  # handshake done
+        self.awaited: tuple[str, str] | None = None  # what is waited for off the clock, and the quirk that limits it
+        self.reads_single_lines = False  # an empty line woke it twice
         self.spoiled = ""  # why it may not be used for another game
         self.fence = spec.quirks.fence
         self.notes: dict[str, str] = {}  # first warning of each kind

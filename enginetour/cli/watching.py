@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -208,7 +208,9 @@ class Watching(Both):
         if name == "crowd":  # the picture says what it means
             return
         self.broadcast.event(slot, name, payload)
-        if name != "move":  # no screen tells of single moves, and there are thousands
+        if name == "waits" and isinstance(payload, Mapping):
+            self.screen.trouble(str(payload["text"]))
+        elif name != "move":  # no screen tells of single moves, and there are thousands
             self.screen.event(slot, name, payload)
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:

@@ -12,9 +12,10 @@ from enginetour.adapters.wire import DISCARD_READS
 from enginetour.errors import EngineCrashed, EngineFault, MachineFailure
 from enginetour.referee.link import Link
 from enginetour.supervise.process import EngineProcess
-from enginetour.supervise.waiting import SLICE_NS, wait
+from enginetour.supervise.waiting import NEVER_NS, SLICE_NS, wait
 
 EXIT_NS = 50_000_000  # ns; a crash is booked at most 0.2 s after end of file (reliability 2.2), half of it is waited
+WAIT_TOLD_NS = 5_000_000_000  # ns of a wait off the clock after which the live event "waits" tells what for
 STATUS_NS = 1_000_000_000  # ns more, where the engine is dead: its namespace has yet to tell how, on a busy machine
 
 _AnyScript = Generator[int, Said | None, Any]
@@ -29,6 +30,8 @@ class _Talk:
         self.deadline = 0
         self.result: Any = None
         self.running = True
+        self._awaited: tuple[str, str] | None = None
+        self._wait_told_ns = 0  # when it is due to tell of this wait
         self._step(lambda: next(script))
 
     def _step(self, go: Any) -> None:
@@ -57,6 +60,18 @@ class _Talk:
     def _hear(self) -> None:
         while self.running and (said := self.engine.heard()) is not None:
             self._step(lambda said=said: self.script.send(said))
+
+    def tell_wait(self, link: Link) -> None:
+        """Once, after some seconds, what the script waits for; its limit is a quirk of the engine."""
+        awaited, now = self.engine.awaited, time.monotonic_ns()
+        if awaited != self._awaited:
+            self._awaited, self._wait_told_ns = awaited, now + WAIT_TOLD_NS
+        elif awaited is not None and self.running and now >= self._wait_told_ns:
+            self._wait_told_ns = NEVER_NS
+            (what, setting), spec = awaited, self.engine.spec
+            limit = getattr(spec.quirks, setting)
+            text = f"enginetour waits for {spec.name}: {what} (at most {limit:g} s, {setting})"
+            link.tell("waits", {"engine": spec.name, "for": what, "limit": limit, "setting": setting, "text": text})
 
     @property
     def until(self) -> int:
@@ -87,6 +102,7 @@ def converse(
             if talk.engine.process in wake.readable:
                 talk.engine.pull()
             talk.turn()
+            talk.tell_wait(link)
     return {talk.engine: talk.result for talk in talks}
 
 

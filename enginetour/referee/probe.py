@@ -6,32 +6,22 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 
-from enginetour.adapters.base import MS, Ask, Engine, Setup
+from enginetour.adapters.base import Ask, Engine
 from enginetour.adapters.cecp import CecpEngine
-from enginetour.adapters.moves import read_move
-from enginetour.adapters.position import Position
-from enginetour.adapters.said import Said, What, printable
-from enginetour.errors import EngineFault, Unsupported
-from enginetour.referee.clock import Clock
-from enginetour.referee.converse import converse, heed_until
+from enginetour.adapters.said import Said, What
+from enginetour.errors import Unsupported
+from enginetour.referee.converse import heed_until
 from enginetour.referee.greeting import Greeted, greet
 from enginetour.referee.link import Link
 from enginetour.referee.seats import start_fault
 from enginetour.referee.shelf import EngineShelf, end, usable
 from enginetour.supervise.ending import kill_living
-from enginetour.task import Probe, ProbeTask, Side
-from enginetour.timecontrol import TimeControl
-from enginetour.variants import STANDARD, trial_fen
+from enginetour.task import Probe, ProbeTask
+from enginetour.variants import STANDARD
 
-TRIAL = TimeControl(movetime_ms=1_000)  # whole seconds are what every CECP engine takes (survey)
-PATIENCE = 10.0  # s for a move without a clock, as a handshake (runner spec 6)
-MARGIN_MS = 1_000  # a first move on a busy machine is not judged to the millisecond
-WAKE_NS = 1_000 * MS  # after an empty line, for an engine that reads one line at a time
 AGAIN_S = (1.0, 5.0)  # s before it is tried again, as after a failed start (reliability spec 1)
 
 TABLES = "syzygypath"  # the option of UCI engines, which stands for CECP's egtpath too
-_COMPLAINTS = (What.REFUSED, What.REFUSED_POSITION)  # of the empty line itself
-
 _Search = Generator[int, Said | None, Said | None]
 
 
@@ -90,10 +80,8 @@ def _try(task: ProbeTask, link: Link, shelf: EngineShelf | None, greeted: Greete
         _did_not_start(greeted, found)
         return found, _report(found, None)
     try:
-        fit = _is_ready(engine, greeted, found, link) and _declares(engine, task.variant, found)
-        if fit and "no-features" in engine.notes:
-            # Silence is what protocol 1 looks like, and `cat` too: only a move tells them apart.
-            _move(engine, task, found, link)
+        if _is_ready(engine, greeted, found, link):
+            _declares(engine, task.variant, found)
     except BaseException:
         kill_living()
         raise
@@ -117,10 +105,7 @@ def _is_ready(engine: Engine, greeted: Greeted, found: _Findings, link: Link) ->
         settled = fault.category == "bad-option"
         # Without a word of the protocol for the whole limit it does not speak it, unless it is known to.
         if fault.category == "start-timeout" and not engine.spec.quirks.tells_features:
-            settled = not (engine.own_name or engine.declared)
-            if _wakes(engine, link):
-                words.append("an empty line wakes it: it reads one line at a time; set line_delay_ms = 100")
-                settled = True
+            settled = engine.reads_single_lines or not (engine.own_name or engine.declared)
         if not settled and _bears_no_tables(engine, link):
             words.append("it starts where it is not told of tablebases: set no_tablebases = true under quirks")
             settled = True
@@ -130,39 +115,19 @@ def _is_ready(engine: Engine, greeted: Greeted, found: _Findings, link: Link) ->
     found.good("handshake", f"{engine.own_name or 'no name'}, {found.handshake_ms} ms")
     if "no-features" in engine.notes:
         found.good("features", engine.notes["no-features"])
-        if not engine.spec.quirks.line_delay_ms and _wakes(engine, link):
-            problem = "its features came only after an empty line: it reads one line at a time; set line_delay_ms = 100"
-            found.bad("features", problem, "unsupported")  # or it was late: another try tells
-            return False
     found.good("options", f"{len(engine.declared)} declared, {len(engine.spec.options)} set")
     return True
 
 
-def _declares(engine: Engine, variant: str, found: _Findings) -> bool:
-    """Whether it says that it can play the variant."""
+def _declares(engine: Engine, variant: str, found: _Findings) -> None:
+    """It says that it can play the variant."""
     try:
         engine.variant_lines(variant)
     except Unsupported as fault:
         found.bad("variant", fault.detail, "unsupported", settled=True)
-        return False
-    if variant != STANDARD:
-        found.good("variant", f"declares {variant}")
-    return True
-
-
-def _wakes(engine: Engine, link: Link) -> bool:
-    """Whether an empty line makes it speak of something else than that line."""
-    if engine.dead or engine.process.broken:
-        return False
-
-    def script() -> _Search:
-        yield from engine.say(b"")
-        deadline = time.monotonic_ns() + WAKE_NS
-        while (said := (yield from engine.hear(deadline))) is not None and said.what in _COMPLAINTS:
-            pass
-        return said
-
-    return isinstance(converse({engine: script()}, link)[engine], Said)
+    else:
+        if variant != STANDARD:
+            found.good("variant", f"declares {variant}")
 
 
 def _bears_no_tables(engine: Engine, link: Link) -> bool:
@@ -180,32 +145,6 @@ def _bears_no_tables(engine: Engine, link: Link) -> bool:
 def _with_stderr(engine: Engine, detail: str) -> str:
     last = engine.process.stderr(1)
     return f"{detail}; stderr: {last[0]}" if last else detail
-
-
-def _move(engine: Engine, task: ProbeTask, found: _Findings, link: Link) -> None:
-    """One move from where a game may begin."""
-    what = f"a move under {TRIAL}"
-    clock = Clock(Side(engine.spec, TRIAL, MARGIN_MS), PATIENCE)
-    position = Position(trial_fen(task.variant), task.variant)
-    fault = converse({engine: engine.new_game(Setup(position, TRIAL))}, link)[engine]
-    if isinstance(fault, EngineFault):
-        found.bad(what, f"{what}: {fault.detail}", "unsupported", settled=fault.category == "unsupported")
-        return
-    ask = Ask(position, tc=TRIAL, white=True, own_ms=clock.shown_ms(), own_increment_ms=clock.increment_ms)
-    begun = time.monotonic_ns()
-    answer = converse({engine: searched(engine, ask, begun + clock.wait_ns())}, link)[engine]
-    elapsed_ms = (time.monotonic_ns() - begun) // MS
-    if isinstance(answer, Said):
-        move, _ = read_move(position.board, answer.text, lenient_promotion=engine.spec.quirks.lenient_promotion)
-        if move is not None:
-            found.good(what, f"{move.uci()} in {elapsed_ms} ms")
-        else:
-            found.bad(what, f"{what}: not a legal move: {printable(answer.text)!r}", "unsupported")
-    elif isinstance(answer, EngineFault):
-        found.bad(what, _with_stderr(engine, f"{what}: it ended: {answer.detail}"), "unsupported")
-    else:
-        found.bad(what, f"{what}: no move within {elapsed_ms / 1000:.1f} s", "unsupported")
-        converse({engine: engine.settle()}, link)
 
 
 def searched(engine: Engine, ask: Ask, deadline: int) -> _Search:

@@ -12,6 +12,7 @@ import os
 import signal
 import time
 
+LATE = ('feature ping=1 usermove=1 setboard=1 myname="Late" done=1',)
 SHUFFLE = {"w": ["g1f3", "f3g1"], "b": ["g8f6", "f6g8"]}
 
 
@@ -27,6 +28,7 @@ class Scripted:
         self.searches = 0
         self.games = 0
         self.force = True
+        self.trial = False
         self.colour = "w"
         self.plies = 0
         self.set = []
@@ -180,13 +182,16 @@ class Scripted:
         self.searches -= 1
 
     def cecp(self, word, rest):
-        if word == "protover" or (not word and self.fault == "wakes"):
+        if word == "protover":
             self.features()
         elif word == "ping":
             self.pong(f"pong {rest}")
         elif word == "new":
+            self.trial = True
             self.new_game()
             self.force, self.plies, self.colour = True, 0, "w"
+        elif word == "go" and self.trial:  # a move is asked for before the first game of an engine without features
+            self.say(*(LATE if self.fault == "late-features" else ()), "move g1f3")
         elif word == "go":
             self.force = False
             self.colour = "wb"[self.plies % 2]
@@ -200,7 +205,7 @@ class Scripted:
         elif word == "quit" and self.fault != "ignores-quit":
             os._exit(0)
         elif word == "force":
-            self.force = True
+            self.force, self.trial = True, False
         elif word == "result":
             pass
         elif word == "draw":
@@ -219,7 +224,7 @@ class Scripted:
         self.told_protover += 1
         if self.fault in ("no-features", "late-features", "minds-empty-lines"):
             return
-        if self.fault in ("loses-protover", "wakes") and self.told_protover == 1:
+        if self.fault == "loses-protover" and self.told_protover == 1:
             return
         if self.fault == "feature-flood":  # more than a pipe takes of answers, before it reads the first
             self.say(*(f"feature nonsense{number}=1" for number in range(20_000)))
@@ -302,8 +307,6 @@ class Scripted:
 
     def search(self, rest):
         self.searches += 1
-        if self.searches == 1 and self.fault == "late-features":
-            self.say('feature ping=1 usermove=1 setboard=1 myname="Late" done=1')
         self.think()
         if self.offered and self.fault.startswith("agrees"):
             self.say("offer draw" if self.fault == "agrees" else "1/2-1/2 {Draw agreed}")
