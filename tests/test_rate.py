@@ -338,12 +338,13 @@ def test_an_unbeaten_engine_is_named(tmp_path: Path) -> None:
 
 
 def test_hostile_names_move_no_cursor(tmp_path: Path) -> None:
-    """Escapes of a terminal are gone, formulas of a spreadsheet defused."""
+    """Escapes of a terminal are gone; names that begin like a formula are the same in CSV and JSON."""
     path = tmp_path / "g.pgn"
-    path.write_text(pgn(("\x1b[2J=evil\u202e", "=B", "wdl" * 9)))
+    path.write_text(pgn(("\x1b[2J=evil\u202e", "-5 engine", "wdl" * 9)))
     assert "\x1b" not in invoke(path).output
     cells = [line.split(",")[1] for line in invoke(path, "--csv").stdout.splitlines()[1:]]
-    assert sorted(cells) == ["'=B", "[2J=evil"]
+    assert sorted(cells) == ["-5 engine", "[2J=evil"]
+    assert row(listed(path), "-5 engine")["games"] == 27
 
 
 def test_a_bar_needs_a_terminal_and_a_big_file(

@@ -17,8 +17,6 @@ _MARKS = "\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\uf
 _UNSAFE = re.compile(f"[\x00-\x1f{_MARKS}]")
 # JSON escapes C0 itself; these, and halves of surrogate pairs, it would pass on (RFC 8259, 7).
 _RAW = re.compile(f"[{_MARKS}\ud800-\udfff]")
-# A cell that a spreadsheet would take for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 NOTE_WIDTH = 80  # sentences below a table read badly when longer
 PLAIN_WIDTH = 200  # columns of a table that is piped: a file has no edge
 
@@ -71,7 +69,7 @@ class Sheet:
         return lines
 
     def csv(self) -> str:
-        """RFC 4180 with the JSON keys as header; formulas defused."""
+        """RFC 4180 with the JSON keys as header; names as in JSON, but for control characters."""
         sink = io.StringIO()
         writer = csv.writer(sink, lineterminator="\n")
         writer.writerow([column.key for column in self.columns])
@@ -206,7 +204,4 @@ def _cut(text: str, width: int) -> str:
 
 
 def _csv_cell(value: object) -> object:
-    if isinstance(value, str):
-        text = safe(value)
-        return f"'{text}" if text.startswith(_FORMULA) else text
-    return "" if value is None else value
+    return safe(value) if isinstance(value, str) else "" if value is None else value
