@@ -57,12 +57,17 @@ ABSENT = Turn()
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An entrant in the entry order. `rating` is what it brings along, in the system's own points."""
+    """An entrant in the entry order. `rating` is what it brings along, in the system's own points.
+
+    `band` is its grade where the rating does not decide it, `drawn` the text by which OpenGotha draws random numbers.
+    """
 
     name: str
     rating: float | None = None
     family: str = ""
     origin: str = ""
+    band: int | None = None
+    drawn: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from enginetour.field import Field, Kind
+from enginetour.field import Field, Kind, Member
 
 CONTENDERS = 8  # our decision: entrants that are enough for the top group, or twice the rounds if that is more
 CONTENTION = 300.0  # our decision: points behind the best from which a tournament can still be won
@@ -43,6 +43,16 @@ class Starts:
 def band(rating: float, base: float = 0.0, width: float = 100.0) -> int:
     """The grade a rating belongs to; 0 begins at `base`."""
     return int((rating - base) // width)
+
+
+def bands(members: Sequence[Member], base: float = 0.0, width: float = 100.0) -> list[int]:
+    """Return the grade of each member, by its rating where it brings none; without a rating the lowest there is."""
+    lowest = min((member.rating for member in members if member.rating is not None), default=0.0)
+    ratings = (lowest if member.rating is None else member.rating for member in members)
+    return [
+        band(rating, base, width) if member.band is None else member.band
+        for member, rating in zip(members, ratings, strict=True)
+    ]
 
 
 def founders(field: Field) -> tuple[int, ...]:

@@ -84,7 +84,7 @@ def test_chance_is_symmetric_and_spreads() -> None:
     drawn = CHANCE(i, j, 1000)
     assert (drawn == CHANCE(j, i, 1000)).all() and drawn.min() >= 0 and drawn.max() <= 1000
     assert abs(drawn.mean() - 500) < 50
-    named = by_names(["beta", "alpha", "beta2"])
+    named = by_names(["betaA", "alphaA", "beta2A"])
     assert (named(i[:1], j[:1], 9) == named(j[:1], i[:1], 9)).all()
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--system", help="Pairing system; default: dutch for TRF, gopair for TDE.")
+@click.option("--system", help="Pairing system; default: dutch for TRF, gopair for TDE, as in the file for XML.")
 @click.option("--set", "words", multiple=True, metavar="KEY=VALUE", help="A setting of the system; repeat.")
 @click.option("--rounds", type=click.IntRange(min=1), help="Rounds in all; default: as the file says.")
 @click.option("--round", "number", type=click.IntRange(min=1), help="Round to pair; default: the next.")
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--seed", default=1, show_default=True, help="Of all chance.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="TRF with the new round, or folder for N.tde.")
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
-@click.option("--unfinished-ok", is_flag=True, help="TDE: games without a result count as played, for nothing.")
+@click.option("--unfinished-ok", is_flag=True, help="TDE, XML: games without a result count as played, for nothing.")
 @click.option("--check-all", is_flag=True, help="Pair every round of a TRF again and show where the file differs.")
 @click.option("--why", nargs=2, metavar="A B", help="Why these two are paired, or are not.")
 @click.option("--xboard", is_flag=True, help="Be xboard's -pairingEngine: its commands on standard input.")
@@ -57,7 +57,7 @@ def pair(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Pair the next round of FILE: a TRF, or a folder's register.tde.
+    """Pair the next round of FILE: TRF, OpenGotha XML, or register.tde.
 
     McMahon systems also print bands, bar, floor and starting scores.
 
@@ -128,7 +128,7 @@ def _read(
     file: Path, number: int | None, rounds: int | None, *, overwrite: bool, unfinished_ok: bool
 ) -> tuple[Foreign, Write, str]:
     """The tournament, how its next round is written, and the system its users mean."""
-    from enginetour.interop import tde
+    from enginetour.interop import opengotha, tde
     from enginetour.interop.trffield import foreign, with_round
 
     if file.is_dir() or file.suffix.lower() == ".tde":
@@ -139,6 +139,15 @@ def _read(
             return _written({folder / name: text.encode() for name, text in texts.items()}, overwrite=overwrite)
 
         return tde.foreign(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok), write_tde, "gopair"
+    if opengotha.is_opengotha(file):
+        tournament = opengotha.read(_content(file, opengotha.LARGEST_FILE), str(file))
+
+        def write_none(_before: Foreign, _paired: Paired, path: Path) -> list[Path]:
+            step = "leave -o out; --json has the round for programs"
+            raise UsageRefused(f"{file} is a file of OpenGotha, which is only read", place=str(path), step=step)
+
+        found = tournament.foreign(number=number, rounds=rounds, unfinished_ok=unfinished_ok)
+        return found, write_none, tournament.system
     _refuse_idle("a TRF", {"--unfinished-ok": unfinished_ok})
     report = report_of(file)
 
@@ -151,13 +160,8 @@ def _read(
 def report_of(file: Path) -> Report:
     """A TRF as it stands; InputRefused for a file that cannot be read or is none."""
     from enginetour.interop import trf
-    from enginetour.wholefile import read_whole
 
-    try:
-        content = read_whole(file, trf.LARGEST_FILE)
-    except OSError as error:
-        raise InputRefused(f"cannot read: {error.strerror}", place=str(file)) from None
-    return trf.read(content, str(file))
+    return trf.read(_content(file, trf.LARGEST_FILE), str(file))
 
 
 def _check_all(
@@ -207,6 +211,15 @@ def _by_setting(foreign: Foreign, given: Mapping[str, object], seed: int) -> For
     """The file's tournament with the user's chance, and without virtual points where the user sets acceleration."""
     field = replace(foreign.field, seed=seed)
     return replace(foreign, field=replace(field, virtual=()) if "acceleration" in given else field)
+
+
+def _content(file: Path, largest: int) -> bytes:
+    from enginetour.wholefile import read_whole
+
+    try:
+        return read_whole(file, largest)
+    except OSError as error:
+        raise InputRefused(f"cannot read: {error.strerror}", place=str(file)) from None
 
 
 def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:

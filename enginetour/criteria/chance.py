@@ -33,13 +33,12 @@ def seeded(dice: Dice, members: int) -> Chance:
 
 
 def by_names(names: Sequence[str]) -> Chance:
-    """As the present-day program draws it, from the two names alone: to compare with its tournaments."""
-    lettered = [name + "A" for name in names]
-    plain = np.array([sum(map(ord, name)) for name in lettered], dtype=np.int64)
-    risen = np.array([sum(ord(c) * at for at, c in enumerate(name, 1)) for name in lettered], dtype=np.int64)
-    length = np.array([len(name) for name in lettered], dtype=np.int64)
-    ranks = {name: at for at, name in enumerate(sorted(set(lettered)))}
-    rank = np.array([ranks[name] for name in lettered], dtype=np.int64)
+    """As OpenGotha draws it, from the two names alone, first names behind them: to compare with its tournaments."""
+    plain = np.array([sum(map(ord, name)) for name in names], dtype=np.int64)
+    risen = np.array([sum(ord(c) * at for at, c in enumerate(name, 1)) for name in names], dtype=np.int64)
+    length = np.array([len(name) for name in names], dtype=np.int64)
+    ranks = {name: at for at, name in enumerate(sorted(set(names)))}
+    rank = np.array([ranks[name] for name in names], dtype=np.int64)
 
     def number(one: Ints, other: Ints, top: int) -> Ints:
         first, second = np.minimum(one, other), np.maximum(one, other)

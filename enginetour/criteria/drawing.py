@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from enginetour import matching
+from enginetour.criteria.chance import Chance
 from enginetour.criteria.lineup import Flags, Ints, Lineup
 from enginetour.criteria.present import Value
 from enginetour.field import WHITE, Board, Dice, Field, Unpairable
@@ -104,12 +105,19 @@ def _told(
 
 
 def seated(
-    field: Field, lineup: Lineup, pairs: Sequence[tuple[int, int]], dice: Dice, stones: Value | None, strength: Ints
+    field: Field,
+    lineup: Lineup,
+    pairs: Sequence[tuple[int, int]],
+    dice: Dice,
+    stones: Value | None,
+    strength: Ints,
+    *,
+    named: Chance | None = None,
 ) -> tuple[Board, ...]:
-    """Boards with their colours, best group first.
+    """Boards with their colors, best group first.
 
-    With a handicap the stronger has White. Else whoever had White less often (Gotha), then whoever had Black last,
-    then by lot.
+    With a handicap the stronger has White. Otherwise the entrant that had White less often (Gotha), then the one that
+    had Black last, then one by lot; with `named` numbers these decide right after the balance, as in OpenGotha.
     """
     number = {int(member): at for at, member in enumerate(lineup.member)}
     boards: list[tuple[tuple[int, int, int], Board]] = []
@@ -120,7 +128,10 @@ def seated(
             first = bool(strength[a] >= strength[b])
         else:
             wants = [(int(lineup.balance[at]), _last_colour(field, member)) for at, member in ((a, one), (b, other))]
-            first = wants[0] < wants[1] if wants[0] != wants[1] else dice.below(2) == 0
+            if named is not None and wants[0][0] == wants[1][0]:
+                first = int(named(np.array([one]), np.array([other]), 1)[0]) == 0
+            else:
+                first = wants[0] < wants[1] if wants[0] != wants[1] else dice.below(2) == 0
         board = Board(one, other, given) if first else Board(other, one, given)
         upper, lower = sorted([(int(lineup.group[at]), int(lineup.place[at])) for at in (a, b)])
         boards.append(((*upper, lower[0]), board))

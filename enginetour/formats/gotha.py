@@ -136,7 +136,15 @@ class Gotha(PairingSystem):
             pairs, remarks = self._heaviest(anew, byes, apart)
         else:
             pairs, remarks = self._heaviest(scene, byes)
-        boards = drawing.seated(field, scene.lineup, pairs, self._dice(field, "colours"), scene.stones, scene.strength)
+        boards = drawing.seated(
+            field,
+            scene.lineup,
+            pairs,
+            self._dice(field, "colours"),
+            scene.stones,
+            scene.strength,
+            named=scene.chance if self.options.chance == "names" else None,
+        )
         return Paired(boards, byes, drawing.IN_TWO_STEPS if self.options.renumber else drawing.CERTIFIED, remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
@@ -247,7 +255,7 @@ class Gotha(PairingSystem):
         strength = np.array(ground.strength, dtype=np.int64)[lineup.member]
         strength = strength if limit is None else np.minimum(strength, limit)
         if self.options.chance == "names":
-            chance = by_names([member.name for member in field.members])
+            chance = by_names([member.drawn or f"{member.name}A" for member in field.members])
         else:
             chance = seeded(self._dice(field, "pairs"), len(field.members))
         return Scene(

@@ -154,7 +154,8 @@ class Starting(PairingSystem):
         options, first = self.options, mcmahon.founders(field)
         known = self._ratings(field)
         ratings = [known[at] for at in first]
-        bands = [mcmahon.band(rating, options.base, options.width) for rating in ratings]
+        every = mcmahon.bands(field.members, options.base, options.width)
+        bands = [every[at] for at in first]
         rises, falls = options.bar == "auto", options.floor == "auto"
         bar = mcmahon.bar_of(ratings, bands, options.rounds) if rises else options.bar
         floor = mcmahon.floor_of(ratings, bands, options.rounds) if falls else options.floor
@@ -168,7 +169,7 @@ class Starting(PairingSystem):
     def starts(self, field: Field) -> Starts:
         """What everybody begins with; whoever came late is fitted in."""
         options, first = self.options, mcmahon.founders(field)
-        bands = [mcmahon.band(rating, options.base, options.width) for rating in self._ratings(field)]
+        bands = mcmahon.bands(field.members, options.base, options.width)
         bar, floor = self.limits(field)
         corrections = [options.corrections.get(member.name, 0) for member in field.members]
         if options.groups == "bands":

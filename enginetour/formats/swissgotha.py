@@ -62,11 +62,7 @@ class ByWins(ByCriteria):
         return (0,) * len(field.members)
 
     def _bands(self, field: Field) -> list[int]:
-        """Without a rating, the lowest there is."""
-        options, ratings = self.options, [member.rating for member in field.members]
-        known = [mcmahon.band(rating, options.base, options.width) for rating in ratings if rating is not None]
-        lowest = min(known, default=0)
-        return [lowest if r is None else mcmahon.band(r, options.base, options.width) for r in ratings]
+        return mcmahon.bands(field.members, self.options.base, self.options.width)
 
 
 class SwissGotha(ByWins):
@@ -151,7 +147,15 @@ class SwissCat(ByWins):
 
     def categories(self, field: Field) -> tuple[int, ...]:
         """By limits, or in equal parts of the field of round 1."""
-        ratings = [-inf if member.rating is None else member.rating for member in field.members]
+        options = self.options
+        ratings = [
+            options.base + options.width * member.band
+            if member.band is not None
+            else -inf
+            if member.rating is None
+            else member.rating
+            for member in field.members
+        ]
         limits = self.options.categories
         if isinstance(limits, int):
             falling = sorted((ratings[at] for at in founders(field)), reverse=True)

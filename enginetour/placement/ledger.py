@@ -42,8 +42,11 @@ class Ledger:
 
     @cached_property
     def bands(self) -> tuple[int, ...]:
-        """As given, or by hundreds of the rating; 0 without one."""
-        return self.terms.bands or tuple(band(rating or 0.0) for rating in self.ratings)
+        """As given, or the grades of the members; else by hundreds of the rating, 0 without one."""
+        graded = zip(self.field.members, self.ratings, strict=True)
+        return self.terms.bands or tuple(
+            band(rating or 0.0) if member.band is None else member.band for member, rating in graded
+        )
 
     @cached_property
     def ratings(self) -> tuple[float | None, ...]:

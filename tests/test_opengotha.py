@@ -1,0 +1,221 @@
+"""Tournaments of OpenGotha, and result files of the EGF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginetour import placement
+from enginetour.errors import InputRefused
+from enginetour.field import BLACK, NEITHER, WHITE, Kind
+from enginetour.interop.foreign import next_round
+from enginetour.interop.opengotha import read
+from enginetour.interop.pairer import pairer
+from tests.touring import tour
+
+CASES = Path(__file__).parent / "cases" / "opengotha"
+EVENING = (CASES / "evening.xml").read_text("utf-8")
+
+
+def broken(old: str, new: str) -> str:
+    """The message for the evening with one text replaced."""
+    assert old in EVENING
+    with pytest.raises(InputRefused) as told:
+        read(EVENING.replace(old, new, 1).encode(), "x.xml").foreign()
+    return str(told.value)
+
+
+def test_a_tournament() -> None:
+    """Entrants by name, games with colors and handicap, the bye, an absence; a preliminary entry is left out."""
+    found = read(EVENING.encode(), "x.xml")
+    assert [member.name for member in found.members] == [
+        "Ant Bob",
+        "Bee Ann",
+        "Cat Eve",
+        "Dog Max",
+        "Elk Tim",
+        "Élan Zoé",
+    ]
+    ant, elk = found.members[0], found.members[4]
+    assert (ant.rating, ant.band, ant.family, ant.origin, ant.drawn) == (2010, 0, "Hill", "FR", "AntBob")
+    assert (elk.rating, elk.band) == (-700, -30)
+    first, second = found.history
+    assert [turn.points for turn in first] == [0, 2, 1, 0, 2, 1]
+    assert [turn.colour for turn in first] == [BLACK, WHITE, WHITE, WHITE, BLACK, BLACK]
+    assert [turn.handicap for turn in first] == [0, 0, 0, 9, -9, 0]
+    assert [turn.kind for turn in second] == [
+        Kind.FORFEIT,
+        Kind.PLAYED,
+        Kind.PLAYED,
+        Kind.ABSENT,
+        Kind.BYE,
+        Kind.FORFEIT,
+    ]
+    assert (second[0].handicap, second[0].games, second[4].points) == (1, 0, 2)
+    before = found.foreign()
+    assert before.field.number == 3 and before.field.rounds == 5 and before.field.present == (0, 1, 2, 3, 4, 5)
+    assert before.warnings == () and found.foreign(number=2).field.present == (0, 1, 2, 4, 5)
+
+
+def test_settings_of_the_file() -> None:
+    """Bar, floor and zero, corrections, placement, handicap, seedings and groups of clubs pair the round."""
+    found = read(EVENING.encode(), "x.xml")
+    assert found.system == "mcmahon"
+    wanted = {
+        "base": 2050.0,
+        "placement": ("MMS", "SOSM", "SOSOSM"),
+        "groups": "bands",
+        "bar": 0,
+        "floor": -20,
+        "zero": -30,
+        "whole": True,
+        "absence": "standings",
+        "corrections": {"Cat Eve": 1},
+        "chance": "names",
+        "colour_weight": 10**6,
+        "float_weight": 2 * 10**7,
+        "seeding": "split-random",
+        "seeding_later": "slip",
+        "families": [["Hill", "Wood"]],
+        "handicap": {"correction": 1, "ceiling": 9, "threshold": 0},
+    }
+    assert {key: found.settings[key] for key in wanted} == wanted
+    system, told = pairer("mcmahon", found.foreign(), {})
+    assert told == ()
+    swiss = read(EVENING.replace('name="MMS"', 'name="NBW"').replace('="SOSM"', '="SOSW"').encode(), "x.xml")
+    assert swiss.system == "swiss-gotha" and pairer("swiss-gotha", swiss.foreign(), {})[1] == ()
+    category = EVENING.replace('name="MMS"', 'name="CAT"').replace('numberOfCategories="1"', 'numberOfCategories="2"')
+    category = category.replace(
+        "<PlacementParameterSet>", '<Category number="1" lowerLimit="1D"/><PlacementParameterSet>'
+    )
+    found = read(category.encode(), "x.xml")
+    assert found.system == "swiss-cat" and found.settings["categories"] == [2050.0]
+    system, told = pairer("swiss-cat", found.foreign(), {})
+    assert told == () and system.terms(found.foreign().field).categories == (0, 0, 1, 1, 1, 1)
+
+
+def test_scores_by_hand() -> None:
+    """The grade makes the start, half a point for an absence is rounded down, a game by default counts as met."""
+    found = read(EVENING.encode(), "x.xml").foreign()
+    system, _ = pairer("mcmahon", found, {})
+    values = placement.values(found.field, ("MMS", "SOSM"), system.terms(found.field))
+    assert [value / 2 for value in values["MMS"]] == [31, 31, 30.5, 24, 12, 28.5]
+    met = ((31, 28.5), (31, 30.5), (28.5, 31), (12, 24), (24, 10), (30.5, 31))
+    given = (1, 0, 0, 9, -9, -1)  # handicap given counts in the sum
+    assert [value / 2 for value in values["SOSM"]] == [sum(row) + h for row, h in zip(met, given, strict=True)]
+
+
+def test_the_next_round(tmp_path: Path) -> None:
+    """By the command: colors and handicaps of the file's settings; a file of OpenGotha is not written."""
+    told = tour(tmp_path, "pair", str(CASES / "evening.xml")).stdout
+    assert "round 3 of 5 · mcmahon" in told and "Bee Ann    31    5  Elk Tim   12         9" in told
+    assert (
+        tour(tmp_path, "pair", str(CASES / "evening.xml"), "--absent", "3", "--bye", "elk tim").stdout.count("bye:")
+        == 1
+    )
+    assert "which is only read" in tour(tmp_path, "pair", str(CASES / "evening.xml"), "-o", "o", expect=2).stderr
+    assert (
+        "a round to pair from 1 to 3"
+        in tour(tmp_path, "pair", str(CASES / "evening.xml"), "--round", "4", expect=3).stderr
+    )
+
+
+def test_chance_and_colors_by_names() -> None:
+    """As OpenGotha draws: the same round again, and for entrants with equal balances the color from the two names."""
+    text = EVENING[: EVENING.index("<Games>")] + EVENING[EVENING.index("<TournamentParameterSet>") :]
+    found = read(text.encode(), "x.xml").foreign()
+    system, _ = pairer("mcmahon", found, {})
+    paired = next_round(system, found.field)
+    for board in paired.boards:
+        names = sorted(found.field.members[at].drawn for at in board.pair)
+        total = sum(ord(letter) * at for at, letter in enumerate("".join(names), 1)) * 1_234_567
+        if not board.handicap:
+            assert found.field.members[board.white].drawn == names[total % 2]
+
+
+def test_older_files() -> None:
+    """Up to version 200 ratings are 2050 lower and names without accents; a rank of 99K takes the grade."""
+    old = EVENING.replace('dataVersion="201"', 'dataVersion="200"').replace('rating="2310"', 'rating="260"')
+    old = old.replace("ÉLANZOÉ", "ELANZOE").replace('rank="6K"', 'rank="99K" grade="5K"')
+    found = read(old.encode(), "x.xml")
+    assert found.members[1].rating == 2310 and found.history[0][5].points == 1 and found.members[3].band == -5
+    unknown = read(EVENING.replace('rank="6K"', 'rank="99K"').encode(), "x.xml")
+    assert unknown.members[3].band == -30 and "Dog has no valid rank or grade" in unknown.notes[0]
+
+
+def test_open_games() -> None:
+    """A game without a result stops the next round, or counts for nothing where the user says so."""
+    text = EVENING.replace('result="RESULT_EQUAL"', "").replace("</Games>", "</Games><Teams><Team/></Teams>")
+    found = read(text.encode(), "x.xml")
+    with pytest.raises(InputRefused, match=r"a result of each game .*found CATEVE - ÉLANZOÉ in round 1, line 14"):
+        found.foreign()
+    assert found.foreign(unfinished_ok=True).field.scores == (2, 2, 2, 0, 4, 0)
+    assert found.foreign(number=1).field.number == 1 and "teams have no effect" in found.notes[0]
+
+
+def test_colors_and_worths_that_are_not_the_usual_ones() -> None:
+    """A game of unknown color counts for neither; an absence worth a point is one, a bye worth half a point half."""
+    text = EVENING.replace('knownColor="true"', 'knownColor="false"').replace('ValueAbsent="1"', 'ValueAbsent="2"')
+    found = read(text.replace('genMMS2ValueBye="2"', 'genMMS2ValueBye="1"').encode(), "x.xml")
+    assert found.history[1][0].colour == NEITHER
+    assert (found.history[1][3].points, found.history[1][4].points) == (2, 1)
+    assert found.settings["absence"] == "nothing"
+
+
+ENTITIES = '<!DOCTYPE Tournament [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
+
+
+def test_no_entity_is_expanded(tmp_path: Path) -> None:
+    """A document type may stand there, but declares no entity and opens no file."""
+    head = EVENING.index("<Tournament ")
+    with pytest.raises(InputRefused, match=r"x.xml:2: expected a document type without entities, found the entity 'a'"):
+        read((EVENING[:head] + ENTITIES + EVENING[head:]).encode(), "x.xml")
+    secret = tmp_path / "secret.dtd"
+    secret.write_text('<!ENTITY a "x">')
+    outside = f'<!DOCTYPE Tournament SYSTEM "{secret}">'
+    assert read((EVENING[:head] + outside + EVENING[head:]).encode(), "x.xml").rounds == 5
+    entity = f'<!DOCTYPE Tournament [<!ENTITY a SYSTEM "{secret}">]>'
+    with pytest.raises(InputRefused, match="without entities"):
+        read((EVENING[:head] + entity + EVENING[head:]).encode(), "x.xml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("</Tournament>", "", "expected an XML file of OpenGotha, found no element found"),
+        ("<Tournament ", "<Turnier ", "an XML file of OpenGotha, found mismatched tag"),
+        ('encoding="UTF-8"', 'encoding="klingon"', "an XML file of OpenGotha, found unknown encoding"),
+        ('rank="3D"', 'rank="3D" rank="3D"', "found duplicate attribute"),
+        ("<Games>", "<Games>" * 25, "at most 20 elements in each other"),
+        ('rating="2310"', 'rating="much"', "x.xml:4: expected rating from -1000000 to 1000000, found 'much'"),
+        ('smmsCorrection="1"', 'smmsCorrection="5"', "x.xml:7: expected smmsCorrection from -1 to 2, found '5'"),
+        (
+            'name="Ant" firstName="Bob"',
+            'name="Bee" firstName="Ann"',
+            "a name of its own for each player, found Bee Ann",
+        ),
+        ('whitePlayer="CATEVE"', 'whitePlayer="NOBODY"', "x.xml:14: expected whitePlayer: a player of the file"),
+        (
+            'whitePlayer="CATEVE"',
+            'whitePlayer="ANTBOB"',
+            "x.xml:14: expected two players without another game in round 1",
+        ),
+        ("RESULT_EQUAL", "RESULT_MOON", "x.xml:14: expected one of RESULT_UNKNOWN, RESULT_WHITEWINS"),
+        ('numberOfRounds="5"', 'numberOfRounds="99"', "numberOfRounds from 1 to 20, found '99'"),
+        ('genMMBar="1D"', 'genMMBar="high"', "genMMBar such as 5K, 1D or 2P, found 'high'"),
+        ("SPLITANDSLIP", "SPLITANDSPILL", "paiMaSeedSystem2: one of SPLITANDRANDOM, SPLITANDFOLD, SPLITANDSLIP"),
+        ('hdCeiling="9"', 'hdCeiling="-1"', "hdCeiling from 0 to 50, found '-1'"),
+        ('name="Ant"', 'name=""', "x.xml:5: expected the name of a player, found none"),
+    ],
+)
+def test_a_broken_file(old: str, new: str, told: str) -> None:
+    """The line, what is wanted there, and what stands there."""
+    assert told in broken(old, new)
+
+
+def test_codes_that_are_not_known() -> None:
+    """A placement that begins with none of the three main criteria is noted, an unknown code refused."""
+    found = read(EVENING.replace('name="MMS"', 'name="Rating"').encode(), "x.xml")
+    assert found.system == "swiss-gotha" and "placement begins with RATING" in found.notes[0]
+    assert "x.xml:28: expected one of NULL, PTS, NBW" in broken('name="SOSM"', 'name="SOSX"')
