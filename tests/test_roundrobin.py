@@ -4,10 +4,14 @@ from collections import Counter
 from typing import Literal
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from enginetour.formats.pairlist import ListState
 from enginetour.formats.roundrobin import RoundRobin, RoundRobinOptions
 from enginetour.model import Added, Entrant, Extended, GameFinished, GameVoided, Outcome, Replaced, Withdrawn
+from enginetour.placement import CODES
 from tests.pairlists import field, played, surplus
 
 
@@ -60,6 +64,86 @@ def test_table_of_a_finished_round_robin() -> None:
         (4, "E3", 0, 3),
     ]
     assert lines[0].tiebreaks == (("SB", 2 * 4 + 2 * 2), ("DE", 0), ("WIN", 3))
+
+
+def finished(format_: RoundRobin, entrants: tuple[Entrant, ...], results: str) -> ListState:
+    """All games with these results in the order of the list: 1, = or 0 for White."""
+    state = format_.start(entrants)
+    outcomes = {"1": Outcome.WHITE, "=": Outcome.DRAW, "0": Outcome.BLACK}
+    for game, result in zip(state.docket.games, results, strict=False):
+        state = format_.step(state, GameFinished(game, outcomes[result]))
+    return state
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    count=st.integers(2, 6),
+    games=st.sampled_from([1, 2]),
+    cycles=st.sampled_from([1, 2]),
+    results=st.text("1=0", max_size=60),
+    gone=st.booleans(),
+)
+def test_the_usual_codes_by_choice(count: int, games: int, cycles: int, results: str, gone: bool) -> None:
+    """PTS, SB, DE chosen have the values of the table without a choice, however far it is played."""
+    lines = []
+    for codes in ((), ("PTS", "SB", "DE")):
+        options = RoundRobinOptions(cycles=cycles, games_per_pairing=games, placement=codes)
+        format_ = RoundRobin(options)
+        state = finished(format_, field(count), results)
+        if gone:
+            state = format_.step(state, Withdrawn("E0"))
+        table = format_.standings(state)
+        lines.append({line.name: (line.half_points, line.games, *line.tiebreaks[:2]) for line in table})
+    assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_code_orders_a_round_robin(code: str) -> None:
+    """Alone and after the points, also in an odd field and while it is played."""
+    entrants = tuple(Entrant(f"E{number}", rating=2000.0 - 60 * number) for number in range(5))
+    for games, results in ((1, "1=01=01=01"), (2, "1=01=01=01")):
+        format_ = RoundRobin(RoundRobinOptions(games_per_pairing=games, placement=tuple(dict.fromkeys(("PTS", code)))))
+        lines = format_.standings(finished(format_, entrants, results))
+        assert sorted(line.name for line in lines) == [f"E{number}" for number in range(5)]
+        assert [line.half_points for line in lines] == sorted((line.half_points for line in lines), reverse=True)
+
+
+def test_the_least_predictable_game_is_removed() -> None:
+    """A and B are level; without the game between the nearest ratings A has more."""
+    entrants = tuple(
+        Entrant(name, rating=rating) for name, rating in zip("ABCD", (2000, 1990, 1700, 1650), strict=True)
+    )
+    format_ = RoundRobin(RoundRobinOptions(placement=("PTS", "LPR")))
+    state = format_.start(entrants)
+    won = {"AB": "B", "AC": "A", "AD": "A", "BC": "C", "BD": "B", "CD": "D"}
+    for game in state.docket.games:
+        is_white = won["".join(sorted(game.pair))] == game.white
+        state = format_.step(state, GameFinished(game, Outcome.WHITE if is_white else Outcome.BLACK))
+    lines = format_.standings(state)
+    assert [(line.name, line.half_points, dict(line.tiebreaks)["LPR"]) for line in lines] == [
+        ("A", 4, 4),
+        ("B", 4, 2),
+        ("C", 2, 2),
+        ("D", 2, 0),
+    ]
+
+
+def test_rounds_of_rest_are_not_cut() -> None:
+    """In an odd field the lowest of the opponents is left out of SOS-1, not the round without one."""
+    format_ = RoundRobin(RoundRobinOptions(placement=("PTS", "SOS-1", "DC", "SOS")))
+    lines = format_.standings(finished(format_, field(3), "111"))
+    assert all(dict(line.tiebreaks)["SOS-1"] == dict(line.tiebreaks)["SOS"] - 2 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("codes", "told"), [(["LRP"], "unknown code 'LRP', did you mean 'LPR'"), ("LPR", "a list of codes is wanted")]
+)
+def test_codes_that_are_none(codes: object, told: str) -> None:
+    """A code that does not exist, or a word instead of a list, is refused."""
+    with pytest.raises(ValidationError, match=told):
+        RoundRobinOptions.model_validate({"placement": codes})
+    (note, *_) = RoundRobin(RoundRobinOptions(placement=("SOS", "DC", "SDC"))).start(field(3)).notes
+    assert note.is_warning
 
 
 def test_a_withdrawn_entrant_leaves_the_table_of_the_others() -> None:

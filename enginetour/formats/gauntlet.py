@@ -38,7 +38,7 @@ class Gauntlet(PairList):
 
     def standings(self, state: ListState) -> tuple[Placed, ...]:
         """The seeds first, then the others; the withdrawn last."""
-        return (*in_blocks(state, seeds_first=True), *withdrawn_lines(state))
+        return (*in_blocks(self._table(state), state, seeds_first=True), *withdrawn_lines(state))
 
     def _seeded(self, state: ListState) -> ListState:
         return replace(state, seeds=picked(state.names, self.options.seeds, "seeds"))

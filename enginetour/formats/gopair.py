@@ -17,13 +17,14 @@ from enginetour.historic.colours import seated, whites
 from enginetour.historic.current import current_ratings, entry_ratings, in_order, refuse_unrated, remarks_on_unrated
 from enginetour.historic.exact import rematch
 from enginetour.historic.gopair import Early, Scores, adjustments, best_pairs, worth_of
+from enginetour.placement import Codes
 from enginetour.schedules import berger
 
 
 class GopairOptions(RoundsOptions):
     """Settings of gopair, named as its directives."""
 
-    placement: tuple[str, ...] = Setting(
+    placement: Codes = Setting(
         default=(),
         description="order of the table: up to six codes such as MMS, BH-C1, DE; empty: PTS, SOS, SODOS, our choice: "
         "the manual has no table",

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from enginetour.formats.docket import fair
 from enginetour.formats.handicap import BY_RATING, RatingHandicap
+from enginetour.placement import Codes
 
 
 class ListOptions(BaseModel):
@@ -26,6 +27,10 @@ class ListOptions(BaseModel):
     )
     reverse: bool = Field(default=False, description="White and Black of every game are exchanged")
     handicap: RatingHandicap | None = Field(default=None, description=BY_RATING)
+    placement: Codes = Field(
+        default=(),
+        description="order of the table: up to six codes such as NBW, LPR, SDC; empty: points, SB, DE, WIN",
+    )
 
     @field_validator("games_per_pairing")
     @classmethod

@@ -17,6 +17,7 @@ from enginetour.formats.handicap import BY_RATING, RatingHandicap, without_odds_
 from enginetour.formats.leave import Asked
 from enginetour.formats.owncolours import OwnColours
 from enginetour.model import Placed
+from enginetour.placement import Codes
 
 if TYPE_CHECKING:
     from enginetour.matching.costs import Numbers
@@ -56,7 +57,7 @@ class RoundsOptions(OwnColours):
     scoring: Literal["games", "match"] = Setting(
         default="games", description="points: those of all games, or 1, 1/2, 0 for a match"
     )
-    placement: tuple[str, ...] = Setting(
+    placement: Codes = Setting(
         default=(), description="order of the table: up to six codes such as MMS, BH-C1, DE; empty: the system's own"
     )
     unplayed: Literal["preset", "own", "start", "zero", "fide"] = Setting(
@@ -98,18 +99,6 @@ class RoundsOptions(OwnColours):
     def won_match(self) -> int:
         """Half points of a won match."""
         return 2 * (self.games_per_pairing if self.scoring == "games" else 1)
-
-    @field_validator("placement", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        if isinstance(value, str):
-            raise ValueError(f"a list of codes is wanted, as [{value!r}]")
-        return tuple(value) if isinstance(value, list) else value
-
-    @field_validator("placement")
-    @classmethod
-    def _known(cls, codes: tuple[str, ...]) -> tuple[str, ...]:
-        return placement.checked(codes)
 
 
 BYE_RULES = {

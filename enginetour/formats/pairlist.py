@@ -8,11 +8,14 @@ games after all others.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from immutables import Map
 
+from enginetour import placement
+from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
 from enginetour.formats.docket import MOST_GAMES, Docket, legs, match_games, window
 from enginetour.formats.listoptions import ListOptions
 from enginetour.model import (
@@ -29,6 +32,7 @@ from enginetour.model import (
     Replaced,
     Withdrawn,
 )
+from enginetour.placement import Terms
 from enginetour.standings import Grid, Scored, table, total, with_game
 
 Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
@@ -89,6 +93,8 @@ class PairList(ABC):
             self.options.handicap.check(ratings)
         state = self._widened(self._seeded(ListState(names, ratings=ratings)), self.options.cycles)
         state = self._scheduled(state, self._boards(state, range(state.cycles)))
+        for warning in placement.warnings(self.options.placement):
+            state = state.noted("warning", warning)
         text = f"{len(names)} entrants, {state.rounds} rounds, {state.docket.left} games"
         return state.noted("schedule", text, entrants=list(names), rounds=state.rounds, games=state.docket.left)
 
@@ -138,12 +144,45 @@ class PairList(ABC):
         return state.docket.left
 
     def standings(self, state: ListState) -> tuple[Placed, ...]:
-        """Points among the present, then SB, DE, WIN; the withdrawn last with what they had scored."""
-        return (*table(state.present, state.grid), *withdrawn_lines(state))
+        """By the codes chosen, else points, SB, DE, WIN, among the present; the withdrawn last with their points."""
+        return (*self._table(state), *withdrawn_lines(state))
 
     def notes(self, state: ListState) -> tuple[Note, ...]:
-        """Kinds: schedule, withdraw, add, extend."""
+        """Kinds: warning, schedule, withdraw, add, extend."""
         return state.notes
+
+    def _table(self, state: ListState) -> tuple[Placed, ...]:
+        """The ranked lines, by games among the present."""
+        codes = self.options.placement
+        if not codes:
+            return table(state.present, state.grid)
+        field, terms = self._field(state), Terms(absence="nothing", pair_list=True)
+        return placement.table(field, codes, range(len(field.members)), terms)
+
+    def _field(self, state: ListState) -> Field:
+        """Return the present as a tournament in rounds; their matches with the withdrawn are left out."""
+        there, each = {name: place for place, name in enumerate(state.present)}, self.options.games_per_pairing
+        rows = [[Turn()] * len(there) for _ in range(state.rounds)]
+        boards = groupby(
+            (game for game in state.docket.games if game.white in there and game.black in there),
+            key=lambda game: (game.round, frozenset(game.pair)),
+        )
+        for (number, _), games in boards:
+            match = list(games)
+            first, row = match[0], rows[number - 1]
+            found = [state.docket.played.get(game.key) for game in match]
+            mine = sum(
+                outcome.half_points(white=game.white == first.white)
+                for game, outcome in zip(match, found, strict=True)
+                if outcome is not None
+            )
+            count = sum(outcome is not None for outcome in found)
+            white, black = there[first.white], there[first.black]
+            colours = (WHITE, BLACK) if each == 1 else (NEITHER, NEITHER)
+            row[white] = Turn(Kind.PLAYED, black, colours[0], mine, first.handicap, count)
+            row[black] = Turn(Kind.PLAYED, white, colours[1], 2 * count - mine, -first.handicap, count)
+        members = tuple(Member(name, state.ratings.get(name)) for name in state.present)
+        return Field(members, tuple(map(tuple, rows)), tuple(range(len(there))), state.rounds, 2 * each)
 
     def _seeded(self, state: ListState) -> ListState:
         """Who is a seed; ValueError when the settings do not fit the field."""
@@ -238,11 +277,11 @@ class PairList(ABC):
         return state.noted("add", f"{name} joins with {more} games, after all others", engine=name, games=more)
 
 
-def in_blocks(state: ListState, *, seeds_first: bool) -> tuple[Placed, ...]:
+def in_blocks(lines: Sequence[Placed], state: ListState, *, seeds_first: bool) -> tuple[Placed, ...]:
     """Seeds and others each in one block of the table, as the two have played different fields; ranks run through."""
     ranked: list[Placed] = []
     for seeded in (seeds_first, not seeds_first):
-        block = [line for line in table(state.present, state.grid) if (line.name in state.seeds) is seeded]
+        block = [line for line in lines if (line.name in state.seeds) is seeded]
         ranks = [line.rank for line in block]
         above = len(ranked) + 1
         ranked += [replace(line, rank=above + ranks.index(line.rank)) for line in block]

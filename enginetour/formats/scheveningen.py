@@ -36,13 +36,14 @@ class Scheveningen(PairList):
 
     def standings(self, state: ListState) -> tuple[Placed, ...]:
         """The team with more points first, each ranked in itself; its points of all it could have are the status."""
+        placed = self._table(state)
         lines = {True: 0, False: 0}
         games = 0
-        for line in in_blocks(state, seeds_first=True):
+        for line in in_blocks(placed, state, seeds_first=True):
             lines[line.name in state.seeds] += line.half_points
             games += line.games
         words = {first: f"team {1 if first else 2}: {lines[first] / 2:g} of {games // 2}" for first in lines}
-        ranked = in_blocks(state, seeds_first=lines[True] >= lines[False])
+        ranked = in_blocks(placed, state, seeds_first=lines[True] >= lines[False])
         return (
             *(replace(line, status=words[line.name in state.seeds]) for line in ranked),
             *withdrawn_lines(state),

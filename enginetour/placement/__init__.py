@@ -3,11 +3,11 @@
 codes.py has the table of all codes; terms.py what a system adds: starts, bands, how unplayed rounds count.
 """
 
-from enginetour.placement.choice import checked, warnings
+from enginetour.placement.choice import Codes, warnings
 from enginetour.placement.codes import CODES
 from enginetour.placement.ledger import Ledger
 from enginetour.placement.names import legend
 from enginetour.placement.order import ordered, table, values
 from enginetour.placement.terms import Terms, Unplayed
 
-__all__ = ["CODES", "Ledger", "Terms", "Unplayed", "checked", "legend", "ordered", "table", "values", "warnings"]
+__all__ = ["CODES", "Codes", "Ledger", "Terms", "Unplayed", "legend", "ordered", "table", "values", "warnings"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator
 
 from enginetour.nearmiss import did_you_mean
 from enginetour.placement.codes import CODES, EVENED
@@ -22,6 +25,16 @@ def checked(codes: Sequence[str]) -> tuple[str, ...]:
     if len(codes) > MOST:
         raise ValueError(f"{len(codes)} codes are too many: at most {MOST}")
     return tuple(codes)
+
+
+def _listed(value: object) -> object:
+    if isinstance(value, str):
+        raise ValueError(f"a list of codes is wanted, as [{value!r}]")
+    return tuple(value) if isinstance(value, list) else value
+
+
+Codes = Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(checked)]
+"""The setting `placement` of a format; empty for the format's own order."""
 
 
 def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...]:

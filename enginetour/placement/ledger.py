@@ -25,8 +25,13 @@ class Ledger:
     @cached_property
     def turns(self) -> tuple[tuple[Turn, ...], ...]:
         """What each member did, round by round, but for boards that have no result yet."""
+        listed = self.terms.pair_list
         return tuple(
-            tuple(row[member] for row in self.field.history if not _open(row, row[member]))
+            tuple(
+                row[member]
+                for row in self.field.history
+                if not _open(row, row[member]) and (row[member].paired or not listed)
+            )
             for member in range(len(self.field.members))
         )
 

@@ -26,4 +26,5 @@ class Terms:
     whole: bool = True  # points of byes and absences are rounded down to whole wins together
     by_wins: bool = False  # the tournament is about wins, McMahon scores run beside them
     bonus: tuple[int, ...] = ()  # half points by hand, in standings only
+    pair_list: bool = False  # all pairs are known from the start, so a round without an opponent is not a round
     absence_in_sos: bool = False  # each absence adds half a win to what the opponents' SOS see, unrounded
