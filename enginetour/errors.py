@@ -18,6 +18,7 @@ Exit codes (told in the README too):
     EngineFault              an engine's failure: becomes a result, never leaves the slot
     ├── StartFailed          plays no game: void, then the engine is suspended
     ├── Unsupported          cannot be told this position or limit: void
+    │   └── Untellable       `edit` cannot express where the game begins: another opening, if there is one
     ├── EngineCrashed        end of file or death in a game
     └── EngineStalled        no answer where one was due
     TaskFailed               a slot brings no result
@@ -101,6 +102,10 @@ class Unsupported(EngineFault):
     """It cannot be told this position, variant or limit; never a loss."""
 
     default_category = "unsupported"
+
+
+class Untellable(Unsupported):
+    """A CECP engine without setboard, and a position that `edit` cannot express."""
 
 
 class EngineCrashed(EngineFault):

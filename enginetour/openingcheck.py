@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MOST_DIGITS = 4  # of a move counter: no game has ten thousand moves
 WALLED_MEN = 2  # beside kings and pawns
+WHITE_HALF = 32  # squares of ranks 1 to 4
+_HOMES = ((4, (0, 7)), (60, (56, 63)))  # squares of kings and rooks: e1 with a1 and h1, e8 with a8 and h8
 UNMATEABLE = "neither side can mate any more"
 FULFILLED = "the fifty-move rule is fulfilled"
 _ECO = re.compile(r"[A-E]\d\d\w?")  # Encyclopaedia of Chess Openings, with a letter of Scid's behind it
@@ -101,6 +103,28 @@ def _told(written: Written, start: str | None, moves: tuple[str, ...], variant: 
         return Opening(variant=variant)  # a line cut to nothing: the usual start is no opening of that name
     eco = written.eco if _ECO.fullmatch(written.eco) else ""
     return Opening(one_line(written.name), 0, start, moves, eco, variant)
+
+
+def is_editable(board: chess.Board) -> bool:
+    """Whether the `edit` of CECP can express the position: engines take castling rights from king and rook squares.
+
+    It expresses neither en passant nor counters (protocol spec, "edit"); counters are the referee's affair.
+    """
+    rights = sum(1 << square for king, corners in _HOMES for square in corners if _is_home(board, king, square))
+    return board.clean_castling_rights() == rights and not board.has_legal_en_passant()
+
+
+def _is_home(board: chess.Board, king: int, corner: int) -> bool:
+    color = king < WHITE_HALF
+    own = board.occupied_co[color]
+    return bool(board.kings & own & 1 << king and board.rooks & own & 1 << corner)
+
+
+def needs_setboard(opening: Opening) -> bool:
+    """Whether a CECP engine without setboard cannot be told where a game from this opening begins."""
+    if opening.fen is None:
+        return opening.variant != STANDARD
+    return opening.variant != STANDARD or not is_editable(board_of(opening.variant, opening.fen))
 
 
 def over(board: chess.Board, variant: str = STANDARD) -> str:

@@ -21,7 +21,7 @@ from enginetour.epdfile import IndexedPositions
 from enginetour.errors import InputRefused
 from enginetour.heldgames import HeldGames
 from enginetour.model import Opening, Pairing
-from enginetour.openingcheck import NONE, LeftOut
+from enginetour.openingcheck import NONE, LeftOut, needs_setboard
 from enginetour.polyglot import MOST_PLIES, BookLines, Choice
 from enginetour.shipped import shipped_suite
 from enginetour.suitefile import MOST_OPENINGS, is_pgn, large_positions, read_suite
@@ -30,6 +30,7 @@ from enginetour.wholefile import file_digest
 
 HELD_ORDER = 1 << 16  # openings; the order of so many is held (8 bytes each), of more each place is computed
 AHEAD = 20_000  # positions of a large file that are checked before game 1: 2 s of processor (measured)
+MOST_SPARES = 1_000  # openings that are looked at for one that `edit` can express
 GAMES_AHEAD = 4_000  # games of a PGN, which take five times as long; no more are checked whole
 _ROUNDS = 4  # Luby and Rackoff 1988: four make a permutation that looks random both ways
 
@@ -107,6 +108,19 @@ class OpeningSuite:
     def pick(self, pairing: Pairing) -> Opening:
         """The opening of one game."""
         return self.openings[self._place(self.dealing.turn(pairing))]
+
+    def spare(self, pairing: Pairing) -> Opening | None:
+        """Another opening for engines without setboard, which cannot be told the one of this game; None: there is none.
+
+        It is looked for from the end of the order, so that a short match does not meet it twice.
+        """
+        turn, size = self.dealing.turn(pairing), len(self.openings)
+        cycle, last = turn // size, size - 1 - turn % size
+        for back in range(min(size, MOST_SPARES)):
+            other = self.openings[self._place(cycle * size + (last - back) % size)]
+            if not needs_setboard(other):
+                return other
+        return None
 
     def _place(self, turn: int) -> int:
         size = len(self.openings)

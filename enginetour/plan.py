@@ -20,6 +20,7 @@ from enginetour.formats.base import Format
 from enginetour.machinespeed import SpeedWish
 from enginetour.model import Entrant, Pairing
 from enginetour.nearmiss import near
+from enginetour.openingcheck import needs_setboard
 from enginetour.openingnames import OpeningNames, read_names
 from enginetour.openings import OpeningSuite
 from enginetour.plansuite import refuse_long, refuse_short_lived, suite_of
@@ -67,11 +68,14 @@ class Plan:
         seats = sides[pairing.white].playing(white=True), sides[pairing.black].playing(white=False)
         given = odds.at_odds(*seats, pairing.handicap, self.config.play.odds)
         white, black = (self._booked(side.at_speed(self.speed), pairing) for side in given)
+        opening = self.suite.pick(pairing)
+        is_hard = any(side.spec.protocol == "cecp" for side in given) and needs_setboard(opening)
         return GameTask(
             pairing=pairing,
             white=white,
             black=black,
-            opening=self.suite.pick(pairing),
+            opening=opening,
+            spare=self.suite.spare(pairing) if is_hard and opening.variant == STANDARD else None,
             rules=self.rules,
             replay=replay,
             keep_lines=self.config.play.keep_lines,

@@ -202,6 +202,7 @@ class GameTask:
     keep_lines: str = ""  # a pattern: lines of engines in which it is found are kept with their moves
     log_traffic: bool = False  # what both engines were told and said comes with the game, however it ends
     aborts: int = 0  # earlier games of this key that an engine gave up by ``*``; other replays do not count against it
+    spare: Opening | None = None  # if an engine without setboard cannot be told where the opening begins
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,7 @@ def game(
     replay: int = 0,
     aborts: int = 0,
     keep_lines: str = "",
+    spare: Opening | None = None,
     **rules: Any,
 ) -> Game:
     """Play one game; every engine is ended afterwards unless a shelf keeps it. Five repetitions: room for faults.
@@ -126,6 +127,7 @@ def game(
         replay,
         aborts=aborts,
         keep_lines=keep_lines,
+        spare=spare,
     )
     own = EngineShelf()
     try:

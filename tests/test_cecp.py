@@ -18,7 +18,7 @@ from enginetour.adapters.options import MOST_OPTIONS
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Said, Thought, What
 from enginetour.adapters.start import open_engine
-from enginetour.errors import Unsupported
+from enginetour.errors import Unsupported, Untellable
 from enginetour.model import Opening, Termination
 from enginetour.referee.converse import converse
 from enginetour.referee.link import Link
@@ -211,13 +211,18 @@ def test_a_position_by_edit() -> None:
     [
         "r3k2r/8/8/8/8/8/8/R3K2R w KQ - 0 1",
         "rnbqkbnr/ppp1pppp/8/8/3pP3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 3",
-        "4k3/8/8/8/8/8/4P3/4K3 w - - 7 20",
     ],
 )
-def test_what_edit_cannot_say(fen: str) -> None:
-    """Other castling rights than the squares give, en passant, counters."""
-    with pytest.raises(Unsupported):
+def test_what_edit_cannot_express(fen: str) -> None:
+    """Other castling rights than the squares give, and en passant."""
+    with pytest.raises(Untellable):
         edit_lines(chess.Board(fen), b"a2a3")
+
+
+def test_counters_are_the_referees() -> None:
+    """A position with a counter is set like one without: enginetour itself ends the game by the fifty-move rule."""
+    fen = "4k3/8/8/8/8/8/4P3/4K3 w - - {} 20"
+    assert edit_lines(chess.Board(fen.format(7)), b"") == edit_lines(chess.Board(fen.format(0)), b"")
 
 
 def test_edit_in_the_engines_own_words() -> None:

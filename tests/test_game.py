@@ -599,6 +599,19 @@ def test_a_position_that_edit_cannot_say_is_unsupported() -> None:
     assert (played.outcome, played.category) == (Outcome.VOID, "unsupported")
 
 
+def test_an_engine_without_setboard_plays_from_the_spare_opening() -> None:
+    """Nothing of the opening that it cannot be told is tried; one with setboard plays the opening itself."""
+    opening = Opening("bare", 1, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1")
+    spare = Opening("counted", 2, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 96 60")
+    for fault, begun in (("no-setboard", spare), ("", opening)):
+        played = game(scripted("cecp", fault), sound("cecp"), opening=opening, spare=spare)
+        assert played.opening == begun
+        assert not played.incidents
+    assert (played.termination, played.plies) == (Termination.REPETITION, 16)
+    counted = game(scripted("cecp", "no-setboard"), sound(), opening=spare)
+    assert (counted.outcome, counted.termination, counted.plies) == (Outcome.DRAW, Termination.FIFTY, 4)
+
+
 def test_a_control_that_an_engine_lacks_is_unsupported() -> None:
     """Nodes in CECP need a declared nps."""
     played = game(scripted("cecp", name="cannot"), sound(), white_tc="nodes=100")

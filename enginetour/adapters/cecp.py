@@ -20,7 +20,7 @@ from enginetour.adapters.cecp_setup import (
 from enginetour.adapters.moves import read_move, san_of, written
 from enginetour.adapters.position import Position, castling
 from enginetour.adapters.said import Said, What, printable
-from enginetour.errors import EngineStalled, StartFailed, Unsupported
+from enginetour.errors import EngineStalled, StartFailed, Unsupported, Untellable
 from enginetour.supervise.starting import Launch
 from enginetour.task import EngineSpec
 from enginetour.timecontrol import Stage, TimeControl
@@ -198,7 +198,7 @@ class CecpEngine(CecpListener):
             if self.features.on("setboard"):
                 lines.append(f"setboard {board.fen()}".encode("ascii"))
             elif setup.position.variant != STANDARD:
-                raise Unsupported(f"cannot be told where a game of {setup.position.variant} begins: no setboard")
+                raise Untellable(f"cannot be told where a game of {setup.position.variant} begins: no setboard")
             else:
                 lines += edit_lines(board, self._move_line("a3" if self.features.on("san") else "a2a3"))
         forms: list[str] = []

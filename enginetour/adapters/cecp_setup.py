@@ -7,7 +7,8 @@ from dataclasses import replace
 import chess
 
 from enginetour.adapters.features import Features
-from enginetour.errors import Unsupported
+from enginetour.errors import Unsupported, Untellable
+from enginetour.openingcheck import is_editable
 from enginetour.task import EngineSpec, Quirks
 from enginetour.timecontrol import Stage, TimeControl, seconds_text
 
@@ -110,11 +111,12 @@ def _end(stage: Stage, made: int) -> int:
 def edit_lines(board: chess.Board, white_move: bytes) -> list[bytes]:
     """A bare position for an engine without setboard, in force mode right after `new`.
 
-    `edit` cannot say whose move it is, so with Black to move `white_move` goes first. It cannot say castling
-    rights (taken from king and rook squares), en passant and counters: Unsupported when they differ.
+    `edit` cannot express whose move it is, so with Black to move `white_move` goes first. It cannot express the
+    fifty-move counter either: enginetour keeps that and ends the game. Untellable where castling rights or en passant
+    are other than those that an engine takes from the squares.
     """
-    if board.clean_castling_rights() != _given_rights(board) or board.has_legal_en_passant() or board.halfmove_clock:
-        raise Unsupported(f"cannot set position {board.fen()} by edit: castling rights, en passant or counters differ")
+    if not is_editable(board):
+        raise Untellable(f"edit cannot express castling rights or en passant of {board.fen()}, and it has no setboard")
     lines = [white_move] if board.turn == chess.BLACK else []
     lines += [b"edit", b"#"]
     for color in chess.COLORS:
@@ -125,16 +127,3 @@ def edit_lines(board: chess.Board, white_move: bytes) -> list[bytes]:
                 lines.append(f"{piece.symbol().upper()}{chess.square_name(square)}".encode("ascii"))
     lines.append(b".")
     return lines
-
-
-def _given_rights(board: chess.Board) -> int:
-    rights = 0
-    for color, king, rooks in (
-        (chess.WHITE, chess.E1, (chess.A1, chess.H1)),
-        (chess.BLACK, chess.E8, (chess.A8, chess.H8)),
-    ):
-        if board.king(color) == king:
-            for rook in rooks:
-                if board.piece_at(rook) == chess.Piece(chess.ROOK, color):
-                    rights |= chess.BB_SQUARES[rook]
-    return rights

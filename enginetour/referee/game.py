@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import chess
 
 from enginetour.adapters.base import Ask
 from enginetour.adapters.position import Position
 from enginetour.adapters.said import Said, What
-from enginetour.errors import EngineFault
+from enginetour.errors import EngineFault, Untellable
 from enginetour.model import Game
 from enginetour.referee import record
 from enginetour.referee import verdict as verdicts
@@ -40,11 +41,12 @@ def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
     """Play one game to its end; an engine's failure comes back as a Game.
 
     Raises MachineFailure when told to stop now or when this machine cannot start a process, ValueError for an
-    opening that cannot be played; both engines are dead then.
+    opening that cannot be played; both engines are dead then. An engine that cannot be told where the opening begins
+    plays from the task's spare one.
     """
     contest = Contest(task, link, shelf)
     try:
-        return contest.play()
+        game = contest.play()
     except BaseException:
         for seat in contest.seats:
             if seat.present is not None:
@@ -53,6 +55,10 @@ def play(task: GameTask, link: Link, shelf: EngineShelf) -> Game:
         raise
     finally:
         contest.close()
+    if game is not None:
+        return game
+    assert task.spare is not None
+    return play(replace(task, opening=task.spare, spare=None), link, shelf)
 
 
 class Contest:
@@ -83,11 +89,14 @@ class Contest:
         self._own_books.close()
         self._halts.close()
 
-    def play(self) -> Game:
-        """From the opening to the record."""
+    def play(self) -> Game | None:
+        """From the opening to the record; None if the game is to begin at the task's spare opening."""
         play_opening(self._task.opening, self._position, self._ends, self._books)
         faults = sit_down(self.seats, self._position, self._link, self._shelf, self._halts.overslept)
         self._books.begin(*self.seats)
+        if faults and self._task.spare is not None and all(isinstance(each, Untellable) for each in faults.values()):
+            leave(self.seats, self._shelf)
+            return None
         if faults:
             return self._finish(verdicts.at_start(faults, self._halts.words), tuple(faults))
         self._link.tell("start", record.beginning(self._task, self._position, self.seats))
