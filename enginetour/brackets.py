@@ -41,6 +41,19 @@ def leaves(order: Sequence[int], passing: Collection[int], *, folded: bool) -> t
     return tuple(leaf for label in labels(len(couples)) for leaf in couples[label - 1])
 
 
+def in_turn(order: Sequence[int], passing: Collection[int]) -> tuple[int | None, ...]:
+    """Return everybody of `order` from left to right, those `passing` beside an empty leaf: neighbors meet."""
+    row: list[int | None] = []
+    playing = [entrant for entrant in order if entrant not in passing]
+    mates = dict(zip(playing[::2], playing[1::2], strict=True))
+    for entrant in order:
+        if entrant in passing:
+            row += [entrant, None]
+        elif entrant in mates:
+            row += [entrant, mates[entrant]]
+    return tuple(row)
+
+
 @dataclass(frozen=True)
 class Kinship:
     """Same families in a tree: pairs that could meet inside a quarter, then inside an eighth, ... are to be few."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -69,13 +70,25 @@ def test_passes(count: int) -> None:
     """As many as leaves are empty, to the top seeds or by lot, and every entrant is there once."""
     tree = 1 << (count - 1).bit_length()
     for passes in ("top", "lot"):
-        for seeding in ("fold", "lottery"):
+        for seeding in ("fold", "lottery", "list"):
             format_ = cup(passes=passes, seeding=seeding)
             state = format_.start(field(count))
             assert len(format_.offers(state)) == count - tree // 2
             byes = state.paired.byes
             assert len(byes) == tree - count and (passes == "lot" or byes == tuple(range(tree - count)))
             assert sorted([*byes, *(place for board in state.paired.boards for place in board.pair)]) == [*range(count)]
+
+
+def test_the_list_can_be_the_draw() -> None:
+    """First against second and so on, winners of neighbors next; families are not parted, and top seeds pass first."""
+    format_ = cup(seeding="list")
+    state = format_.start(field(8))
+    assert format_.notes(state)[0].text == "round 1: B - A, D - C, F - E, H - G"
+    assert format_.notes(play(format_, state, {}))[-1].text.startswith("round 2: C - A, G - E;")
+    kin = tuple(replace(entrant, family="f") for entrant in field(8))
+    assert format_.notes(format_.start(kin))[0].text == format_.notes(state)[0].text
+    few = format_.start(field(5))
+    assert format_.notes(few)[0].text.startswith("round 1: E - D; bye A, B, C")
 
 
 def test_lots_depend_on_the_seed() -> None:

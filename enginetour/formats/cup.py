@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field as Setting
 
 from enginetour import placement
-from enginetour.brackets import Kinship, leaves, size_for
+from enginetour.brackets import Kinship, in_turn, leaves, size_for
 from enginetour.field import Dice, Field, Kind, Member, Paired, Turn
 from enginetour.formats.knockout import Duel, Knockout, KnockoutOptions, families_of, played_rounds, story
 from enginetour.model import Placed
@@ -21,12 +21,19 @@ Node = int | None  # a member's place; nobody
 class CupOptions(KnockoutOptions):
     """Settings of the cup."""
 
+    seeding: Literal["fold", "lottery", "list"] = Setting(  # type: ignore[assignment]  # one way more than other trees
+        default="fold",
+        description="fold: first against last, the entry order seeds; lottery: all by lot; list: the first meets the "
+        "second, the third the fourth, and the winners of neighboring matches meet",
+    )
     passes: Literal["top", "lot"] = Setting(
         default="top", description="who passes the first round where places are left empty: the top seeds, or by lot"
     )
     third_place: bool = Setting(default=False, description="the losers of the semi-finals play for the third place")
     part_families: bool = Setting(
-        default=True, description="families in different quarters, as far as seeds of one tier can change places"
+        default=True,
+        description="families in different quarters, as far as seeds of one tier can change places; not with "
+        "seeding = list",
     )
 
 
@@ -171,6 +178,8 @@ def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> Tree:
     order = list(everybody) if folded else dice.shuffled(everybody)
     spare = size_for(len(members)) - len(members)
     passing = list(everybody)[:spare] if options.passes == "top" else dice.shuffled(everybody)[:spare]
+    if options.seeding == "list":
+        return Tree(in_turn(everybody, passing), options.third_place)
     row = leaves(order, passing, folded=folded)
     if options.part_families:
         row = Kinship(row, families_of(members)).parted(folded=folded)

@@ -63,6 +63,7 @@ OTHERS: dict[str, list[Any]] = {
     "mismatch": [20.0],
     "origin": [20.0],
     "origin_worth": [0.0],
+    "bye_points": [0.5],
     "placement": [["RATING"], ["NBW", "CUSS"]],
     "random": [10**9],
     "rounds": [2],
