@@ -10,6 +10,7 @@ from enginetour import placement
 from enginetour.errors import InputRefused
 from enginetour.field import BLACK, NEITHER, WHITE, Kind
 from enginetour.interop.foreign import next_round
+from enginetour.interop.h9 import read as read_h9
 from enginetour.interop.opengotha import read
 from enginetour.interop.pairer import pairer
 from tests.touring import tour
@@ -114,7 +115,10 @@ def test_the_next_round(tmp_path: Path) -> None:
         tour(tmp_path, "pair", str(CASES / "evening.xml"), "--absent", "3", "--bye", "elk tim").stdout.count("bye:")
         == 1
     )
-    assert "which is only read" in tour(tmp_path, "pair", str(CASES / "evening.xml"), "-o", "o", expect=2).stderr
+    assert (
+        ".xml files are read, but not written"
+        in tour(tmp_path, "pair", str(CASES / "evening.xml"), "-o", "o", expect=2).stderr
+    )
     assert (
         "a round to pair from 1 to 3"
         in tour(tmp_path, "pair", str(CASES / "evening.xml"), "--round", "4", expect=3).stderr
@@ -219,3 +223,117 @@ def test_codes_that_are_not_known() -> None:
     found = read(EVENING.replace('name="MMS"', 'name="Rating"').encode(), "x.xml")
     assert found.system == "swiss-gotha" and "placement begins with RATING" in found.notes[0]
     assert "x.xml:28: expected one of NULL, PTS, NBW" in broken('name="SOSM"', 'name="SOSX"')
+
+
+RESULTS = (CASES / "evening.h9").read_text("utf-8")
+
+
+def h9_refused(old: str, new: str) -> str:
+    """The message for the result file with one text replaced."""
+    assert old in RESULTS
+    with pytest.raises(InputRefused) as told:
+        read_h9(RESULTS.replace(old, new, 1).encode(), "x.h9").foreign()
+    return str(told.value)
+
+
+def test_a_result_file() -> None:
+    """Entrants by line, games of both sides, default and byes; a blank place is that of the line above."""
+    found = read_h9(RESULTS.encode(), "x.h9")
+    assert found.name == "Evening" and [member.name for member in found.members][4:] == ["Dog van Max", "Elk Tim"]
+    assert [(member.band, member.rating) for member in found.members[:3]] == [(2, 2300), (0, 2100), (-2, 1900)]
+    assert [member.family for member in found.members] == ["Hive", "Hill", "", "Wood", "Yar", "Wood"]
+    assert found.members[4].origin == ""
+    first, second = found.history
+    assert [turn.points for turn in first] == [2, 0, 1, 1, 0, 2] and [turn.handicap for turn in first][4:] == [9, -9]
+    assert [turn.kind for turn in second] == [
+        Kind.PLAYED,
+        Kind.FORFEIT,
+        Kind.PLAYED,
+        Kind.FORFEIT,
+        Kind.HALF_BYE,
+        Kind.BYE,
+    ]
+    assert second[1].colour == WHITE and second[3].handicap == -1
+    for half in ("?", "\xbd"):  # what becomes of it in the code page that OpenGotha writes
+        text = RESULTS.replace("\n", "\r\n").replace("½", half).replace("Elan", "Él\xe4n").encode("latin-1")
+        again = read_h9(text, "x.h9")
+        assert (again.history, again.values) == (found.history, found.values) and again.members[3].name == "Élän Zoe"
+
+
+def test_the_table_of_a_result_file() -> None:
+    """McMahon scores and both sums over opponents are those of the file, so the starting scores are right."""
+    found = read_h9(RESULTS.encode(), "x.h9")
+    assert found.settings["corrections"] == {"Cat Eve": 1} and found.notes == ()
+    before = found.foreign(ended=True)
+    system, told = pairer(found.system, before, {})
+    values = placement.values(before.field, tuple(found.values), system.terms(before.field))
+    assert told == () and list(values) == ["MMS", "SOSM", "SOSOSM"]
+    for code, column in found.values.items():
+        assert [value / 2 for value in values[code]] == [*map(float, column)], code
+
+
+def test_result_files_of_other_systems() -> None:
+    """Wins and categories instead of McMahon scores; a file that names no values; scores that do not follow."""
+    swiss = RESULTS.replace("MMS", "NBW")
+    assert read_h9(swiss.encode(), "x.h9").system == "swiss-gotha"
+    lines = ["; Pl Name                            Rk Co Club  CAT  NBW"]
+    lines += [
+        "1 Bee Ann 3D FR Hive 0 1 0 0 2+/w0",
+        "2 Ant Bob 1D FR Hill 0 0 0 0 1-/b0",
+        "3 Cat Eve 5K FR Hill 1 1 0 0 0+",
+    ]
+    found = read_h9("\n".join(lines).encode(), "x.h9")
+    assert found.system == "swiss-cat" and found.settings["categories"] == [2050.0]
+    assert pairer("swiss-cat", found.foreign(rounds=3), {})[1] == ()
+    named = read_h9(RESULTS.replace("; Pl", "; --").encode(), "x.h9")
+    assert named.system == "mcmahon" and "the first one counts as MMS" in named.notes[0]
+    odd = read_h9(RESULTS.replace("  31  61", "  77  61").encode(), "x.h9")
+    assert "the starting scores do not follow from the grades" in odd.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("2+/w0", "2-/w0", ""),
+        (
+            "2+/w0",
+            "2=/w0",
+            "x.h9:9: expected a game that line 2 of the entrants has too, found 2=/w0 in round 1, and there 1-/b0",
+        ),
+        ("2+/w0", "2+/b0", "expected a game that line 2 of the entrants has too"),
+        ("2+/w0", "2+/w3", "expected a game that line 2 of the entrants has too"),
+        ("2+/w0", "9+/w0", "found 9+/w0 in round 1, and there no such line"),
+        ("2+/w0", "1+/w0", "expected a game that line 1 of the entrants has too"),
+        ("1-/b0", "0-", "found 2+/w0 in round 1, and there 0-"),
+        (" 3D ", " 3X ", "x.h9:9: expected place, name, rank such as 5K"),
+        ("  31  61½  120 0  ", "  ", "expected place, name, rank such as 5K"),
+        ("SOSSOSOS", "SOSNIX", "names of values such as MMS, NBW, SOS, SOSOS"),
+        (" 4=/w0 ", " 4?/w0 ", "found 4?/w0 in round 1, and there 3=/b0"),
+    ],
+)
+def test_a_broken_result_file(old: str, new: str, told: str) -> None:
+    """Both lines of a game must agree; a loss of both is possible."""
+    if told:
+        assert told in h9_refused(old, new)
+    else:
+        assert read_h9(RESULTS.replace(old, new, 1).encode(), "x.h9").history[0][0].points == 0
+
+
+def test_files_without_entrants_or_games() -> None:
+    """One line says so."""
+    for content, told in ((b"", "2 to 5000 lines with entrants, found 0"), (b"; EV[x]\n\xff\xfe", "place, name, rank")):
+        with pytest.raises(InputRefused, match=told):
+            read_h9(content, "x.h9")
+    with pytest.raises(InputRefused, match="games such as 2"):
+        read_h9(b"1 Bee Ann 3D FR Hive 0 0 0 0\n2 Ant Bob 1D FR Hill 0 0 0 0\n", "x.h9")
+
+
+def test_all_rounds_are_compared(tmp_path: Path) -> None:
+    """Rounds of OpenGotha, of the EGF and of the AGA are paired again, with the bye of the file."""
+    tde = CASES.parent / "tde" / "comma"
+    for case, words in ((CASES / "evening.xml", ()), (CASES / "evening.h9", ()), (tde, ("--rounds", "3"))):
+        told = tour(tmp_path, "pair", str(case), "--check-all", *words).stdout
+        assert "all 2 rounds are the same" in told and "the bye of each round is the one of the file" in told
+    text = EVENING.replace("BEEANN", "SWAP").replace("ANTBOB", "BEEANN").replace("SWAP", "ANTBOB")
+    (tmp_path / "other.xml").write_text(text.replace("RESULT_WHITEWINS", "RESULT_BLACKWINS"), "utf-8")
+    assert "differ" in tour(tmp_path, "pair", "other.xml", "--check-all", expect=10).stdout

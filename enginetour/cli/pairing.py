@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--system", help="Pairing system; default: dutch for TRF, gopair for TDE, as in the file for XML.")
+@click.option("--system", help="Pairing system; default: dutch for TRF, gopair for TDE, as in the file for XML and H9.")
 @click.option("--set", "words", multiple=True, metavar="KEY=VALUE", help="A setting of the system; repeat.")
 @click.option("--rounds", type=click.IntRange(min=1), help="Rounds in all; default: as the file says.")
 @click.option("--round", "number", type=click.IntRange(min=1), help="Round to pair; default: the next.")
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 @click.option("--seed", default=1, show_default=True, help="Of all chance.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="TRF with the new round, or folder for N.tde.")
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
-@click.option("--unfinished-ok", is_flag=True, help="TDE, XML: games without a result count as played, for nothing.")
-@click.option("--check-all", is_flag=True, help="Pair every round of a TRF again and show where the file differs.")
+@click.option(
+    "--unfinished-ok", is_flag=True, help="TDE, XML, H9: games without a result count as played, for nothing."
+)
+@click.option("--check-all", is_flag=True, help="Pair every round of FILE again and show where the file differs.")
 @click.option("--why", nargs=2, metavar="A B", help="Why these two are paired, or are not.")
 @click.option("--xboard", is_flag=True, help="Be xboard's -pairingEngine: its commands on standard input.")
 @output_options
@@ -57,7 +59,7 @@ def pair(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Pair the next round of FILE: TRF, OpenGotha XML, or register.tde.
+    """Pair the next round of FILE: TRF, OpenGotha XML, H9, register.tde.
 
     McMahon systems also print bands, bar, floor and starting scores.
 
@@ -80,20 +82,20 @@ def pair(
     one_round = {"--round": number, "--absent": absent, "--bye": bye, "-o": output, "--why": why}
     _refuse_idle("--xboard" if xboard else "", {"FILE": file, "--check-all": check_all, **one_round, "--json": as_json})
     _refuse_idle("--why" if why else "", {"-o": output})
-    _refuse_idle("--check-all" if check_all else "", {**one_round, "--unfinished-ok": unfinished_ok})
+    _refuse_idle("--check-all" if check_all else "", one_round)
     _refuse_idle("" if output else "a round that goes into no file", {"--overwrite": overwrite})
     if xboard:
         _serve(system or "dutch", given, rounds, seed)
         return
     if file is None:
         raise UsageRefused("which tournament?", step="enginetour pair FILE.trf, or register.tde, or --xboard")
+    outside = opened(file, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
+    name = system or outside.system
     if check_all:
-        _check_all(file, system or "dutch", given, rounds, seed, as_json=as_json, as_csv=as_csv)
+        _check_all(outside, file, name, given, seed, as_json=as_json, as_csv=as_csv)
         return
-    foreign, write, usual = _read(file, number, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
-    foreign = _without(_by_setting(foreign, given, seed), absent)
-    foreign = _resting(foreign, bye, forced=(system or usual) != "gopair")
-    name = system or usual
+    foreign = _without(_by_setting(outside.before(number), given, seed), absent)
+    foreign = _resting(foreign, bye, forced=name != "gopair")
     made, told = pairer(name, foreign, given)
     foreign = on_scale(made, foreign)
     field, labels = foreign.field, foreign.labels
@@ -112,7 +114,7 @@ def pair(
     sheet = round_sheet(title, field, labels, paired, (*starts, *warnings), (made.score, scores[-1]))
     value = round_json(name, field, labels, paired, warnings) | scores_json(made.score, scores, labels, starts)
     if output is not None:
-        for path in write(foreign, paired, output):
+        for path in outside.write(foreign, paired, output):
             say(f"{path} written", err=True)
     show(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
@@ -124,37 +126,65 @@ def _refuse_idle(beside: str, words: Mapping[str, object]) -> None:
         raise UsageRefused(f"{idle} does nothing with {beside}", step="leave one of them out")
 
 
-def _read(
-    file: Path, number: int | None, rounds: int | None, *, overwrite: bool, unfinished_ok: bool
-) -> tuple[Foreign, Write, str]:
-    """The tournament, how its next round is written, and the system its users mean."""
-    from enginetour.interop import opengotha, tde
-    from enginetour.interop.trffield import foreign, with_round
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """A file of another program: `before` a round (None: the next), how many are `paired`, the system it is for.
 
-    if file.is_dir() or file.suffix.lower() == ".tde":
+    With `free_bye` a lot or an arbiter decides who has the bye, not the rules of the system.
+    """
+
+    before: Callable[[int | None], Foreign]
+    paired: int
+    system: str
+    write: Write
+    free_bye: bool = True
+
+
+def opened(file: Path, rounds: int | None = None, *, overwrite: bool = False, unfinished_ok: bool = False) -> Outside:
+    """Open a TRF, a register of the AGA, a tournament of OpenGotha or a result file of the EGF, by its name.
+
+    InputRefused for a file that cannot be read or is none.
+    """
+    from enginetour.interop import h9, opengotha, tde
+    from enginetour.interop.trffield import foreign, rounds_paired, with_round
+
+    kind = file.suffix.lower()
+    if file.is_dir() or kind == ".tde":
         register: Register = tde.read(file / "register.tde" if file.is_dir() else file)
 
         def write_tde(before: Foreign, paired: Paired, folder: Path) -> list[Path]:
             texts = tde.round_files(register, before, paired)
             return _written({folder / name: text.encode() for name, text in texts.items()}, overwrite=overwrite)
 
-        return tde.foreign(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok), write_tde, "gopair"
-    if opengotha.is_opengotha(file):
-        tournament = opengotha.read(_content(file, opengotha.LARGEST_FILE), str(file))
+        def before_tde(number: int | None) -> Foreign:
+            return tde.foreign(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok)
+
+        return Outside(before_tde, tde.rounds_paired(register), "gopair", write_tde)
+    if kind in (".xml", ".h9"):
+        read, largest = (h9.read, h9.LARGEST_FILE) if kind == ".h9" else (opengotha.read, opengotha.LARGEST_FILE)
+        tournament = read(_content(file, largest), str(file))
 
         def write_none(_before: Foreign, _paired: Paired, path: Path) -> list[Path]:
             step = "leave -o out; --json has the round for programs"
-            raise UsageRefused(f"{file} is a file of OpenGotha, which is only read", place=str(path), step=step)
+            raise UsageRefused(f"{kind} files are read, but not written", place=str(path), step=step)
 
-        found = tournament.foreign(number=number, rounds=rounds, unfinished_ok=unfinished_ok)
-        return found, write_none, tournament.system
+        def before(number: int | None) -> Foreign:
+            return tournament.foreign(number=number, rounds=rounds, unfinished_ok=unfinished_ok)
+
+        return Outside(before, len(tournament.history), tournament.system, write_none)
     _refuse_idle("a TRF", {"--unfinished-ok": unfinished_ok})
     report = report_of(file)
 
     def write_trf(before: Foreign, paired: Paired, path: Path) -> list[Path]:
         return _written({path: with_round(report, before, paired).content()}, overwrite=overwrite)
 
-    return foreign(report, number=number, rounds=rounds), write_trf, "dutch"
+    return Outside(
+        lambda number: foreign(report, number=number, rounds=rounds),
+        rounds_paired(report),
+        "dutch",
+        write_trf,
+        free_bye=False,
+    )
 
 
 def report_of(file: Path) -> Report:
@@ -165,34 +195,26 @@ def report_of(file: Path) -> Report:
 
 
 def _check_all(
-    file: Path,
-    name: str,
-    given: Mapping[str, object],
-    rounds: int | None,
-    seed: int,
-    *,
-    as_json: bool,
-    as_csv: bool,
+    outside: Outside, file: Path, name: str, given: Mapping[str, object], seed: int, *, as_json: bool, as_csv: bool
 ) -> None:
     """Each round of the file against the same system's; exits with PAIRINGS_DIFFER if one differs."""
     from enginetour.field import Unpairable
     from enginetour.interop.foreign import next_round
     from enginetour.interop.pairer import on_scale, pairer
-    from enginetour.interop.trffield import foreign, rounds_paired
     from enginetour.reports.pairing import Checked, checked_json, checked_sheet
 
-    if file.is_dir() or file.suffix.lower() == ".tde":
-        raise UsageRefused("--check-all reads a TRF", place=str(file), step="enginetour pair FILE.trf --check-all")
-    report = report_of(file)
     found, notes = [], []
-    for number in range(1, rounds_paired(report) + 1):
-        at = _by_setting(foreign(report, number=number, rounds=rounds), given, seed)
+    for number in range(1, outside.paired + 1):
+        at = _by_setting(outside.before(number), given, seed)
         system, told = pairer(name, at, given)
         at = on_scale(system, at)
         notes += [*at.warnings, *told]
         stood = at.stands
         if stood is None or not stood.boards:
             continue
+        if outside.free_bye and len(stood.byes) == 1:
+            at = replace(at, field=at.field.resting(stood.byes[0]))
+            notes.append("the bye of each round is the one of the file")
         try:
             expected, instead = at.differing(next_round(system, at.field))
             found.append(Checked(number, len(stood.boards), expected, instead))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from enginetour.field import Field, Kind, Paired, Unpairable
+from enginetour.field import WHITE, Board, Field, Kind, Paired, Turn, Unpairable
 from enginetour.formats.pairing_system import PairingSystem
 
 Pairs = tuple[tuple[int, int | None], ...]
@@ -72,6 +72,19 @@ class Foreign:
             if plain_label(known) == wanted or self.field.members[place].name.lower() == label.strip().lower():
                 return place
         return None
+
+
+def as_it_stands(row: Sequence[Turn]) -> tuple[Paired, frozenset[tuple[int, int]]]:
+    """A round that a file has already, and its pairs without colors."""
+    pairs = [(at, turn) for at, turn in enumerate(row) if turn.opponent is not None]
+    boards = [
+        Board(at, turn.opponent, max(turn.handicap, 0))
+        for at, turn in pairs
+        if turn.opponent is not None and (turn.colour == WHITE or (not turn.colour and at < turn.opponent))
+    ]
+    byes = tuple(at for at, turn in enumerate(row) if turn.kind is Kind.BYE)
+    colorless = frozenset((board.white, board.black) for board in boards if not row[board.white].colour)
+    return Paired(tuple(boards), byes), colorless
 
 
 def plain_label(text: str) -> str:

@@ -20,14 +20,14 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from fractions import Fraction
 from types import MappingProxyType
 from typing import NoReturn
 from xml.parsers import expat
 
 from enginetour import grades, placement
 from enginetour.field import BLACK, NEITHER, WHITE, Kind, Member, Turn
-from enginetour.interop.foreign import Foreign, Separated
+from enginetour.interop.foreign import Foreign, Separated, as_it_stands
 from enginetour.interop.trf import refuse
 
 LARGEST_FILE = 20_000_000  # bytes: a congress of 760 entrants and ten rounds has 0.6 million
@@ -73,7 +73,7 @@ class Tournament:
 
     `history` has a row for each round that has games, `away` the absent places of every round, `fixed` byes of rounds
     without games, `unfinished` the first game without a result of a round. `system` and `settings` are those that
-    pair it here.
+    pair it here, `values` the columns of the table that the file has, by code.
     """
 
     place: str
@@ -87,6 +87,7 @@ class Tournament:
     fixed: Mapping[int, int] = field(default_factory=dict)
     unfinished: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    values: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
 
     def foreign(
         self, *, number: int | None = None, rounds: int | None = None, unfinished_ok: bool = False, ended: bool = False
@@ -105,14 +106,17 @@ class Tournament:
             if count in self.unfinished and not unfinished_ok:
                 refuse(self.place, 0, "a result of each game (or --unfinished-ok)", self.unfinished[count])
         away = self.away.get(following, frozenset())
+        stands, colorless = None, frozenset[tuple[int, int]]()
         if following <= len(self.history):
             row = self.history[following - 1]
             away = frozenset(at for at, turn in enumerate(row) if not turn.paired and turn.kind is not Kind.BYE)
+            stands, colorless = as_it_stands(row)
         bye = self.fixed.get(following) if following > len(self.history) else None
         there = tuple(at for at in range(len(self.members)) if at not in away and at != bye)
         field_ = Separated(self.members, self.history[: following - 1], there, in_all, bye=bye)
         labels = tuple(str(at + 1) for at in range(len(self.members)))
-        return Foreign(field_, labels, self.settings, dict.fromkeys(away, Kind.ABSENT), self.notes)
+        asked = dict.fromkeys(away, Kind.ABSENT)
+        return Foreign(field_, labels, self.settings, asked, self.notes, stands=stands, colorless=colorless)
 
 
 def read(content: bytes, place: str) -> Tournament:
@@ -467,8 +471,3 @@ def _key(name: str) -> str:
 def _plain(key: str) -> str:
     """Letters without accents: how files up to version 200 name players."""
     return re.sub("[^A-Z]", "", unicodedata.normalize("NFKD", key).encode("ascii", "ignore").decode("ascii").upper())
-
-
-def is_opengotha(path: Path) -> bool:
-    """By its name: XML."""
-    return path.suffix.lower() == ".xml"

@@ -27,7 +27,7 @@ from types import MappingProxyType
 from enginetour import grades
 from enginetour.errors import InputRefused
 from enginetour.field import BLACK, WHITE, Kind, Member, Paired, Turn
-from enginetour.interop.foreign import Foreign, Separated, plain_label
+from enginetour.interop.foreign import Foreign, Separated, as_it_stands, plain_label
 from enginetour.interop.trf import refuse
 from enginetour.wholefile import read_whole
 
@@ -243,6 +243,11 @@ def written_rating(points: float) -> str:
     return f"{scaled + 1 if scaled >= 0 else scaled - 1:.2f}"
 
 
+def rounds_paired(register: Register) -> int:
+    """How many rounds have a file, from the first on."""
+    return next(n for n in itertools.count(0) if not (register.path.parent / f"{n + 1}.tde").exists())
+
+
 def foreign(
     register: Register, *, number: int | None = None, rounds: int | None = None, unfinished_ok: bool = False
 ) -> Foreign:
@@ -251,12 +256,18 @@ def foreign(
     `rounds` in all are those of the file; if it does not say them either, the round to be paired is the last.
     """
     folder = register.path.parent
-    following = number or next(n for n in itertools.count(1) if not (folder / f"{n}.tde").exists())
+    following = number or rounds_paired(register) + 1
     in_all = rounds or register.rounds or following
     if following > in_all:
         refuse(str(register.path), 0, f"a round from 1 to {in_all}", following)
     history = tuple(_round(register, folder / f"{n}.tde", unfinished_ok=unfinished_ok) for n in range(1, following))
+    stands = None
     asked = {place: Kind.ABSENT for place, one in enumerate(register.listed) if one.is_away(following)}
+    if following <= rounds_paired(register):
+        row = _round(register, folder / f"{following}.tde", unfinished_ok=True)
+        stands, _ = as_it_stands(row)
+        idle = (at for at, turn in enumerate(row) if not turn.paired and turn.kind is not Kind.BYE)
+        asked = dict.fromkeys(idle, Kind.ABSENT)
     members = tuple(
         Member(name, one.rating, one.club) for name, one in zip(register.names, register.listed, strict=True)
     )
@@ -275,7 +286,7 @@ def foreign(
         settings["drop"] = leaving
     guessed = () if rounds or register.rounds else (f"round {in_all} is taken for the last: --rounds N",)
     labels = tuple(one.id for one in register.listed)
-    return Foreign(field_, labels, settings, asked, (*register.notes, *guessed), grades.AGA)
+    return Foreign(field_, labels, settings, asked, (*register.notes, *guessed), grades.AGA, stands)
 
 
 def _round(register: Register, path: Path, *, unfinished_ok: bool) -> tuple[Turn, ...]:
