@@ -73,6 +73,7 @@ class StillClock:
         monkeypatch.setattr(relay, "native", None)
         monkeypatch.setattr(clock.RunQueue, "look", lambda queue: b"")
         monkeypatch.setattr(EngineQueue, "machine_ns", lambda queue: None)
+        monkeypatch.setattr(EngineQueue, "is_kept_waiting", lambda queue, used_ns: False)
         monkeypatch.setattr(Engine, "go", slowly)
         monkeypatch.setattr(EngineProcess, "read", at_last)
         monkeypatch.setattr(Books, "enter", with_care)

@@ -41,10 +41,11 @@ def test_faults() -> None:
     seat = Seat(Side(EngineSpec("b", ("/b",), "uci"), TimeControl.parse("1"), 50), Rules(), white=False)
     seat.searched = True
     board = chess.Board("8/4k3/8/8/8/8/1p6/4K3 b - - 0 50")
+    draw = "the opponent cannot mate"
     told = {text: verdict.illegal(seat, text, board).cause for text in ("e1e3", "", "b2b1")}
-    assert told["e1e3"] == f"Black makes an illegal move: e1e3 in {board.fen()}"
-    assert told[""] == f"Black makes an illegal move: '' in {board.fen()}"
+    assert told["e1e3"] == f"Black makes an illegal move: e1e3 in {board.fen()}; {draw}"
+    assert told[""] == f"Black makes an illegal move: '' in {board.fen()}; {draw}"
     hint = "it promotes to no piece: with lenient_promotion = true under [quirks] that is a queen"
-    assert told["b2b1"] == f"Black makes an illegal move: b2b1 in {board.fen()}; {hint}"
+    assert told["b2b1"] == f"Black makes an illegal move: b2b1 in {board.fen()}; {hint}; {draw}"
     assert verdict.crash(seat, "signal 11 (SIGSEGV)").cause == "Black disconnects: signal 11 (SIGSEGV)"
     assert verdict.stall(seat, EngineStalled("no pong")).cause == "Black's connection stalls: no pong"
