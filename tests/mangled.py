@@ -44,6 +44,7 @@ TRF = "".join(
 ).encode()  # fmt: skip
 REGISTER = b"# club\nA1 Ada, A 2.5 CLUB=x\nB1 Bea 5k BYE\nC1 Cid 3d # DROP2\nD1 Dan -4.2\n## HANDICAPS MIN\n"
 ROUND = b"A1 B1 w 0 6.5\nC1 D1 b 2 0.5 # x\n"
+XML, H9 = ((Path(__file__).parent / "cases" / "opengotha" / f"evening.{kind}").read_bytes() for kind in ("xml", "h9"))
 CONFIG = b"""[tournament]\nname = "club"\nseed = 3\n[format]\nsystem = "dutch"\nrounds = 1\n[play]\ntc = "40/60:20/30"
 openings = { file = "suite.pgn", order = "random" }\n[ratings]\nsystems = ["ml", "elo"]\n[ratings.elo]\nk = 20.0
 [[entrants]]\nengine = "mine"\n[[entrants]]\nengine = "wren1"\noptions = { Skill = 3 }\n"""
@@ -90,6 +91,8 @@ DOORS: Mapping[str, Door] = {
     "pair-trf": Door("club.trf", TRF, ("pair", "club.trf", "-o", "made")),
     "pair-tde": Door("register.tde", REGISTER, ("pair", "register.tde"), {"1.tde": ROUND}),
     "tde-round": Door("1.tde", ROUND, ("pair", "register.tde"), {"register.tde": REGISTER}),
+    "pair-xml": Door("evening.xml", XML, ("pair", "evening.xml")),
+    "pair-h9": Door("evening.h9", H9, ("pair", "evening.h9", "--rounds", "5")),
     "case": Door("case.json", CASE, ("simulate", "--case", "case.json")),
 }  # fmt: skip
 
