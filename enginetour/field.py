@@ -84,9 +84,15 @@ class Field:
     win: int = 2
     seed: int = 1
     loss: int = 0
+    draw: int | None = None  # half points of a draw where it is not half of a win
     virtual: tuple[tuple[int, ...], ...] = ()  # points that count for the pairing only, from round 1 on
     bye: int | None = None  # has the bye of this round by an arbiter's decision, so it is not present
     counted: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def level(self) -> int:
+        """Half points of a draw."""
+        return self.win // 2 if self.draw is None else self.draw
 
     @property
     def number(self) -> int:
@@ -145,7 +151,7 @@ class Field:
         row = self.history[number - 1]
         there = tuple(member for member, turn in enumerate(row) if turn.paired or turn.kind is Kind.BYE)
         history = self.history[: number - 1]
-        return Field(self.members, history, there, self.rounds, self.win, self.seed, self.loss, self.virtual)
+        return Field(self.members, history, there, self.rounds, self.win, self.seed, self.loss, self.draw, self.virtual)
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,19 @@ def test_a_round_accelerated_by_baku_is_written_with_its_points(tmp_path: Path) 
     assert "a line 162 with P says what a bye is worth" in refused.stderr
 
 
+def test_the_table_of_a_file(tmp_path: Path) -> None:
+    """standings FILE.trf: tie-breaks of the file or as asked for, and what does nothing with a file is refused."""
+    found = read(tmp_path, "standings", str(GOLDEN), "--placement", "pts,bh", "--unplayed", "fide-2023")
+    assert found["finished"] and len(found["table"]) == 11
+    assert set(found["table"][0]) == {"rank", "name", "points", "games", "unplayed", "BH", "status"}
+    assert found["notes"][0] == "rounds without a game count by FIDE's rules of 2023 (--unplayed fide-2023)"
+    assert "BH-C1" in tour(tmp_path, "standings", str(GOLDEN)).stdout
+    for words in (("--edition", "2"), ("--engines",), ("--pairing-report",)):
+        refused = tour(tmp_path, "standings", str(GOLDEN), *words, expect=2).stderr
+        assert f"{words[0]} does nothing with a TRF" in refused
+    assert "is for the TRF of another program" in tour(tmp_path, "standings", "x", "--unplayed", "own", expect=2).stderr
+
+
 def test_a_bye_by_decision(tmp_path: Path) -> None:
     """--bye is the same as a U alone in the round, and is written; an absent or second one is told."""
     file, out = CASES / "bye-fixed-by-hand.trf", tmp_path / "out.trf"

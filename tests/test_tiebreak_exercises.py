@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from enginetour.errors import UsageRefused
 from enginetour.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.interop.pairer import ranking
+from enginetour.interop.trf import read
 from enginetour.placement import CODES, Terms, values
 
 GOLDEN = Path(__file__).parent / "golden" / "tiebreaks"
@@ -132,3 +135,100 @@ def test_the_worked_entrants_of_the_slides_of_2026(code: str, number: str, value
     read = rows("slides-2026")
     found = values(tournament(read), [code], FIDE)[code]
     assert found[int(number) - 1] / CODES[code].per == value
+
+
+def report_of(read: list[Row], *lines: str) -> str:
+    """The tournament as a TRF; ranks are left open."""
+    result = {"+": "1", "-": "0", "=": "="}
+    text = [*lines]
+    for row in read:
+        cells = []
+        for word in (row[number] for number in ROUNDS):
+            alone = {"P": "U"}.get(word, word)
+            if word in ALONE:
+                cells.append(f"0000 - {alone}")
+            elif word[1] == "F":
+                cells.append(f"{int(word[2:]):4d} - {word[0]}")
+            else:
+                cells.append(f"{int(word[2:]):4d} {word[1].lower()} {result[word[0]]}")
+        head = f"001 {int(row['number']):4d}      {'E' + row['number']:33} {row['rating']:>4}"
+        text.append(f"{head:80}{float(row['PTS']):4.1f}       " + "  ".join(cells))
+    return "\n".join(text)
+
+
+CODES_OF_2023 = ("BH-C1", "BH", "SB", "AOB", "PS", "ARO", "TPR", "WIN", "WON", "BPG")
+
+
+def test_a_file_is_ranked_by_the_rules_of_2023() -> None:
+    """All published values of the exercises: with the rules of their year, from the tournament as a TRF."""
+    wanted = rows("exercises-2023")
+    codes = "BH:GP/C1,BH,SB,AOB,PS,ARO,TPR,WIN,WON,BPG"
+    found = ranking(read(report_of(wanted, "012 Exercises", "142 5", f"202 {codes}")), None, "fide-2023")
+    assert found.title == "Exercises" and found.finished and len(found.placed) == 16
+    by_name = {line.name: line for line in found.placed}
+    for row in wanted:
+        line = by_name[f"E{row['number']}"]
+        assert line.half_points == 2 * float(row["PTS"])
+        values = {code: value / CODES[code].per for code, value in line.tiebreaks}
+        assert values == {code: float(row[code]) for code in CODES_OF_2023}, row["number"]
+    best = sorted(wanted, key=lambda row: (-float(row["PTS"]), -float(row["BH-C1"]), -float(row["BH"])))
+    assert [line.name for line in found.placed][:3] == [f"E{row['number']}" for row in best][:3]
+
+
+def test_virtual_opponents_of_2009() -> None:
+    """By hand: an own round R without a game has SPR + (1 - SfPR) + 0.5 (n - R), those of opponents are draws.
+
+    Opponents have 1.5, 1.5, 1.0 and 2.0 then, for the forfeit of round 2, the bye and the half point of round 1.
+    """
+    cells = {
+        "1.5": ("   2 w 1", "   3 b =", "   4 w 0"),
+        "2.0": ("   1 b 0", "   4 w +", "   3 w 1"),
+        "1.0": ("0000 - H", "   1 w =", "   2 b 0"),
+        "2.0 ": ("0000 - U", "   2 b -", "   1 b 1"),
+    }
+    text = ["142 3", "212 PTS,BH"]
+    for number, (points, rounds) in enumerate(cells.items(), 1):
+        text.append(f"{f'001 {number:4d}      E{number}':80}{points.strip():>4}       " + "  ".join(rounds))
+    found = ranking(read("\n".join(text), "f.trf"), None, "fide-2009")
+    assert {line.name: dict(line.tiebreaks)["BH"] / 2 for line in found.placed} == {
+        "E1": 1.5 + 1.0 + 2.0,
+        "E2": 1.5 + (0.0 + (1 - 1) + 0.5) + 1.0,
+        "E3": (0.0 + (1 - 0.5) + 2 * 0.5) + 1.5 + 1.5,
+        "E4": (0.0 + (1 - 1) + 2 * 0.5) + (1.0 + (1 - 0) + 0.5) + 1.5,
+    }
+    assert [line.name for line in found.placed] == ["E4", "E2", "E1", "E3"]
+
+
+def test_what_a_file_says_of_its_table() -> None:
+    """212 goes before 202; a code that does not exist ends the order; an open round and other ranks are noted."""
+    wanted = rows("exercises-2023")
+    text = report_of(wanted, "142 6", "202 BH", "212 PTS, SB/C9, BH")
+    found = ranking(read(text, "f.trf"), None, "fide")
+    assert not found.finished and found.title == "f.trf"
+    assert found.notes[0] == "tie-break SB/C9 of the file is not available: the table ends before it"
+    assert all(not line.tiebreaks for line in found.placed)
+    lines = [f"{line[:85]}{number:4d}{line[89:]}" for number, line in enumerate(text.splitlines()[3:], 1)]
+    ranked = ranking(read("\n".join(lines), "f.trf"), ("PTS", "BH"), "fide")
+    assert ranked.notes[-1].startswith("the file has other ranks for 15 entrants: E")
+    with pytest.raises(UsageRefused, match="NOPE"):
+        ranking(read(text), ("NOPE",), "fide")
+
+
+def test_a_draw_that_is_not_half_a_win() -> None:
+    """The dummy of 2026 has at most a draw in each round, by the worth of a draw in the file."""
+    lines = ["162  W 3.0    D 1.0", "142 2", "212 PTS,BH"]
+    rounds = {
+        "6.0": "   2 w 1  0000 - F",
+        "0.0": "   1 b 0  0000 - Z",
+        "2.0": "   4 w =     4 b =",
+        "2.0 ": "   3 b =     3 w =",
+    }
+    for number, (points, cells) in enumerate(rounds.items(), 1):
+        lines.append(f"{f'001 {number:4d}      E{number}':80}{points.strip():>4}       {cells}")
+    found = ranking(read("\n".join(lines)), None, "fide")
+    assert [(line.name, dict(line.tiebreaks)["BH"] / 2) for line in found.placed] == [
+        ("E1", 1.0 + 2.0),  # the absence of E2 at the end is a draw; two draws are less than the own score
+        ("E3", 4.0),
+        ("E4", 4.0),
+        ("E2", 6.0),
+    ]

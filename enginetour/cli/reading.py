@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.formats.base import Format
+    from enginetour.placement import Unplayed
     from enginetour.reports.sheet import Sheet
     from enginetour.store.log import TournamentLog
 
@@ -88,6 +91,12 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[
 @click.option(
     "--engines", is_flag=True, help="How each engine worked instead of the table: depth, nps, time, warnings."
 )
+@click.option("--placement", metavar="CODES", help="Order of the table of a TRF, such as PTS,BH-C1,SB.")
+@click.option(
+    "--unplayed",
+    type=click.Choice(["own", "start", "zero", "fide", "fide-2023", "fide-2009"]),
+    help="What rounds without a game count in the tie-breaks of a TRF.  [default: fide]",
+)
 def standings(
     db: Address | None,
     name: str | None,
@@ -96,8 +105,16 @@ def standings(
     as_csv: bool,
     pairing_report: bool,
     engines: bool,
+    placement: str | None,
+    unplayed: Unplayed | None,
 ) -> None:
     """The table, with tie-breaks where the format has them.
+
+    TOURNAMENT may also be a TRF of another program. Its lines 202 and 212
+    name the tie-breaks. --unplayed names FIDE's rules for rounds without a
+    game: of 2026 (fide), of 2023, or of 2009 to 2023.
+
+    Example: enginetour standings club.trf --unplayed fide-2023
 
     Example: enginetour standings -t autumn-bubble --csv
 
@@ -108,6 +125,16 @@ def standings(
 
     if engines and pairing_report:
         raise click.UsageError("--engines and --pairing-report are two tables: ask for one")
+    if name is not None and name.lower().endswith(".trf") and (os.sep in name or Path(name).is_file()):
+        idle = {"--db": db, "--edition": edition, "--pairing-report": pairing_report, "--engines": engines}
+        for word in (word for word, given in idle.items() if given):
+            raise UsageRefused(f"{word} does nothing with a TRF", step="leave one of them out")
+        _show_report(Path(name), placement, unplayed or "fide", as_json=as_json, as_csv=as_csv)
+        return
+    for word, given in (("--placement", placement), ("--unplayed", unplayed)):
+        if given is not None:
+            step = "a configuration sets it under [format]"
+            raise UsageRefused(f"{word} is for the TRF of another program", step=step)
     with open_store(db) as store:
         log = chosen(store, name, edition)
         if engines:
@@ -121,6 +148,19 @@ def standings(
         sheet = text.standings(f"standings · {log.title}", format_.standings(state), log.odds_by_entrant())
         value = {"table": [dict(row) for row in sheet.rows], "finished": not format_.offers(state)}
         show(sheet, as_json=as_json, as_csv=as_csv, value=value)
+
+
+def _show_report(file: Path, placement: str | None, unplayed: Unplayed, *, as_json: bool, as_csv: bool) -> None:
+    from enginetour.cli.pairing import report_of
+    from enginetour.interop.pairer import ranking
+    from enginetour.reports import text
+
+    codes = None if placement is None else tuple(code.strip().upper() for code in placement.split(",") if code.strip())
+    found = ranking(report_of(file), codes, unplayed)
+    sheet = text.standings(f"standings · {found.title}", found.placed)
+    sheet = replace(sheet, notes=(*sheet.notes, *found.notes))
+    value = {"table": [dict(row) for row in sheet.rows], "finished": found.finished, "notes": list(found.notes)}
+    show(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
 def _names(log: TournamentLog) -> list[str]:

@@ -60,10 +60,10 @@ class RoundsOptions(OwnColours):
     placement: Codes = Setting(
         default=(), description="order of the table: up to six codes such as MMS, BH-C1, DE; empty: the system's own"
     )
-    unplayed: Literal["preset", "own", "start", "zero", "fide"] = Setting(
+    unplayed: Literal["preset", "own", "start", "zero", "fide", "fide-2023", "fide-2009"] = Setting(
         default="preset",
         description="what a round without a game adds to sums over opponents: own score, own start, nothing, "
-        "by FIDE C.07 section 16; preset: the system's own",
+        "by FIDE C.07 section 16 of 2026, of 2023, by FIDE's virtual opponent of 2009; preset: the system's own",
     )
     handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
     bye_points: float | None = Setting(

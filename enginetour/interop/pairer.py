@@ -1,26 +1,34 @@
-"""The system that pairs another program's tournament: what its file says of the pairing, and what the user sets."""
+"""Another program's tournament by enginetour's systems: its next round, by file and user, and its table."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from enginetour import grades
+from enginetour import grades, placement
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, make_format, options_model
+from enginetour.formats.dutch import Dutch
 from enginetour.formats.handicap import RatingHandicap
 from enginetour.formats.information import Information
 from enginetour.formats.pairing_system import PairingSystem
 from enginetour.interop.foreign import Foreign
+from enginetour.interop.trf import Report
+from enginetour.interop.trffield import as_played
+from enginetour.interop.trfheader import header
+from enginetour.model import Placed
 from enginetour.nearmiss import near
+from enginetour.placement import choice
 from enginetour.ratings.gor import FLOOR
 from enginetour.tomlplace import refusal
 
+FIDE_RULES = {"fide": "2026", "fide-2023": "2023", "fide-2009": "2009"}
+SHOWN = 8  # names in a note
 OWN_ROUNDS = ("absent", "half_bye")  # name rounds to come, of which only one is paired here
 HEEDED = ("initial_colour", "drop")  # of a file, by every system: first round and absences are part of the field
 
@@ -129,3 +137,61 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
     except ValueError as error:
         raise InputRefused(str(error), place=name) from None
     return system, tuple(told)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The table of a file; `finished` where all its rounds are played."""
+
+    title: str
+    placed: tuple[Placed, ...]
+    finished: bool
+    notes: tuple[str, ...]
+
+
+def ranking(report: Report, codes: Sequence[str] | None, unplayed: placement.Unplayed) -> Ranking:
+    """The table by these codes, else by those of the file's lines 202 and 212, else by those of the Dutch system.
+
+    UsageRefused for codes that do not exist. A code of the file that enginetour does not have ends its order.
+    """
+    said, foreign = header(report), as_played(report)
+    field, notes = foreign.field, list(foreign.warnings)
+    if codes is not None:
+        try:
+            order = choice.checked(tuple(codes))
+        except ValueError as error:
+            raise UsageRefused(str(error), place="--placement") from None
+    else:
+        order, unknown = _order(said.codes)
+        if unknown:
+            notes.append(f"tie-break {unknown} of the file is not available: the table ends before it")
+    placed = placement.table(field, order, tuple(range(len(field.members))), placement.Terms(unplayed=unplayed))
+    if unplayed in FIDE_RULES:
+        notes.append(f"rounds without a game count by FIDE's rules of {FIDE_RULES[unplayed]} (--unplayed {unplayed})")
+    notes += _ranked_otherwise(report, placed, foreign)
+    is_open = any(not turn.games and turn.met for row in field.history[-1:] for turn in row)
+    return Ranking(said.name or report.place, placed, len(field.history) >= field.rounds and not is_open, tuple(notes))
+
+
+def _order(codes: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The codes of a file as ours, up to the first that is unknown, which comes with them."""
+    if not codes:
+        return Dutch.codes, ""
+    found: list[str] = []
+    for code in codes:
+        mine = code.replace(":GP", "").replace("/", "-").replace("#", "-")
+        mine = {"RTNG": "RATING"}.get(mine, mine)
+        if mine not in placement.CODES:
+            return tuple(found or ("PTS",)), code
+        found.append(mine)
+    return tuple(found), ""
+
+
+def _ranked_otherwise(report: Report, placed: Sequence[Placed], foreign: Foreign) -> list[str]:
+    """Entrants that the file gives other ranks, where all have one."""
+    ranks = {entry.name: entry.rank for entry in report.entries}
+    if None in ranks.values() or len(ranks) != len(foreign.labels):
+        return []
+    other = [f"{line.name} ({ranks[line.name]})" for line in placed if ranks[line.name] != line.rank]
+    more = ", ..." if len(other) > SHOWN else ""
+    return [f"the file has other ranks for {len(other)} entrants: {', '.join(other[:SHOWN])}{more}"] if other else []

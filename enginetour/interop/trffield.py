@@ -45,6 +45,11 @@ def foreign(report: Report, *, number: int | None = None, rounds: int | None = N
     return _Reader(report, header(report), odds_in(report)).foreign(number, rounds)
 
 
+def as_played(report: Report, *, rounds: int | None = None) -> Foreign:
+    """All rounds that are paired; boards without a result have no points yet."""
+    return _Reader(report, header(report), odds_in(report), whole=True).foreign(None, rounds)
+
+
 def rounds_paired(report: Report) -> int:
     """How many rounds of the file are paired."""
     return _rounds_paired(report.entries)[0]
@@ -55,6 +60,7 @@ class _Reader:
     report: Report
     header: Header
     odds: Odds
+    whole: bool = False  # no round is to be paired: the last may be open, and none need be left
 
     def foreign(self, number: int | None, rounds: int | None) -> Foreign:
         entries = sorted(self.report.entries, key=self._order)
@@ -79,6 +85,7 @@ class _Reader:
             rounds=in_all,
             win=self.header.scores["W"],
             loss=self.header.scores["L"],
+            draw=self.header.scores["D"],
             virtual=self._virtual(entries, following),
             bye=bye,
             apart=frozenset(
@@ -117,10 +124,10 @@ class _Reader:
 
     def _rounds(self, entries: Sequence[Entry], following: int, asked: int | None) -> int:
         written = max(len(entry.cells) for entry in entries)
-        in_all = asked or self.header.rounds or (written if following <= written else None)
+        in_all = asked or self.header.rounds or (written if following <= written or self.whole else None)
         if in_all is None:
             self.report.refuse(0, "the number of rounds in a line 142 (or --rounds)", "none")
-        if following > in_all:
+        if following > in_all and not self.whole:
             self.report.refuse(0, f"a tournament with a round left, of {in_all}", "all of them paired")
         return in_all
 
@@ -132,6 +139,9 @@ class _Reader:
                 self._refuse(entry, number, "an opponent", f"the result {cell.result} without one")
             kind, score = ALONE[cell.result]
             return Turn(kind, points=self.header.worth(score))
+        if cell.result == " " and self.whole and number == _rounds_paired(entries)[0]:
+            self._mutual(entries, places, entry, number)
+            return Turn(Kind.PLAYED, places[cell.opponent], COLOURS[cell.colour])
         if cell.result == " ":
             self._refuse(entry, number, "a result", "none: the round is not finished")
         if cell.result not in WITH_OPPONENT:

@@ -4,6 +4,7 @@ TRF26  old  what                          columns
 142    XXR  rounds in all                 from 5
 152    XXC  initial colour                5: W or B; white1, black1, and rank: numbers go by the rank of 86-89
 162    BBW  points of W D L A P           6 letter, 7-10 points, again every 9; BBW BBD BBL BBF BBU BBZ: 5-8
+202, 212    tie-breaks, order of the table: from 5, parted by commas
 192         type, read for its Baku       from 5
 240         byes asked for                5 F H Z, 7-9 round, 11-14 number, again every 5
        XXZ  absent from the next round    numbers
@@ -52,6 +53,7 @@ class Header:
     byes: dict[tuple[int, int], str] = field(default_factory=dict)  # (round, number) -> F, H, Z
     away: set[int] = field(default_factory=set)  # numbers of those absent from the next round
     virtual: dict[tuple[int, int], int] = field(default_factory=dict)  # (round, number) -> half points
+    codes: tuple[str, ...] = ()  # of the table, as the file writes them, points first
     forbidden: list[tuple[range, tuple[int, int]]] = field(default_factory=list)  # rounds, two numbers
 
     def worth(self, letter: str) -> int:
@@ -155,6 +157,14 @@ def _old_score(found: Header, line: _Reading) -> None:
     found.scores[SCORES[line.line.tag]] = line.points(line.rest)
 
 
+def _tiebreaks(found: Header, line: _Reading) -> None:
+    codes = tuple(word.strip().upper() for word in line.rest.split(",") if word.strip())
+    if line.line.tag == "212":
+        found.codes = codes
+    elif not found.codes:
+        found.codes = ("PTS", *codes)
+
+
 def _type(found: Header, line: _Reading) -> None:
     found.baku = line.rest.upper().endswith("BAKU")
 
@@ -214,6 +224,7 @@ _READERS: dict[str, Callable[[Header, _Reading], None]] = {
     "162": _scores,
     **dict.fromkeys(SCORES, _old_score),
     "192": _type,
+    **dict.fromkeys(("202", "212"), _tiebreaks),
     "240": _byes,
     "XXZ": _away,
     "250": _virtual,

@@ -26,9 +26,12 @@ LPR      least predictable removed  Vuorinen 2.4.4   half points     without the
 DE       direct encounter           FIDE C.07 6      half points     0 for all unless all the tied have met
 BH       Buchholz                   FIDE C.07 8.1    half points     unplayed rounds: section 16
 BH-C1    Buchholz cut 1             FIDE C.07 14.1   half points     what was left unplayed by choice is cut first
+BH-C2    Buchholz cut 2             FIDE C.07 14.2   half points
 BH-M1    Buchholz median 1          FIDE C.07 14.3   half points
+BH-M2    Buchholz median 2          FIDE C.07 14.4   half points
 AOB      average opponents' BH      FIDE C.07 8.2    1/100 points    halves up
 SB       Sonneborn-Berger           FIDE C.07 9.1    quarter points  SODOSW with unplayed rounds by section 16
+KS       Koya score                 FIDE C.07 9.2    half points     over the board, against half of all points or more
 PS       progressive score          FIDE C.07 7.5    half points     CUSSW
 WIN      wins                       FIDE C.07 7.1    rounds          byes and forfeits that score as wins count
 WON      wins over the board        FIDE C.07 7.2    rounds
@@ -111,6 +114,12 @@ def _opponents_buchholz(ledger: Ledger) -> list[int]:
     return [(100 * sum(sums[other] for other in row) + len(row)) // (2 * len(row)) if row else 0 for row in met]
 
 
+def _koya(ledger: Ledger) -> list[int]:
+    """Points against opponents with half of what all rounds are worth, or more."""
+    enough = {m for m, score in enumerate(ledger.field.scores) if 2 * score >= ledger.field.win * ledger.field.rounds}
+    return [sum(turn.points for turn in turns if turn.met and turn.opponent in enough) for turns in ledger.turns]
+
+
 def _blacks(ledger: Ledger) -> list[int]:
     """Colours change from game to game of a match, so the rest of dividing by two has the colour of the first."""
     return [sum((max(turn.games, 1) - turn.colour) // 2 for turn in turns if turn.met) for turns in ledger.turns]
@@ -160,7 +169,10 @@ CODES: dict[str, Code] = {
     "DE": Code(encounters.direct, 2, tied=True),
     "BH": Code(_sos("wins"), 2, "wins"),
     "BH-C1": Code(_sos("wins", 1), 2, "wins"),
+    "BH-C2": Code(_sos("wins", 2), 2, "wins"),
     "BH-M1": Code(_sos("wins", 1, 1), 2, "wins"),
+    "BH-M2": Code(_sos("wins", 2, 2), 2, "wins"),
+    "KS": Code(_all(_koya), 2),
     "AOB": Code(_all(_opponents_buchholz), 100, "wins"),
     "SB": Code(_sodos("wins"), 4, "wins"),
     "PS": Code(_cuss("wins"), 2, "wins"),

@@ -4,6 +4,10 @@ FIDE C.07 section 16, from March 2026: an opponent's asked-for byes at the end o
 an own round without a game is one against a dummy with the own score, at most the scheduled opponent's after a
 forfeit (16.4.1), else at most draws in all rounds (16.4.2); of lowest terms, rounds left unplayed by choice are
 cut first (16.5).
+
+The rules of 2023 have no ceiling for the dummy. Those of 2009 to 2023 (C.02 annex, 13.15) have a virtual opponent
+instead: it has the own score before the round, what the own result leaves of a win, and draws in the rounds after it.
+There all rounds of the opponents without a game count as draws, and the lowest terms are cut whatever they are.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from dataclasses import dataclass
 
 from enginetour.field import Kind, Turn
 from enginetour.placement.ledger import Account, Ledger
+from enginetour.placement.terms import FIDE
 
 ASKED_FOR = (Kind.HALF_BYE, Kind.ABSENT)  # C.07 16.1.1: byes by request
 
@@ -33,10 +38,10 @@ def summands(ledger: Ledger, account: Account) -> tuple[tuple[Summand, ...], ...
     found = []
     for member, turns in enumerate(ledger.turns):
         row = []
-        for turn in turns:
+        for number, turn in enumerate(turns):
             opponent = ledger.faced(turn)
             if opponent is None:
-                row.append(_without_game(ledger, account, member, turn, seen))
+                row.append(_without_game(ledger, account, member, number, seen))
             else:
                 row.append(Summand(seen[opponent] + step * turn.handicap, turn.points))
         found.append(tuple(row))
@@ -63,7 +68,7 @@ def second(ledger: Ledger, account: Account, sums: Sequence[int]) -> list[int]:
                 alone = 0
             case "start":
                 alone = begun[member] * rounds
-            case "own" | "fide":
+            case _:
                 alone = sums[member]
         opponents = map(ledger.faced, turns)
         found.append(sum(alone if opponent is None else sums[opponent] for opponent in opponents))
@@ -84,17 +89,29 @@ def extended(ledger: Ledger, *, won: bool) -> list[int]:
     return found
 
 
-def _without_game(ledger: Ledger, account: Account, member: int, turn: Turn, seen: Sequence[int]) -> Summand:
-    begun = ledger.begun(account)[member]
+def _without_game(ledger: Ledger, account: Account, member: int, number: int, seen: Sequence[int]) -> Summand:
+    turn = ledger.turns[member][number]
+    begun, own = ledger.begun(account)[member], ledger.scores(account)[member]
     match ledger.terms.unplayed:
         case "zero":
             return Summand(0)
         case "start":
             return Summand(begun)
         case "own":
-            return Summand(ledger.scores(account)[member])
-    cap = begun + ledger.field.rounds * (ledger.field.win // 2) if turn.opponent is None else seen[turn.opponent]
-    return Summand(min(ledger.scores(account)[member], cap), turn.points, _by_choice(ledger, turn))
+            return Summand(own)
+        case "fide-2023":
+            return Summand(own, turn.points, _by_choice(ledger, turn))
+        case "fide-2009":
+            return Summand(begun + _virtual(ledger, member, number), turn.points)
+    cap = begun + ledger.field.rounds * ledger.field.level if turn.opponent is None else seen[turn.opponent]
+    return Summand(min(own, cap), turn.points, _by_choice(ledger, turn))
+
+
+def _virtual(ledger: Ledger, member: int, number: int) -> int:
+    """What the virtual opponent of round `number`, from 0, has at the end (C.02 annex, 13.15.2)."""
+    field, turn = ledger.field, ledger.turns[member][number]
+    left = field.rounds - number - 1
+    return field.points[number][member] + max(0, field.win - turn.points) + left * field.level
 
 
 def _by_choice(ledger: Ledger, turn: Turn) -> bool:
@@ -104,10 +121,13 @@ def _by_choice(ledger: Ledger, turn: Turn) -> bool:
 
 def _adjusted(ledger: Ledger, scores: Sequence[int]) -> Sequence[int]:
     """Under FIDE's rules, with the byes asked for at the end as draws."""
-    if ledger.terms.unplayed != "fide":
+    if ledger.terms.unplayed not in FIDE:
         return scores
-    draw, found = ledger.field.win // 2, list(scores)
+    draw, found = ledger.field.level, list(scores)
     for member, turns in enumerate(ledger.turns):
+        if ledger.terms.unplayed == "fide-2009":
+            found[member] += sum(draw - turn.points for turn in turns if not turn.met)
+            continue
         for turn in reversed(turns):
             if not _by_choice(ledger, turn):
                 break

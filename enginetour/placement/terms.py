@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Unplayed = Literal["own", "start", "zero", "fide"]
-"""What a round without a game adds to the own SOS: own score (Vuorinen 2010), own start (Gotha), 0, C.07 section 16."""
+Unplayed = Literal["own", "start", "zero", "fide", "fide-2023", "fide-2009"]
+"""What a round without a game adds to the own SOS: own score (Vuorinen 2010), own start (Gotha), 0, C.07 section 16.
+
+FIDE's rules are those of 2026, of 2023 (no ceiling for the dummy) and of 2009 to 2023 (a virtual opponent).
+"""
+FIDE = ("fide", "fide-2023", "fide-2009")
 
 Absence = Literal["standings", "pairing-only", "nothing"]
 """Where the half win of an absence counts in a McMahon score; pairing-only: and in the opponents' SOS (EPM)."""
