@@ -94,11 +94,13 @@ def test_real_play(tmp_path: Path) -> None:
         process.communicate()
     tour(tmp_path, "run", str(path))
     file = tmp_path / "results" / "trial.log.jsonl"
-    found = [json.loads(line) for line in file.read_text().splitlines()]
+    lines = file.read_text().splitlines()
+    busy = ("clocks are unreliable", "no longer wait long")  # a machine that is busy with other tests
+    found = [event for event in map(json.loads, lines) if not any(words in event["text"] for words in busy)]
     assert [event["event"] for event in found if event["event"] != "warning"] == [
         *("started", "game", "game", "stopped"),
         *("started", "game", "game", "game", "game", "finished"),
     ]
     assert (found[3]["cause"], found[3]["remaining"], found[4]["resumed"]) == ("--max-games", [4, 4], True)
     tour(tmp_path, "run", str(path))
-    assert len(file.read_text().splitlines()) == len(found)
+    assert file.read_text().splitlines() == lines

@@ -21,9 +21,10 @@ MARKUP = (
     "&lt;b&gt;",
     "$x_1$",
 )
-MARKS = ("\u202egnp.exe", "\u200f", "\u2066", "\x1b[31m", "\u0000", "\n", "\ud800", "الفيل", "👩‍🚀", "]]>", "-->")
+MARKS = ("\u202egnp.exe", "\u200f", "\u2066", "\x1b[31m", "\x01", "\n", "\ud800", "الفيل", "👩‍🚀", "]]>", "-->")
+ANY = st.characters(exclude_characters="\0", codec="utf-8")  # the store rejects a null character
 NAMES = st.lists(
-    st.lists(st.one_of(st.sampled_from(MARKUP + MARKS), st.text(max_size=8)), min_size=1, max_size=5).map(
+    st.lists(st.one_of(st.sampled_from(MARKUP + MARKS), st.text(ANY, max_size=8)), min_size=1, max_size=5).map(
         lambda parts: "".join(parts)[:100]
     ),
     min_size=4,
@@ -49,7 +50,7 @@ def test_names_stay_names(names: list[str], system: str) -> None:
             page = Page(make())
             assert runs_strange(page) == [], here
             assert leads_away(page) == [], here
-            assert not any(sign in page.text for sign in "\u202e\u200f\u2066\x1b\x00"), here
+            assert not any(sign in page.text for sign in "\u202e\u200f\u2066\x1b\x01"), here
             if here in ("index.html", "crosstable.html"):
                 for name in names:
                     assert safe(name) in page.said, here
