@@ -53,6 +53,10 @@ class AccelRat(PairingSystem):
     codes = ("RATING",)
     options: AccelRatOptions
 
+    def __init__(self, options: AccelRatOptions) -> None:
+        super().__init__(options)
+        self.version = 1 + (options.bye == "gopair")  # 1: of gopair's conditions for a bye, others were dropped first
+
     def check(self, members: tuple[Member, ...]) -> None:
         """ValueError for a missing rating too."""
         super().check(members)

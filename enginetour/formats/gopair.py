@@ -86,6 +86,7 @@ class GopairOptions(RoundsOptions):
 class Gopair(PairingSystem):
     """Rounds of the greatest sum of gopair's scores."""
 
+    version = 2  # 1: a marked entrant had a bye only before it had one, and nobody was skipped for a round to come
     codes = ("PTS", "SOS", "SODOS")  # our choice: gopair's manual pairs only
     unplayed = "own"  # as Vuorinen 2010: who rested is not behind in SOS for it
     options: GopairOptions

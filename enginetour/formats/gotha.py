@@ -110,6 +110,10 @@ class Gotha(PairingSystem):
     unplayed = "start"
     memory: int | None = None  # rounds in which floats count; all by default
 
+    def __init__(self, options: Any) -> None:
+        super().__init__(options)
+        self.version = type(self).version + (options.chance == "names")  # before, colors were drawn from the seed
+
     @abstractmethod
     def ground(self, field: Field) -> Ground:
         """Scores and groups of a round."""
