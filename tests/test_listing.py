@@ -1,16 +1,19 @@
 import json
 from math import log10
+from typing import Any, Literal
 
 import pytest
 
 from enginetour.errors import InputRefused
-from enginetour.ratings.likelihood import GaussianPrior, fit
+from enginetour.ratings.likelihood import GaussianPrior, ModelName, fit
 from enginetour.ratings.listing import bubble_rating_order, rating_list
 from enginetour.ratings.uncertainty import NORMAL_95, errors_of
 from tests.listing_games import row
 
 MATCH = {("A", "B"): (30, 40, 15)}
 TOP = {("A", "B"): (3, 0, 0), ("C", "A"): (0, 0, 2), ("B", "C"): (1, 1, 1)}
+BOTH = {("A", "B"): (60, 20, 20), ("B", "A"): (30, 30, 40)}
+OTHER = {("X", "Y"): (9, 20, 11), ("Y", "X"): (13, 20, 7), ("Y", "Z"): (4, 2, 1), ("Z", "X"): (1, 3, 6)}
 LONG = {("A", "B"): (30, 40, 15), ("B", "C"): (20, 40, 25), ("C", "D"): (30, 20, 35)}
 
 
@@ -175,11 +178,61 @@ def test_loose_anchors_keep_their_level() -> None:
 
 def test_white_advantage() -> None:
     """White's worth is fitted where colours changed; where it cannot be told it is 0, and the list says so."""
-    both = rating_list({("A", "B"): (60, 20, 20), ("B", "A"): (30, 30, 40)}, advantage="fit")
+    both = rating_list(BOTH, advantage="fit")
     assert both.white_advantage == pytest.approx(200 * (log10(70 / 30) - log10(55 / 45)), abs=1e-6)
+    assert both.white_advantage_sd == pytest.approx(errors_of(fit(BOTH, advantage="fit")).advantage_sd)
     one = rating_list(MATCH, advantage="fit")
     assert one.white_advantage == 0
     assert one.caption == ("White's advantage does not show apart from the strengths: taken as 0",)
+
+
+@pytest.mark.parametrize("model", ["logistic", "davidson", "raokupper"])
+@pytest.mark.parametrize("prior", ["auto", GaussianPrior(200)])
+def test_unlinked_pools_share_one_white_advantage(model: ModelName, prior: Literal["auto"] | GaussianPrior) -> None:
+    """And one draw parameter: those most likely over all games, as of one pool that anchors link, errors too."""
+    anchors, counts = {"A": 0.0, "X": 0.0}, {**BOTH, **OTHER}
+    asked: Any = {"model": model, "anchors": anchors, "advantage": "fit"}
+    made, whole = (
+        rating_list(counts, prior=prior, **asked),
+        fit(counts, prior=None if prior == "auto" else prior, **asked),
+    )
+    if prior == "auto":
+        errors = errors_of(whole)
+        assert errors.advantage_sd is not None
+        assert made.white_advantage == pytest.approx(whole.advantage * made.point, abs=1e-6)
+        sd = errors.advantage_sd * made.point
+        near = 2e-3 if model == "logistic" else 1e-6  # of which each pool has a draw rate of its own
+        assert made.white_advantage_sd == pytest.approx(sd, rel=near)
+        for each in made.rows:
+            place = whole.names.index(each.name)
+            assert each.rating == pytest.approx(whole.ratings[place] * made.point, abs=1e-6)
+            if model != "logistic" and each.plus is not None and not each.remarks:
+                assert each.plus == pytest.approx(NORMAL_95 * errors.sd_of(place) * made.point, rel=near)
+        assert made.draw_parameter == (None if whole.draw is None else pytest.approx(whole.draw))
+    apart = [rating_list(part, prior=prior, model=model, advantage="fit").white_advantage for part in (BOTH, OTHER)]
+    assert min(apart) < made.white_advantage < max(apart)
+
+
+def test_the_white_advantage_is_that_of_ordo() -> None:
+    """Differences as Ordo 1.2.6 has them (-W -G -M -z 200.2409) where two pools did not meet."""
+    made = rating_list({**BOTH, **OTHER}, advantage="fit")
+    ordo = {"A": 63.31127, "B": -26.64988, "X": 36.79703, "Y": 66.44065, "Z": -139.89908}
+    for one, other in (("A", "B"), ("Y", "X"), ("Y", "Z"), ("X", "Z")):
+        assert row(made, one).rating - row(made, other).rating == pytest.approx(ordo[one] - ordo[other], abs=1e-4)
+    assert made.white_advantage == pytest.approx(41.13, abs=0.005)
+
+
+def test_a_pool_that_shows_no_advantage_takes_that_of_the_others() -> None:
+    """Whatever pool is the larger one; where no pool shows one it is 0 in all."""
+    alone = rating_list(BOTH, advantage="fit").white_advantage
+    for more in ({("X", "Y"): (3, 3, 3)}, {("X", "Y"): (300, 300, 300)}):
+        made = rating_list({**BOTH, **more}, advantage="fit")
+        assert made.white_advantage == pytest.approx(alone, abs=1e-6)
+        assert row(made, "X").rating - row(made, "Y").rating == pytest.approx(-alone, abs=1e-6)
+        assert not any("taken as 0" in note for note in made.caption)
+    made = rating_list({("A", "B"): (1, 2, 1), ("X", "Y"): (300, 300, 300)}, advantage="fit")
+    assert made.white_advantage == 0
+    assert "White's advantage does not show apart from the strengths: taken as 0" in made.caption
 
 
 def test_json_keys() -> None:

@@ -34,6 +34,36 @@ class Undetermined(InputRefused):
 
 
 @dataclass(frozen=True, eq=False)
+class Elsewhere:
+    """What pools without a common game say of advantage and draw parameter: a parabola, their ratings following.
+
+    `slope` and `bend` are those of their likelihood at `at`, 0 in what is held; `spread` is the variance of the slope.
+    """
+
+    at: Vector
+    slope: Vector
+    bend: Vector
+    spread: Vector
+
+    def height(self, extra: Vector) -> float:
+        """Their log likelihood without constants."""
+        off = self._off(extra)
+        return float(off @ self.slope - off @ self.bend @ off / 2)
+
+    def pull(self, extra: Vector) -> Vector:
+        """Its gradient."""
+        return np.asarray(self.slope - self.bend @ self._off(extra))
+
+    @property
+    def draws(self) -> bool:
+        """The draw parameter is among them."""
+        return bool(self.bend[1, 1] > 0)
+
+    def _off(self, extra: Vector) -> Vector:
+        return np.where(self.bend.any(axis=0), extra, self.at) - self.at
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """What is climbed, likelihood and prior, over the `free` unknowns: ratings, then advantage, then draw parameter."""
 
@@ -43,6 +73,7 @@ class Problem:
     free: Index
     level_free: bool
     imagined: bool  # ONE_EACH counts too
+    elsewhere: Elsewhere | None = None
 
     def without_draws(self) -> Problem:
         """The same with the draw parameter held."""
@@ -62,7 +93,8 @@ class Problem:
     def height(self, at: Vector) -> float:
         """Log likelihood plus log prior, without constants."""
         imagined = self.model.height(ONE_EACH, np.zeros(1), at[-1]) if self.imagined else 0.0
-        return self.model.height(self.pairs, self.gaps(at), at[-1]) + self.belief.height(at[:-2]) + imagined
+        beyond = 0.0 if self.elsewhere is None else self.elsewhere.height(at[-2:])
+        return self.model.height(self.pairs, self.gaps(at), at[-1]) + self.belief.height(at[:-2]) + imagined + beyond
 
     def slopes(self, at: Vector) -> tuple[Vector, Curvature]:
         """Points scored beyond expectation, per engine and for White, the prior's pull with them; the curvature."""
@@ -73,7 +105,11 @@ class Problem:
             slopes = Slopes(slopes.score, slopes.curve, slopes.cross, *draw)
         engines = self.pairs.per_engine(slopes.score, -slopes.score) + self.belief.pull(at[:-2])
         gradient = np.append(engines, (slopes.score.sum(), slopes.draw_score))
-        return gradient, curvature(self.pairs, slopes, self.belief, at[:-2], self.free, level_free=self.level_free)
+        bent = curvature(self.pairs, slopes, self.belief, at[:-2], self.free, level_free=self.level_free)
+        if self.elsewhere is not None:
+            gradient[-2:] += self.elsewhere.pull(at[-2:])
+            bent = replace(bent, beyond=self.elsewhere.bend)
+        return gradient, bent
 
     def gradient(self, at: Vector) -> Vector:
         """What `slopes` gives first, without the curvature."""
@@ -81,7 +117,8 @@ class Problem:
         if self.imagined:
             draw_score += self.model.scores(ONE_EACH, np.zeros(1), float(at[-1]))[1]
         engines = self.pairs.per_engine(score, -score) + self.belief.pull(at[:-2])
-        return np.append(engines, (score.sum(), draw_score))
+        extra = np.array((score.sum(), draw_score))
+        return np.append(engines, extra if self.elsewhere is None else extra + self.elsewhere.pull(at[-2:]))
 
     def uphill(self, at: Vector, step: Vector, here: float) -> tuple[Vector, float]:
         """The step from height `here`, limited and halved until it leads uphill but for rounding; the new height."""
@@ -167,20 +204,34 @@ def by_scores(problem: Problem, at: Vector) -> Vector:
 
 def identified(problem: Problem, bent: Curvature) -> bool:
     """What remains of the curvature in advantage and draw parameter when the ratings follow them must be something."""
+    extra = problem.free[problem.free >= len(problem.pairs.names)]
+    try:
+        return told_apart(*followed(problem, bent, extra)[1:])
+    except np.linalg.LinAlgError:
+        return False
+
+
+def followed(problem: Problem, bent: Curvature, extra: Index) -> tuple[Vector, Vector, Vector]:
+    """How all unknowns move with these ones beyond the ratings, when the free ratings follow.
+
+    With the curvature that remains then, and the one on its diagonal when they do not follow. LinAlgError where they
+    cannot.
+    """
     count = len(problem.pairs.names)
-    extra, inner = problem.free[problem.free >= count], bent.held(problem.free[problem.free < count])
+    inner = bent.held(problem.free[problem.free < count])
+    ways, own = np.zeros((len(extra), count + 2)), np.zeros(len(extra))
     rest = np.zeros((len(extra), len(extra)))
-    own = np.zeros(len(extra))
     for row, place in enumerate(extra.tolist()):
-        unit = np.zeros(count + 2)
-        unit[place] = 1.0
-        column = bent.times(unit)
+        ways[row, place] = 1.0
+        column = bent.times(ways[row])
         own[row] = column[place]
-        try:
-            followed = unit - inner.solve_exactly(column)
-        except np.linalg.LinAlgError:
-            return False
-        rest[row] = bent.times(followed)[extra]
+        ways[row] -= inner.solve_exactly(column)
+        rest[row] = bent.times(ways[row])[extra]
+    return ways, rest, own
+
+
+def told_apart(rest: Vector, own: Vector) -> bool:
+    """Whether enough of the curvature `own` remains when the ratings follow."""
     if not (own > 0).all():
-        return not len(extra)
+        return not len(own)
     return bool(np.linalg.eigvalsh(rest / np.sqrt(np.outer(own, own))).min(initial=1.0) > IDENTIFIED)

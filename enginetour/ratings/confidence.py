@@ -44,7 +44,7 @@ def at_confidence(found: RatingList, percent: float) -> RatingList:
 def _stretched(ground: Ground, wider: float) -> Ground:
     """The same with `wider` times the variance: every game and every belief counted 1/wider times."""
     fit = ground.fit
-    belief, depends = fit.problem.belief, fit.dependence
+    belief, depends, beyond = fit.problem.belief, fit.dependence, fit.problem.elsewhere
     less = replace(
         fit,
         pairs=_counted(fit.pairs, 1 / wider),
@@ -52,6 +52,8 @@ def _stretched(ground: Ground, wider: float) -> Ground:
             fit.problem,
             pairs=_counted(fit.problem.pairs, 1 / wider),
             belief=replace(belief, weights=belief.weights / wider, draws=belief.draws / wider),
+            elsewhere=beyond
+            and replace(beyond, slope=beyond.slope / wider, bend=beyond.bend / wider, spread=beyond.spread / wider),
         ),
         dependence=depends and replace(depends, paired=depends.paired / wider),
     )

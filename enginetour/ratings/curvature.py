@@ -37,6 +37,7 @@ class Curvature:
     lifted: Vector | None  # weights of a prior about the pool's average
     free: Index
     level_free: bool
+    beyond: Vector | None = None  # of other pools, in advantage and draw parameter
 
     def matrix(self) -> Vector:
         """Dense, of all unknowns. A free level gets c 11^T/N, c the mean diagonal: solutions then have mean 0."""
@@ -48,6 +49,8 @@ class Curvature:
         matrix[count, count] = self.rows.sum()
         matrix[count, count + 1] = matrix[count + 1, count] = self.cross.sum()
         matrix[count + 1, count + 1] = self.draw
+        if self.beyond is not None:
+            matrix[count:, count:] += self.beyond
         return matrix
 
     def of_free(self) -> Vector:
@@ -79,7 +82,8 @@ class Curvature:
         ratings = pairs.per_engine(bent, -bent) + self.stiff * step[:count]
         if self.lifted is not None:
             ratings -= self.lifted * (self.lifted @ step[:count] / self.lifted.sum())
-        return np.append(ratings, (bent.sum(), self.cross @ gap + self.draw * step[count + 1]))
+        extra = np.array((bent.sum(), self.cross @ gap + self.draw * step[count + 1]))
+        return np.append(ratings, extra if self.beyond is None else extra + self.beyond @ step[count:])
 
     def held(self, kept: Index) -> Curvature:
         """The same with only these unknowns free."""
@@ -144,6 +148,8 @@ class Curvature:
         if self.lifted is not None:
             diagonal -= self.lifted * self.lifted / self.lifted.sum()
         diagonal = np.append(diagonal, (self.rows.sum(), self.draw))
+        if self.beyond is not None:
+            diagonal[count:] += self.beyond.diagonal()
         scale = np.where(diagonal > 0, 1 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
         rounds = 1 + int(count**3 / (300 * games + 1e6))  # 300: what a pair costs against a dense flop
         return _conjugate(self.times, self._project, scale, self._project(right), STEP_TOLERANCE, rounds)

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from enginetour.ratings.climb import Problem, Undetermined, by_scores, identified, summit
+from enginetour.ratings.climb import Elsewhere, Problem, Undetermined, by_scores, identified, summit
 from enginetour.ratings.connectivity import groups
 from enginetour.ratings.curvature import Curvature
 from enginetour.ratings.models import MODELS
@@ -99,12 +99,14 @@ def fit(
     scale: float = ELO_SCALE,
     names: Collection[str] = (),
     start: Fit | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Fit:
     """The most likely ratings, centred on 0 unless anchors or a prior with means give the level.
 
     `draw` is nu or drawElo in points. `names` adds engines that rest on the prior alone; `start` is a fit of nearly
-    the same games to begin from. Undetermined when there is no finite maximum: several groups and no prior, or a
-    White advantage that the strengths explain as well or that nothing bounds. ValueError for numbers that cannot be.
+    the same games to begin from, `elsewhere` what other pools say of White's advantage and draws. Undetermined when
+    there is no finite maximum: several groups and no prior, or a White advantage that the strengths explain as well
+    or that nothing bounds. ValueError for numbers that cannot be.
     """
     pairs, chosen = pairs_of(counts, names), MODELS[model]
     held = {name: value for name, value in sorted((anchors or {}).items()) if name in pairs.names}
@@ -119,12 +121,13 @@ def fit(
     belief = belief_of(pairs.names, prior, unit)
     _refuse_unlinked(counted, {*held, *(name for name, own in zip(pairs.names, belief.bound(), strict=True) if own)})
     games, drawn = float(counted.games.sum()), float(counted.draws.sum())
-    draw_fitted = chosen.draws and draw == "fit" and drawn > 0
+    draw_fitted = chosen.draws and draw == "fit" and (drawn > 0 or (elsewhere is not None and elsewhere.draws))
     fixed = np.searchsorted(pairs.names, list(held)) if held else np.zeros(0, dtype=np.intp)
     extra = [count] * fitted + [count + 1] * draw_fitted
     free = np.append(np.delete(np.arange(count), fixed), extra).astype(np.intp)
     level_free = not held and not belief.draws and (belief.floating or not belief.weights.any())
-    problem = Problem(counted, chosen, belief, free, level_free, draw_fitted and drawn == games)
+    imagined = draw_fitted and drawn == games and elsewhere is None
+    problem = Problem(counted, chosen, belief, free, level_free, imagined, elsewhere)
     rate = games / (games + 2) if drawn == games else drawn / games  # as ONE_EACH has it
     at = np.append(belief.about, (given / unit, chosen.guess(rate) if draw == "fit" else chosen.taken(draw, unit)))
     if held:
@@ -134,6 +137,8 @@ def fit(
     if start is not None:
         at = _begun(at, pairs.names, start, free, model)
     at[fixed] = [value / unit for value in held.values()]
+    if elsewhere is not None:
+        at[-2:] = elsewhere.at
     if fitted and not identified(ahead := problem.without_draws(), ahead.slopes(at)[1]):
         raise Undetermined(
             "White's advantage does not show apart from the strengths", step="give the advantage as a number"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 from enginetour.errors import InputRefused
 from enginetour.ratings.bridges import connecting_games, games_told
@@ -17,6 +17,7 @@ from enginetour.ratings.pairs import Counts, Pairs, pairs_of
 from enginetour.ratings.priors import GaussianPrior, PhantomDraws, Prior
 from enginetour.ratings.rows import DENSE_ERRORS, NOT_ASKED, SHARED, Row, grounds_of, rows_of, shown
 from enginetour.ratings.sandwich import moments, surprise_of
+from enginetour.ratings.sharing import joint
 from enginetour.ratings.uncertainty import FEW_GAMES
 from enginetour.ratings.units import PRIOR_SD, Terms, units
 
@@ -57,7 +58,7 @@ class RatingList:
     @property
     def white_advantage_sd(self) -> float | None:
         """Of a fitted advantage, in the list's points; None for a given one."""
-        ground = grounds_of(self.rows).get(1)  # the largest pool, whose advantage it is
+        ground = grounds_of(self.rows).get(1)  # all pools share the advantage
         sd = None if ground is None else ground.errors.advantage_sd
         return None if ground is None or sd is None else sd * ground.shown.point
 
@@ -118,27 +119,26 @@ def rating_list(
         raise InputRefused(f"anchor {strangers[0]} is not among the rated", step="name an engine that has games")
     told: list[str] = []
     alone: list[Unrated] = []
-    residual, adv, drawn = 0.0, advantage, draw
     found = pools(pairs)
     if len(found) > 1:
         told.append(f"{len(found)} pools without a common game: nothing compares across them")
         told.append(games_told(connecting_games(pairs, found), numbered=prior != "none"))
-    rated: list[tuple[Fit, Prior | None]] = []
+    members: list[tuple[Pairs, Prior | None]] = []
     for part, belief in units(pairs, found, prior, terms, told):
         inside = pairs.within(part)
         met = [name for name, games in zip(part, inside.played, strict=True) if games]  # anchors join without a game
         if len(met) < len(part):
             alone += (Unrated(name, _alone(name, pairs)) for name in part if name not in met)
-        if not met:
-            continue
-        fitted = _fit(inside.within(met), belief, adv, drawn, terms, told)
-        adv = fitted.advantage  # the first unit is the largest; the others lean on its advantage and draws
-        drawn = fitted.draw or "fit"
-        residual = max(residual, fitted.residual)
+        if met:
+            members.append((inside.within(met), belief))
+    fits = _fits(members, terms, advantage, draw, told)
+    rated = [(fitted, belief) for fitted, (_, belief) in zip(fits, members, strict=True)]
+    for fitted, _ in rated:
         told += _contradictions(fitted)
-        if not rated:
-            told += _points(fitted, shown(fitted, belief, mean).point)
-        rated.append((fitted, belief))
+    if rated:
+        told += _points(rated[0][0], shown(*rated[0], mean).point)
+    residual = max((fitted.residual for fitted, _ in rated), default=0.0)
+    largest = rated[0][0] if rated else None
     if terms.loose and not terms.anchors:
         told.append("errors are against the pool average: what is unsure of the loose anchors comes on top")
     if openings:
@@ -158,14 +158,14 @@ def rating_list(
         unrated=(*alone, *(Unrated(name, "no games") for name in idle)),
         pools=tuple(fitted.names for fitted, _ in rated),
         caption=tuple(told),
-        white_advantage=0.0 if adv == "fit" else adv * point,
+        white_advantage=0.0 if largest is None else largest.advantage * point,
         draw_rate=float(pairs.draws.sum()) / games if games else None,
         residual=residual,
         anchors=tuple(sorted(terms.anchors.items())),
         games=games,
         skipped=skipped,
         model=model,
-        draw_parameter=None if drawn == "fit" else drawn,
+        draw_parameter=None if largest is None else largest.draw,
         point=point,
         level=_level(terms, prior),
     )
@@ -227,29 +227,42 @@ def _alone(name: str, pairs: Pairs) -> str:
     return "alone in its group: no finite rating without a prior"
 
 
-def _fit(
-    pairs: Pairs,
-    prior: Prior | None,
+def _fits(
+    members: Sequence[tuple[Pairs, Prior | None]],
+    terms: Terms,
     advantage: float | Literal["fit"],
     draw: float | Literal["fit"],
-    terms: Terms,
     told: list[str],
-) -> Fit:
-    """The pool's fit; an advantage that cannot be told from strength is 0, and said to be."""
-    anchors = {name: terms.anchors[name] for name in pairs.names if name in terms.anchors}
+) -> list[Fit]:
+    """The fits of all pools, the largest first. White's advantage and the draw parameter are those of all games.
 
-    def fitted(advantage: float | Literal["fit"]) -> Fit:
-        return fit(
-            pairs, model=terms.model, prior=prior, anchors=anchors, advantage=advantage, draw=draw, scale=terms.scale
-        )
+    An advantage that cannot be told from strength is 0, and said to be.
+    """
 
-    try:
-        return fitted(advantage)
-    except Undetermined as failure:
-        if advantage != "fit":
-            raise
-        told.append(f"{failure.what}: taken as 0")
-        return fitted(0.0)
+    def fitted(pool: int, advantage: float | Literal["fit"], draw: float | Literal["fit"], **more: Any) -> Fit:
+        pairs, prior = members[pool]
+        anchors = {name: terms.anchors[name] for name in pairs.names if name in terms.anchors}
+        own: dict[str, Any] = {"prior": prior, "anchors": anchors, "model": terms.model, "scale": terms.scale, **more}
+        return fit(pairs, advantage=advantage, draw=draw, **own)
+
+    if len(members) > 1 and (advantage == "fit" or (terms.model != "logistic" and draw == "fit")):
+        try:
+            return joint(fitted, len(members), advantage, draw)
+        except Undetermined as failure:
+            if advantage != "fit":
+                raise
+            told.append(f"{failure.what}: taken as 0")
+            return joint(fitted, len(members), 0.0, draw)
+    found = list[Fit]()
+    for place in range(len(members)):
+        try:
+            found.append(fitted(place, advantage, draw))
+        except Undetermined as failure:
+            if advantage != "fit":
+                raise
+            told.append(f"{failure.what}: taken as 0")
+            found.append(fitted(place, 0.0, draw))
+    return found
 
 
 def _contradictions(fitted: Fit) -> tuple[str, ...]:

@@ -48,14 +48,15 @@ def middle_of(fit: Fit) -> Middle | None:
         rows = rows - fit.lean.pairs.games * expected_draws(share, rate) / 4
     else:
         rate = draw_rate(fit)
+    beyond = None if fit.problem.elsewhere is None else fit.problem.elsewhere.spread
     if depends is None:
-        return Middle(replace(fit.curvature, rows=rows, level_free=False), rate, 0.0)
+        return Middle(replace(fit.curvature, rows=rows, beyond=beyond, level_free=False), rate, 0.0)
     games = fit.problem.pairs.games
     own = float(rows @ (depends.paired / games)) * max(0.0, 2 - 2 * depends.ratio)
     wide = depends.widened(games)
     # What results say of the gap scatters by the ratio, what they say of draws does not: between the two its root.
     cross = fit.curvature.cross * np.sqrt(wide)
-    return Middle(replace(fit.curvature, rows=rows * wide, cross=cross, level_free=False), rate, own)
+    return Middle(replace(fit.curvature, rows=rows * wide, cross=cross, beyond=beyond, level_free=False), rate, own)
 
 
 def surprise_of(fit: Fit, openings: OpeningPairs) -> Surprise:
