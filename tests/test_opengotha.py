@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -337,3 +338,46 @@ def test_all_rounds_are_compared(tmp_path: Path) -> None:
     text = EVENING.replace("BEEANN", "SWAP").replace("ANTBOB", "BEEANN").replace("SWAP", "ANTBOB")
     (tmp_path / "other.xml").write_text(text.replace("RESULT_WHITEWINS", "RESULT_BLACKWINS"), "utf-8")
     assert "differ" in tour(tmp_path, "pair", "other.xml", "--check-all", expect=10).stdout
+
+
+def table(folder: Path, file: str | Path, *words: str) -> list[dict[str, object]]:
+    """The rows of ``enginetour standings``."""
+    found: list[dict[str, object]] = json.loads(tour(folder, "standings", str(file), "--json", *words).stdout)["table"]
+    return found
+
+
+def test_standings(tmp_path: Path) -> None:
+    """By the placement of the file, over its McMahon scores: the same for both kinds of file, as far as they agree."""
+    for kind in ("xml", "h9"):
+        rows = table(tmp_path, CASES / f"evening.{kind}")
+        assert [row["name"] for row in rows][:3] == ["Bee Ann", "Ant Bob", "Cat Eve"]
+        assert [(row["MMS"], row["SOSM"], row["SOSOSM"]) for row in rows][:4] == [
+            (31, 61.5, 120),
+            (31, 60.5, 122),
+            (30.5, 59.5, 122),
+            (28.5, 60.5, 120),
+        ]
+    assert "the file has" not in tour(tmp_path, "standings", str(CASES / "evening.h9")).stdout
+    (tmp_path / "other.h9").write_text(RESULTS.replace("61½", "60½").replace("  46 ", "  47 "), "utf-8")
+    told = tour(tmp_path, "standings", "other.h9").stdout
+    assert "SOSM of Bee Ann is 60.5 in the file, 61.5 here, and 1 more" in told
+    by_wins = table(tmp_path, "other.h9", "--placement", "NBW,RATING")
+    assert [row["name"] for row in by_wins][:2] == ["Elk Tim", "Cat Eve"]
+    rested = table(tmp_path, "other.h9", "--unplayed", "zero")
+    assert rested[4]["SOSM"] == 22, "the start of the entrant itself does not count then"
+    told = tour(tmp_path, "standings", "other.h9", "--placement", "XYZ", expect=2).stderr
+    assert "unknown code 'XYZ'" in told
+    told = tour(tmp_path, "standings", str(CASES / "evening.xml"), "--engines", expect=2).stderr
+    assert "--engines does nothing with the file of another program" in told
+
+
+def test_standings_of_a_register(tmp_path: Path) -> None:
+    """A folder of the AGA has a table after its last round, whatever number of rounds would suit its field."""
+    tde = CASES.parent / "tde" / "comma"
+    rows = table(tmp_path, tde)
+    assert rows == table(tmp_path, tde / "register.tde")
+    assert [(row["name"], row["points"]) for row in rows][:2] == [("Bar, B.", 2), ("Quux, E.", 1)]
+    (tmp_path / "register.tde").write_text("## TOURNEY Winter\nA Foo 3k\nB Bar 4k\n")
+    (tmp_path / "1.tde").write_text("A B ? 0 6.5\n")
+    told = json.loads(tour(tmp_path, "standings", ".", "--json").stdout)
+    assert not told["finished"] and tour(tmp_path, "standings", ".").stdout.startswith("standings · Winter")

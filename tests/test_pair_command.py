@@ -137,8 +137,10 @@ def test_the_table_of_a_file(tmp_path: Path) -> None:
     assert "BH-C1" in tour(tmp_path, "standings", str(GOLDEN)).stdout
     for words in (("--edition", "2"), ("--engines",), ("--pairing-report",)):
         refused = tour(tmp_path, "standings", str(GOLDEN), *words, expect=2).stderr
-        assert f"{words[0]} does nothing with a TRF" in refused
-    assert "is for the TRF of another program" in tour(tmp_path, "standings", "x", "--unplayed", "own", expect=2).stderr
+        assert f"{words[0]} does nothing with the file of another program" in refused
+    assert (
+        "is for the file of another program" in tour(tmp_path, "standings", "x", "--unplayed", "own", expect=2).stderr
+    )
 
 
 def test_a_bye_by_decision(tmp_path: Path) -> None:

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from enginetour.field import Field, Paired
     from enginetour.formats.pairing_system import PairingSystem
     from enginetour.interop.foreign import Foreign
+    from enginetour.interop.pairer import Ranking
     from enginetour.interop.tde import Register
     from enginetour.interop.trf import Report
+    from enginetour.placement import Unplayed
 
     Write = Callable[[Foreign, Paired, Path], list[Path]]
+    Table = Callable[[tuple[str, ...] | None, Unplayed | None], Ranking]
 
 
 @click.command()
@@ -130,13 +133,15 @@ def _refuse_idle(beside: str, words: Mapping[str, object]) -> None:
 class Outside:
     """A file of another program: `before` a round (None: the next), how many are `paired`, the system it is for.
 
-    With `free_bye` a lot or an arbiter decides who has the bye, not the rules of the system.
+    With `free_bye` a lot or an arbiter decides who has the bye, not the rules of the system. `table` makes the
+    standings by these codes and rules for rounds without a game.
     """
 
     before: Callable[[int | None], Foreign]
     paired: int
     system: str
     write: Write
+    table: Table
     free_bye: bool = True
 
 
@@ -146,6 +151,7 @@ def opened(file: Path, rounds: int | None = None, *, overwrite: bool = False, un
     InputRefused for a file that cannot be read or is none.
     """
     from enginetour.interop import h9, opengotha, tde
+    from enginetour.interop.pairer import ranking, ranking_by
     from enginetour.interop.trffield import foreign, rounds_paired, with_round
 
     kind = file.suffix.lower()
@@ -159,7 +165,11 @@ def opened(file: Path, rounds: int | None = None, *, overwrite: bool = False, un
         def before_tde(number: int | None) -> Foreign:
             return tde.foreign(register, number=number, rounds=rounds, unfinished_ok=unfinished_ok)
 
-        return Outside(before_tde, tde.rounds_paired(register), "gopair", write_tde)
+        def table_tde(codes: tuple[str, ...] | None, unplayed: Unplayed | None) -> Ranking:
+            ended = tde.foreign(register, rounds=rounds, unfinished_ok=True, ended=True)
+            return ranking_by("gopair", register.title or str(register.path.parent), ended, {}, codes, unplayed)
+
+        return Outside(before_tde, tde.rounds_paired(register), "gopair", write_tde, table_tde)
     if kind in (".xml", ".h9"):
         read, largest = (h9.read, h9.LARGEST_FILE) if kind == ".h9" else (opengotha.read, opengotha.LARGEST_FILE)
         tournament = read(_content(file, largest), str(file))
@@ -171,7 +181,12 @@ def opened(file: Path, rounds: int | None = None, *, overwrite: bool = False, un
         def before(number: int | None) -> Foreign:
             return tournament.foreign(number=number, rounds=rounds, unfinished_ok=unfinished_ok)
 
-        return Outside(before, len(tournament.history), tournament.system, write_none)
+        def table(codes: tuple[str, ...] | None, unplayed: Unplayed | None) -> Ranking:
+            ended = tournament.foreign(rounds=rounds, unfinished_ok=True, ended=True)
+            title = tournament.name or str(file)
+            return ranking_by(tournament.system, title, ended, tournament.values, codes, unplayed)
+
+        return Outside(before, len(tournament.history), tournament.system, write_none, table)
     _refuse_idle("a TRF", {"--unfinished-ok": unfinished_ok})
     report = report_of(file)
 
@@ -183,6 +198,7 @@ def opened(file: Path, rounds: int | None = None, *, overwrite: bool = False, un
         rounds_paired(report),
         "dutch",
         write_trf,
+        lambda codes, unplayed: ranking(report, codes, unplayed or "fide"),
         free_bye=False,
     )
 

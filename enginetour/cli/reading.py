@@ -91,11 +91,11 @@ def _status(db: Address | None, name: str | None, edition: int | None) -> tuple[
 @click.option(
     "--engines", is_flag=True, help="How each engine worked instead of the table: depth, nps, time, warnings."
 )
-@click.option("--placement", metavar="CODES", help="Order of the table of a TRF, such as PTS,BH-C1,SB.")
+@click.option("--placement", metavar="CODES", help="Order of the table of a file, such as PTS,BH-C1,SB.")
 @click.option(
     "--unplayed",
     type=click.Choice(["own", "start", "zero", "fide", "fide-2023", "fide-2009"]),
-    help="What rounds without a game count in the tie-breaks of a TRF.  [default: fide]",
+    help="What rounds without a game count in the tie-breaks of a file.  [default: fide for a TRF]",
 )
 def standings(
     db: Address | None,
@@ -110,9 +110,9 @@ def standings(
 ) -> None:
     """The table, with tie-breaks where the format has them.
 
-    TOURNAMENT may also be a TRF of another program. Its lines 202 and 212
-    name the tie-breaks. --unplayed names FIDE's rules for rounds without a
-    game: of 2026 (fide), of 2023, or of 2009 to 2023.
+    TOURNAMENT may also be a file of another program: TRF, OpenGotha XML, H9,
+    register.tde. Tie-breaks are those of the file. --unplayed names FIDE's
+    rules for rounds without a game: of 2026 (fide), 2023, or 2009 to 2023.
 
     Example: enginetour standings club.trf --unplayed fide-2023
 
@@ -125,16 +125,16 @@ def standings(
 
     if engines and pairing_report:
         raise click.UsageError("--engines and --pairing-report are two tables: ask for one")
-    if name is not None and name.lower().endswith(".trf") and (os.sep in name or Path(name).is_file()):
+    if name is not None and _is_outside(name):
         idle = {"--db": db, "--edition": edition, "--pairing-report": pairing_report, "--engines": engines}
         for word in (word for word, given in idle.items() if given):
-            raise UsageRefused(f"{word} does nothing with a TRF", step="leave one of them out")
-        _show_report(Path(name), placement, unplayed or "fide", as_json=as_json, as_csv=as_csv)
+            raise UsageRefused(f"{word} does nothing with the file of another program", step="leave one of them out")
+        _show_report(Path(name), placement, unplayed, as_json=as_json, as_csv=as_csv)
         return
     for word, given in (("--placement", placement), ("--unplayed", unplayed)):
         if given is not None:
             step = "a configuration sets it under [format]"
-            raise UsageRefused(f"{word} is for the TRF of another program", step=step)
+            raise UsageRefused(f"{word} is for the file of another program", step=step)
     with open_store(db) as store:
         log = chosen(store, name, edition)
         if engines:
@@ -150,13 +150,20 @@ def standings(
         show(sheet, as_json=as_json, as_csv=as_csv, value=value)
 
 
-def _show_report(file: Path, placement: str | None, unplayed: Unplayed, *, as_json: bool, as_csv: bool) -> None:
-    from enginetour.cli.pairing import report_of
-    from enginetour.interop.pairer import ranking
+def _is_outside(name: str) -> bool:
+    """A file of another program, or a folder with a register of the AGA."""
+    path = Path(name)
+    if path.is_dir():
+        return (path / "register.tde").is_file()
+    return path.suffix.lower() in (".trf", ".xml", ".h9", ".tde") and (os.sep in name or path.is_file())
+
+
+def _show_report(file: Path, placement: str | None, unplayed: Unplayed | None, *, as_json: bool, as_csv: bool) -> None:
+    from enginetour.cli.pairing import opened
     from enginetour.reports import text
 
     codes = None if placement is None else tuple(code.strip().upper() for code in placement.split(",") if code.strip())
-    found = ranking(report_of(file), codes, unplayed)
+    found = opened(file).table(codes, unplayed)
     sheet = text.standings(f"standings · {found.title}", found.placed)
     sheet = replace(sheet, notes=(*sheet.notes, *found.notes))
     value = {"table": [dict(row) for row in sheet.rows], "finished": found.finished, "notes": list(found.notes)}

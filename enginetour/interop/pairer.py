@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,46 @@ def ranking(report: Report, codes: Sequence[str] | None, unplayed: placement.Unp
     notes += _ranked_otherwise(report, placed, foreign)
     is_open = any(not turn.games and turn.met for row in field.history[-1:] for turn in row)
     return Ranking(said.name or report.place, placed, len(field.history) >= field.rounds and not is_open, tuple(notes))
+
+
+def ranking_by(
+    name: str,
+    title: str,
+    foreign: Foreign,
+    columns: Mapping[str, Sequence[Fraction]],
+    codes: Sequence[str] | None,
+    unplayed: placement.Unplayed | None,
+) -> Ranking:
+    """The table of a file after its last round, by a system with the settings of the file and these of the user.
+
+    The `columns` of the file are compared with it. UsageRefused for codes that do not exist.
+    """
+    chosen = {"placement": None if codes is None else list(codes), "unplayed": unplayed}
+    given: dict[str, object] = {key: value for key, value in chosen.items() if value is not None}
+    if name == "gopair" and "method" not in foreign.settings:
+        given["method"] = "best"  # a table needs no opponents that are left
+    system, told = pairer(name, foreign, given)
+    field = foreign.field
+    placed = system.table(field, tuple(range(len(field.members))))
+    notes = [*foreign.warnings, *told]
+    columns = columns if len(field.history) >= field.rounds else {}  # they are those after the last round
+    found = placement.values(field, tuple(columns), system.terms(field))
+    for code, column in columns.items():
+        lowest = code == "CAT" and min(column) > 0  # some count categories from 1
+        mine = [Fraction(value, placement.CODES[code].per) + lowest for value in found[code]]
+        other = [(at, ours, said) for at, (ours, said) in enumerate(zip(mine, column, strict=True)) if ours != said]
+        if other:
+            at, ours, said = other[0]
+            more = f", and {len(other) - 1} more" if len(other) > 1 else ""
+            notes.append(
+                f"{code} of {field.members[at].name} is {float(said):g} in the file, {float(ours):g} here{more}"
+            )
+    is_open = any(
+        turn.met and turn.opponent is not None and not turn.points and not row[turn.opponent].points
+        for row in field.history[-1:]
+        for turn in row
+    )
+    return Ranking(title, placed, len(field.history) >= field.rounds and not is_open, tuple(notes))
 
 
 def _order(codes: Sequence[str]) -> tuple[tuple[str, ...], str]:

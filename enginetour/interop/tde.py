@@ -45,7 +45,6 @@ DIRECTIVES: Mapping[tuple[str, str], tuple[str, object]] = MappingProxyType(
     }
 )
 RESULTS = {"w": (2, 0), "b": (0, 2), "d": (1, 1)}  # half points of White and Black
-OTHER_DIRECTIVES = ("RULES", "ROUNDS", "TOURNEY")
 COUNTRY = "usa"  # Games::Go::AGATourn: of ids that are a number
 _DECIMAL = re.compile(r"[-+]?[0-9]{1,3}\.[0-9]{1,9}", re.ASCII)
 _WHOLE = re.compile(r"[-+]?[0-9]{1,3}", re.ASCII)
@@ -80,7 +79,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A register.tde; `settings` by gopair's keys, `ing` for the komi of the rules of Ing.
+    """A register.tde; `settings` by gopair's keys, `ing` for the komi of the rules of Ing, `title` by ``## TOURNEY``.
 
     `rounds` is None if the file does not say it. `notes` name the text that looks like an instruction but is not
     understood, each with its line.
@@ -92,6 +91,7 @@ class Register:
     ing: bool = False
     rounds: int | None = None
     notes: tuple[str, ...] = ()
+    title: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def read(path: Path) -> Register:
     listed: dict[str, Listed] = {}
     settings: dict[str, object] = {}
     notes: list[str] = []
-    ing, rounds = False, None
+    ing, rounds, title = False, None, ""
     for number, line in _lines(path):
         if line.startswith("##"):
             key, *words = line[2:].upper().split() or [""]
@@ -114,12 +114,14 @@ def read(path: Path) -> Register:
             if (key, value) in DIRECTIVES:
                 setting, meant = DIRECTIVES[key, value]
                 settings[setting] = meant
+            elif key == "TOURNEY":
+                title = " ".join(line[2:].split()[1:])
             elif key == "ROUNDS":
                 rounds = _rounds(value, number, path)
             elif key in {known for known, _ in DIRECTIVES}:
                 known = ", ".join(f"## {' '.join(both)}".strip() for both in (*DIRECTIVES, ("RULES", "ING")))
                 refuse(str(path), number, f"one of {known}", line)
-            elif key not in OTHER_DIRECTIVES:
+            elif key != "RULES":
                 notes.append(f"{path}:{number}: the directive {line!r} is not known and has no effect")
         elif line.startswith("#"):
             first = line[1:].upper().split()[:1]
@@ -132,7 +134,7 @@ def read(path: Path) -> Register:
             listed[one.key] = one
     if not listed:
         refuse(str(path), 0, "lines with entrants", "none")
-    return Register(path, tuple(listed.values()), settings, ing, rounds, tuple(notes))
+    return Register(path, tuple(listed.values()), settings, ing, rounds, tuple(notes), title)
 
 
 def _rounds(value: str, number: int, path: Path) -> int:
@@ -249,16 +251,23 @@ def rounds_paired(register: Register) -> int:
 
 
 def foreign(
-    register: Register, *, number: int | None = None, rounds: int | None = None, unfinished_ok: bool = False
+    register: Register,
+    *,
+    number: int | None = None,
+    rounds: int | None = None,
+    unfinished_ok: bool = False,
+    ended: bool = False,
 ) -> Foreign:
-    """Before round `number`, by default the first without a file. InputRefused: a round missing or not finished.
+    """Before round `number`, by default the first without a file; `ended`: after the last one, whatever is left.
+
+    InputRefused for a round that is missing or not finished.
 
     `rounds` in all are those of the file; if it does not say them either, the round to be paired is the last.
     """
     folder = register.path.parent
     following = number or rounds_paired(register) + 1
-    in_all = rounds or register.rounds or following
-    if following > in_all:
+    in_all = rounds or register.rounds or following - ended
+    if following > in_all and not ended:
         refuse(str(register.path), 0, f"a round from 1 to {in_all}", following)
     history = tuple(_round(register, folder / f"{n}.tde", unfinished_ok=unfinished_ok) for n in range(1, following))
     stands = None
@@ -284,7 +293,7 @@ def foreign(
     later = {name: tuple(sorted(n for n in one.drops if n > following)) for name, one in named}
     if leaving := {name: drops for name, drops in later.items() if drops}:
         settings["drop"] = leaving
-    guessed = () if rounds or register.rounds else (f"round {in_all} is taken for the last: --rounds N",)
+    guessed = () if rounds or register.rounds or ended else (f"round {in_all} is taken for the last: --rounds N",)
     labels = tuple(one.id for one in register.listed)
     return Foreign(field_, labels, settings, asked, (*register.notes, *guessed), grades.AGA, stands)
 
