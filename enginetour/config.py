@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from enginetour import grades
 from enginetour.errors import InputRefused
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
 from enginetour.nearmiss import did_you_mean, near
@@ -104,7 +105,10 @@ def load(path: Path) -> Config:
     """Read and validate a configuration; InputRefused names file, line and what is allowed."""
     table, text = read_toml(path, "a configuration", step="enginetour init writes one")
     _refuse_bare(path, text, table)
-    options = _format_options(path, text, table.get("format"))
+    scale = _scale(path, text, table)
+    if scale is not None:
+        table["tournament"] = {**table["tournament"], "rating_scale": scale}
+    options = _format_options(path, text, table.get("format"), scale)
     try:
         config = Config.model_validate({**table, "path": path, "text": text, "format_options": options})
     except ValidationError as error:
@@ -133,11 +137,27 @@ def _refuse_bare(path: Path, text: str, table: dict[str, Any]) -> None:
         raise InputRefused("entrants is a list: write [[entrants]] for each", place=_at(path, text, ("entrants",)))
 
 
+def _scale(path: Path, text: str, table: dict[str, Any]) -> object:
+    """The scale of the ratings as written, or that of Go where a rating is a grade; None where nothing says it."""
+    tournament, entrants = table.get("tournament"), table.get("entrants")
+    if not isinstance(tournament, dict) or not isinstance(entrants, list):
+        return None
+    scale = tournament.get("rating_scale")
+    for number, entrant in enumerate(entrants):
+        if isinstance(entrant, dict) and isinstance(entrant.get("rating"), str):
+            if scale not in (None, "go"):
+                what = f"rating: {entrant['rating']!r} is a grade of Go, and rating_scale is {scale!r}"
+                step = 'set rating_scale = "go" under [tournament], or write ratings as numbers'
+                raise InputRefused(what, place=_at(path, text, ("entrants", number, "rating")), step=step)
+            return "go"
+    return scale
+
+
 def _meant(keys: tuple[str | int, ...], known: Collection[str]) -> str:
     return meant(keys, known, {name: known_keys(Config, (name,)) for name in SECTIONS})
 
 
-def _format_options(path: Path, text: str, table: object) -> Any:
+def _format_options(path: Path, text: str, table: object, scale: object) -> Any:
     if not isinstance(table, dict) or "system" not in table:
         known = ", ".join(sorted(SYSTEMS))
         raise InputRefused(f'[format] needs system = "..."; known: {known}', place=_at(path, text, ("format",)))
@@ -149,6 +169,8 @@ def _format_options(path: Path, text: str, table: object) -> Any:
         )
     model = options_model(str(system))
     settings = {key: value for key, value in table.items() if key != "system"}
+    if scale == "go" and "base" in model.model_fields:
+        settings.setdefault("base", grades.GO)  # bands are grades
     try:
         return model.model_validate(settings)
     except ValidationError as error:

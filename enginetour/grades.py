@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["kyu", "dan", "pro"]
+Scale = Literal["elo", "go"]
+"""Of ratings that entrants bring: Elo, or the Go scale of this module's table."""
 WIDTH = 100.0  # rating points of a grade
 GO = 2050.0  # Cieply 1998: rating of the weakest 1 dan, whose middle is 2100
 AGA = 0.0  # of the scale of TDE files without its gap

@@ -7,7 +7,7 @@ from typing import Any
 
 from enginetour.controls import cautions, told
 from enginetour.demand import crowded
-from enginetour.plan import FEWEST, Plan, refuse_field
+from enginetour.plan import FEWEST, Plan, refuse_field, scale_doubts
 from enginetour.reports.sheet import counted
 from enginetour.rulebook import table_lines
 from enginetour.timecontrol import TimeControl
@@ -41,6 +41,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "suite": plan.suite.told + (plan.suite.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
         "starts": [note.text for note in plan.format.notes(state) if note.kind == "starts"],
         "warnings": [note.text for note in plan.format.notes(state) if note.is_warning]
+        + list(scale_doubts(plan))
         + list(cautions(sides))
         + list(_again(plan, most))
         + list(crowded(sides, plan.config.play.slots)),

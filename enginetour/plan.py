@@ -34,6 +34,7 @@ from enginetour.variants import STANDARD
 from enginetour.workspace import database_of, results_of, workspace_of
 
 EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
+GO_SYSTEMS = ("gor", "egf", "egf2021")  # whose ratings are on the Go scale
 FEWEST = 2  # a game has two sides
 
 
@@ -209,6 +210,28 @@ def resolve(
         if not error.place:
             error.place = place
         raise
+
+
+def scale_doubts(plan: Plan) -> tuple[str, ...]:
+    """What ratings of entrants do on two scales at once, where the configuration does not state theirs."""
+    config, scale = plan.config, plan.config.tournament.rating_scale
+    bringing = next((entrant for entrant in plan.entrants if entrant.rating is not None), None)
+    if bringing is None:
+        return ()
+    options = config.format_options
+    by_gor = config.system == "gor-drift" or getattr(options, "model", "") == "gor"
+    as_go = [system for system in config.ratings.systems if system in GO_SYSTEMS]
+    if scale == "elo" and by_gor:
+        return (f'{config.system} reads ratings on the Go scale (1 dan is 2100), and rating_scale is "elo"',)
+    other = "its McMahon band" if "base" in type(options).model_fields else ""
+    other = other or ("its first Elo rating" if "elo" in config.ratings.systems else "")
+    if scale is not None or not other or not (as_go or by_gor):
+        return ()
+    first = f"its first {as_go[0]} rating" if as_go else f"its rating in {config.system}"
+    return (
+        f"rating = {bringing.rating:g} of {bringing.name} is {other} and {first}, which is on the Go scale (1 dan is "
+        '2100): set rating_scale = "go" or rating_scale = "elo" under [tournament]',
+    )
 
 
 def refuse_few(plan: Plan) -> None:

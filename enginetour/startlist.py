@@ -8,6 +8,7 @@ from dataclasses import replace
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS
 from enginetour.formats.rounds import Rounds
+from enginetour.model import Entrant
 from enginetour.plan import Plan, refuse_field
 from enginetour.sections.tournament import listed_order
 from enginetour.store.editions import edition, lines_by_name
@@ -57,9 +58,28 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
             )
             for entrant in entrants
         )
+        if order == "rating" and marked != tuple(entrants):
+            plan = _on_elo(plan, marked)
         plan = replace(plan, entrants=marked)
     refuse_field(plan)
     return plan
+
+
+def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
+    """The plan whose scale is Elo where all ratings come from the database; InputRefused for a mixture with Go's."""
+    config = plan.config
+    own = {entrant.name for entrant in plan.entrants if entrant.rating is not None}
+    taken = [entrant.name for entrant in marked if entrant.rating is not None and entrant.name not in own]
+    if not taken:
+        return plan
+    if config.tournament.rating_scale == "go":
+        what = f'order = "rating" takes the Elo rating of {taken[0]}, and rating_scale is "go"'
+        step = 'give every entrant a rating, or set order = "file" under [tournament]'
+        raise InputRefused(what, place=config.at("tournament", "order"), step=step)
+    if own:
+        return plan
+    stated = config.tournament.model_copy(update={"rating_scale": "elo"})
+    return replace(plan, config=config.model_copy(update={"tournament": stated}))
 
 
 def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, Ranks, Errors]:

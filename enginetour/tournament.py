@@ -19,7 +19,7 @@ from enginetour.frozen import controls, grown_settings, not_followed, refuse_ope
 from enginetour.headstart import HeadStart, birth_tags
 from enginetour.model import Entrant, Pairing
 from enginetour.places import LocalPlace, end_leftovers
-from enginetour.plan import Plan, refuse_few, refuse_field, refuse_openings
+from enginetour.plan import Plan, refuse_few, refuse_field, refuse_openings, scale_doubts
 from enginetour.probing import probe_all, refuse_unfit
 from enginetour.rebuilt import Files
 from enginetour.scheduler import End, Scheduler, Watcher
@@ -268,6 +268,8 @@ def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -
             tell(f"warning: {note.text}")
         elif note.kind == "starts":
             tell(note.text)
+    for doubt in scale_doubts(plan):
+        tell(f"warning: {doubt}")
     return Session(plan, store, log, dict(plan.sides), resumed=False, folded=fold(log))
 
 

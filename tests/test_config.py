@@ -89,7 +89,7 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ("size = 3", "games = 2", 5, "did you mean 'games_per_pairing'?"),
         ("size = 3", "rounds = 2", 5, "known: games_per_pairing, min_matches"),
         ("size = 3", "slots = 2", 5, "did you mean it under [play]?"),
-        ('name = "trial"', 'name = "trial"\nTC = "1+0.01"', 3, "known: name, order, seed"),
+        ('name = "trial"', 'name = "trial"\nTC = "1+0.01"', 3, "known: name, order, rating_scale, seed"),
         ('name = "trial"', 'name = "trial"\ntc = "1+0.01"', 3, "did you mean it under [play]?"),
         ('engine = "wren1"', 'engine = "wren1"\ncommand = ["x"]', 9, "one of engine, command, glob"),
         ('engine = "wren1"', 'command = ["x"]', 9, "name and protocol"),
@@ -155,6 +155,41 @@ def test_what_a_setting_may_be_is_told_whole(tmp_path: Path, format_: str, words
     """Was "format.seeds.int: input should be a valid integer", and "pTS stands there twice"."""
     text = GOOD[: GOOD.index("[format]")] + f"[format]\n{format_}\n" + GOOD[GOOD.index("[play]") :]
     assert words in refused(tmp_path, text)
+
+
+def graded(folder: Path, *ratings: str, tournament: str = "", system: str = "mcmahon") -> Path:
+    """A configuration whose entrants have these ratings, as TOML writes them."""
+    entrants = "".join(f'\n[[entrants]]\nengine = "wren{at}"\nrating = {one}' for at, one in enumerate(ratings, 1))
+    path = folder / "graded.toml"
+    head = f'[tournament]\nname = "graded"\n{tournament}\n[format]\nsystem = "{system}"\nrounds = 2\n'
+    path.write_text(f'{head}[play]\ntc = "depth=1"\n[ratings]\nsystems = ["ml", "gor"]\n{entrants}\n')
+    return path
+
+
+def test_ratings_may_be_grades(tmp_path: Path) -> None:
+    """A grade is its middle on the Go scale, and McMahon bands are then grades; the scale is kept with the log."""
+    found = config.load(graded(tmp_path, '"1 dan"', '"6k"', "1500"))
+    assert [one.rating for one in found.entrants] == [2100, 1500, 1500]
+    assert found.as_stored()["tournament"]["rating_scale"] == "go"
+    assert found.format_options.base == 2050 and found.frozen_part()["format"]["base"] == 2050
+    assert config.load(graded(tmp_path, "1", "2")).format_options.base == 0
+    assert config.load(graded(tmp_path, '"1d"', system="swiss")).tournament.rating_scale == "go"
+
+
+@pytest.mark.parametrize(
+    ("rating", "tournament", "told"),
+    [
+        ('"6q"', "", "a rating is a number or a grade such as 6k, 6 kyu"),
+        ('"6k"', 'rating_scale = "elo"', "rating: '6k' is a grade of Go, and rating_scale is 'elo'; set rating_scale"),
+        ("1", 'rating_scale = "aga"', "tournament.rating_scale: "),
+        ("[1]", "", "rating"),
+    ],
+)
+def test_ratings_that_are_none(rating: str, tournament: str, told: str, tmp_path: Path) -> None:
+    """The refusal names the line, what a rating may be, and the scale that contradicts it."""
+    with pytest.raises(InputRefused) as refused:
+        config.load(graded(tmp_path, rating, "2", tournament=tournament))
+    assert "graded.toml:" in str(refused.value) and told in str(refused.value)
 
 
 def test_a_file_that_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -50,6 +50,22 @@ def test_elo(store: Store) -> None:
     assert list(ratings) == ["Toga", "Fruit"], "best first"
 
 
+@pytest.mark.parametrize(("scale", "elo", "gor"), [(None, 1818, 1857), ("elo", 1818, 100), ("go", 12, 1857)])
+def test_ratings_of_another_scale_are_not_brought(store: Store, scale: str | None, elo: int, gor: int) -> None:
+    """Entrants of a tournament that states a scale begin with their rating in the systems of that scale alone."""
+    plan = draft("autumn", ("Fruit", "Toga"), "f1")
+    entrants = (Entrant("Fruit", rating=1800), Entrant("Toga", rating=2000))
+    config = {**plan.config, "tournament": {"name": "autumn", "rating_scale": scale}}
+    log = store.create_tournament(replace(plan, config=config, entrants=entrants))
+    log.record_game(game())
+    found = {}
+    for system in ("elo", "gor"):
+        refresh(store, system, EloSettings(k=24) if system == "elo" else None)
+        found[system] = ratings_of(store, system)["Fruit"][0]
+    assert found["elo"] == pytest.approx(elo, abs=0.5)
+    assert found["gor"] == pytest.approx(gor, abs=60)
+
+
 def test_only_new_games_are_appended(store: Store) -> None:
     """A refresh appends the events of new games and leaves the others."""
     log = start(store)

@@ -108,6 +108,18 @@ def test_mcmahon_doubts_uncertain_ratings(store: Store, tmp_path: Path) -> None:
     assert "uncertain" not in told("swiss", "")
 
 
+def test_an_order_by_rating_states_the_scale(store: Store, tmp_path: Path) -> None:
+    """Ratings that all come from the database are Elo; they do not mix with the Go scale, and not with numbers here."""
+    made = plan(tmp_path, "rating", "swiss", "rounds = 2")
+    assert ordered(made, store, print, nothing).config.as_stored()["tournament"]["rating_scale"] == "elo"
+    own = replace(made, entrants=(replace(made.entrants[0], rating=1.0), *made.entrants[1:]))
+    assert ordered(own, store, print, nothing).config.tournament.rating_scale is None
+    text = made.config.path.read_text()
+    made.config.path.write_text(text.replace("seed = 4", 'seed = 4\nrating_scale = "go"'))
+    with pytest.raises(InputRefused, match=r'takes the Elo rating of Wren [123], and rating_scale is "go"'):
+        ordered(prepare(made.config.path, None), store, print, nothing)
+
+
 @pytest.mark.parametrize(
     ("order", "told"),
     [

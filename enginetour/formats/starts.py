@@ -29,7 +29,10 @@ class BandOptions(RoundsOptions):
     """How ratings make bands."""
 
     base: float = Setting(
-        default=0.0, ge=-100_000, le=100_000, description="rating at which band 0 begins; 2050 makes bands grades of Go"
+        default=0.0,
+        ge=-100_000,
+        le=100_000,
+        description="rating at which band 0 begins; 2050 makes bands grades of Go, the default with rating_scale = go",
     )
     width: float = Setting(default=100.0, ge=1, le=10**6, description="rating points of a band: one grade")
 

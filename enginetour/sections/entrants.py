@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from enginetour import grades
 from enginetour.enginefile import VariableName, told_apart
 from enginetour.sections.spelling import STRICT, Control, Name, Rating, printable
 from enginetour.task import Restart, Sandbox
@@ -47,7 +48,7 @@ class EntrantSection(BaseModel):
     restart: Restart | None = None
     own_book: OwnBookSection | None = None
     new: bool = False
-    rating: Rating | None = None
+    rating: Rating | None = None  # on the scale of [tournament] rating_scale; a grade of Go is its middle
     family: str = ""
     origin: str = ""
     _name = field_validator("name", "family", "origin")(printable)
@@ -62,6 +63,16 @@ class EntrantSection(BaseModel):
     @classmethod
     def _listed(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("rating", mode="before")
+    @classmethod
+    def _graded(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        grade = grades.parse(value)
+        if grade is None:
+            raise ValueError(f"a rating is a number or {grades.ALLOWED}")
+        return grade.rating()
 
     @model_validator(mode="after")
     def _one_source(self) -> EntrantSection:

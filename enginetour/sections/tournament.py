@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, field_validator
 
+from enginetour.grades import Scale
 from enginetour.nearmiss import near
 from enginetour.sections.spelling import STRICT, printable
 
@@ -26,6 +27,7 @@ class TournamentSection(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=64)]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     order: str | None = None
+    rating_scale: Scale | None = None  # of the ratings of entrants; None: not stated
     _name = field_validator("name")(printable)
 
     @field_validator("order")

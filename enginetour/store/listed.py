@@ -12,6 +12,7 @@ from typing import TypeVar
 from sqlalchemy import ColumnElement, Connection, and_, select
 
 from enginetour.errors import UsageRefused
+from enginetour.grades import Scale
 from enginetour.model import Outcome
 from enginetour.nearmiss import near
 from enginetour.ratings.base import RatedGame
@@ -173,7 +174,7 @@ def _folded(store: Store, selection: Selection) -> RatingList:
     with store.database.reading() as connection:
         names = {version: name for name, versions in selection.versions.items() for version in versions}
         games = list(_games(connection, selection, names))
-        start = known.fitting(_brought(connection, names))
+        start = known.fitting(_brought(connection, names, known.scale))
         settings = for_events(connection, definition.system_settings())
         relatives = _lineage(connection, names)
     ratings = {event.engine: event.after for event in known.rate(games, settings, start, relatives)}
@@ -262,10 +263,10 @@ def _games(connection: Connection, selection: Selection, names: Mapping[int, str
             yield RatedGame(one, other, half_points, game, str(tournament))
 
 
-def _brought(connection: Connection, names: Mapping[int, str]) -> dict[str, float]:
+def _brought(connection: Connection, names: Mapping[int, str], scale: Scale) -> dict[str, float]:
     """What engines brought when they first entered, under the names of the list."""
     found: dict[str, float] = {}
-    for version, rating in brought(connection).items():
+    for version, rating in brought(connection, scale).items():
         if int(version) in names:
             found.setdefault(names[int(version)], rating)
     return found

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from sqlalchemy import Connection, insert, select
 
 from enginetour.errors import UsageRefused
+from enginetour.grades import Scale
 from enginetour.ratings import egf2021, elo, gor
 from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.incremental import RatingState
@@ -48,6 +49,7 @@ class IncrementalSystem:
     settings: BaseModel
     begin: Callable[[Any, Mapping[str, float], Lineage | None], RatingState]
     rate: Callable[..., list[RatingEvent]]  # games, settings, ratings brought along, lineage
+    scale: Scale = "go"  # of the ratings that engines bring
     lowest: float = float("-inf")
     below: float = float("inf")
 
@@ -57,9 +59,9 @@ class IncrementalSystem:
 
 
 SYSTEMS: dict[str, IncrementalSystem] = {
-    "elo": IncrementalSystem(elo.EloSettings(), elo.begin, elo.rate),
-    "gor": IncrementalSystem(gor.CzechSettings(), gor.begin, gor.rate, gor.FLOOR),
-    "egf": IncrementalSystem(gor.EgfSettings(), gor.begin, gor.rate, gor.FLOOR),
+    "elo": IncrementalSystem(elo.EloSettings(), elo.begin, elo.rate, "elo"),
+    "gor": IncrementalSystem(gor.CzechSettings(), gor.begin, gor.rate, lowest=gor.FLOOR),
+    "egf": IncrementalSystem(gor.EgfSettings(), gor.begin, gor.rate, lowest=gor.FLOOR),
     "egf2021": IncrementalSystem(egf2021.Egf2021Settings(), egf2021.begin, egf2021.rate, below=egf2021.CEILING),
 }
 
@@ -83,7 +85,8 @@ def refresh(store: Store, system: str, settings: BaseModel | None = None) -> int
         last = connection.execute(newest.order_by(RATING_REVISIONS.c.revision.desc()).limit(1)).first()
         before = None if last is None else type(known.settings).model_validate_json(last.settings)
         settings = settings or before or known.settings
-        begun = known.begin(for_events(connection, settings), known.fitting(brought(connection)), versions(connection))
+        entry = known.fitting(brought(connection, known.scale))
+        begun = known.begin(for_events(connection, settings), entry, versions(connection))
         stored = stream(connection, system)
         same, fresh = refolded(connection, stored, begun, trusted=settings == before)
         revision = 0 if last is None else last.revision

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import BaseModel
 from sqlalchemy import Connection, select
 
+from enginetour.grades import Scale
 from enginetour.model import Outcome
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.egf2021 import Egf2021Settings
@@ -20,6 +21,7 @@ from enginetour.ratings.lineage import Lineage, Version, lineage
 from enginetour.store.paircounts import by_pair, kept_counts
 from enginetour.store.queries import EVEN, EVEN_READ, STRUCK
 from enginetour.store.removals import removed
+from enginetour.store.sqlwords import scale_told
 from enginetour.store.tables import ENGINES, ENTRANTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.variantgames import odd_ones
 
@@ -83,12 +85,17 @@ def tallies_by_event(connection: Connection) -> dict[str, dict[tuple[str, str], 
     return {event: tallies for event, tallies in events.items() if tallies}
 
 
-def brought(connection: Connection) -> dict[str, float]:
-    """Ratings that engine versions brought when they first entered, by their keys."""
-    rows = select(ENTRANTS.c.engine, ENTRANTS.c.rating).order_by(ENTRANTS.c.tournament, ENTRANTS.c.since)
+def brought(connection: Connection, scale: Scale) -> dict[str, float]:
+    """Ratings that engine versions brought when they first entered, by their keys.
+
+    Those of tournaments that state another scale are left out.
+    """
+    rows = select(ENTRANTS.c.engine, ENTRANTS.c.rating, scale_told(TOURNAMENTS.c.config)).join(
+        TOURNAMENTS, TOURNAMENTS.c.id == ENTRANTS.c.tournament
+    )
     first: dict[str, float | None] = {}
-    for engine, rating in connection.execute(rows):
-        first.setdefault(str(engine), rating)
+    for engine, rating, stated in connection.execute(rows.order_by(ENTRANTS.c.tournament, ENTRANTS.c.since)):
+        first.setdefault(str(engine), rating if stated in (None, scale) else None)
     return {engine: rating for engine, rating in first.items() if rating is not None}
 
 

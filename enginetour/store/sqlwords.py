@@ -26,6 +26,14 @@ class variant_told(FunctionElement[str]):  # noqa: N801 - a function of SQL
     name = "variant_told"
 
 
+class scale_told(FunctionElement[str]):  # noqa: N801 - a function of SQL
+    """`tournament.rating_scale` of a tournament's configuration; null where it does not state it."""
+
+    type = String()
+    inherit_cache = True
+    name = "scale_told"
+
+
 @compiles(larger)
 def _larger(element: Any, compiler: Any, **kw: Any) -> str:
     return f"max({compiler.process(element.clauses, **kw)})"
@@ -44,6 +52,16 @@ def _json_extract(element: Any, compiler: Any, **kw: Any) -> str:
 @compiles(variant_told, "postgresql")
 def _json_path(element: Any, compiler: Any, **kw: Any) -> str:
     return f"(CAST({compiler.process(element.clauses, **kw)} AS json) #>> '{{play,variant}}')"
+
+
+@compiles(scale_told)
+def _scale_extract(element: Any, compiler: Any, **kw: Any) -> str:
+    return f"json_extract({compiler.process(element.clauses, **kw)}, '$.tournament.rating_scale')"
+
+
+@compiles(scale_told, "postgresql")
+def _scale_path(element: Any, compiler: Any, **kw: Any) -> str:
+    return f"(CAST({compiler.process(element.clauses, **kw)} AS json) #>> '{{tournament,rating_scale}}')"
 
 
 def upsert(table: Table, keys: Sequence[str], changed: Collection[str], *, adds: bool = False) -> TextClause:

@@ -106,7 +106,7 @@ def agrees(store: Store, system: str, chosen: Any) -> None:
     """The stored stream is what a fold over all games from nothing writes."""
     known = SYSTEMS[system]
     with store.database.reading() as connection:
-        start = known.fitting(brought(connection))
+        start = known.fitting(brought(connection, known.scale))
         events = known.rate(games_of(store), for_events(connection, chosen), start, versions(connection))
         rows = [tuple(row) for row in stream(connection, system).rows()]
     expected = []
