@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.cli.starter import starter
+from enginetour.cli.starter import known_ratings, starter, uses_ratings
 from enginetour.config import load
 from enginetour.formats.base import SYSTEMS
 from enginetour.model import Entrant
@@ -35,3 +35,28 @@ def test_rounds_are_fewer_only_where_opponents_lack() -> None:
     few = starter("few", "mcmahon", "1+0.1", ENGINES[:2], 2, options)
     assert "\nrounds = 1  # rounds in all; more are too many for 2 entrants\n" in few
     assert "\n# rounds = 5  # rounds in all\n" in starter("six", "mcmahon", "1+0.1", ENGINES[:6], 2, options)
+
+
+def test_systems_that_start_by_ratings_get_them(tmp_path: Path) -> None:
+    """Bundled engines have ratings among themselves; of others each is asked for until it is a number or a grade."""
+    assert [system for system in ("mcmahon", "epm", "gopair", "swiss", "bubble") if uses_ratings(system)] == [
+        "mcmahon",
+        "epm",
+        "gopair",
+    ]
+    ratings, lacking = known_ratings(ENGINES, tmp_path, None)
+    assert list(ratings) == list(ENGINES) and not lacking
+    options = {"variant": "standard", "openings": None}
+    path = tmp_path / "rated.toml"
+    path.write_text(starter("rated", "mcmahon", "1+0.1", ENGINES, 2, options, (ratings, lacking)))
+    found = load(path)
+    assert all(entrant.rating is not None for entrant in found.entrants)
+    format_ = found.make_format()
+    format_.start(tuple(Entrant(str(at), rating=entrant.rating) for at, entrant in enumerate(found.entrants)))
+    answers = iter(["much", "6q", "6 kyu", "nan", "1e9", "2400", ""])
+    strangers = ("wren1", "stockfish", "ethereal")
+    ratings, lacking = known_ratings(strangers, tmp_path, lambda _: next(answers))
+    assert ratings == {"wren1": '"6 kyu"', "stockfish": "2400"} and lacking == ("ethereal",)
+    assert known_ratings(strangers, tmp_path, None) == ({}, strangers)
+    written = starter("few", "mcmahon", "1+0.1", strangers, 2, options, (ratings, lacking))
+    assert 'engine = "wren1"\nrating = "6 kyu"\n' in written and 'engine = "ethereal"\n# rating = ' in written

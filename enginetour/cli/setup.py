@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import asdict, replace
 from itertools import chain
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.common import command, database_option, say, say_json, show
+from enginetour.cli.common import command, database_option, is_live_terminal, say, say_json, show
 from enginetour.errors import InputRefused, TourError, UsageRefused
 from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from enginetour.plan import Plan
 
 _WRITES = {  # by the key of a starter configuration, the option that says it
@@ -76,7 +79,7 @@ def init(
         return
     from enginetour import config
     from enginetour.cli.drafts import name_typed
-    from enginetour.cli.starter import chosen_engines, starter
+    from enginetour.cli.starter import chosen_engines, known_ratings, starter, uses_ratings
     from enginetour.formats.base import SYSTEMS
     from enginetour.nearmiss import near
     from enginetour.timecontrol import TimeControl
@@ -98,7 +101,12 @@ def init(
     if openings is not None and file.parent.resolve() != Path.cwd().resolve():  # what is typed begins here
         openings = str(Path(openings).expanduser().absolute())
     play = {"variant": variant, "openings": openings}
-    text = starter(name or file.stem, system, tc, chosen, games_per_pairing, play)
+    ratings: tuple[Mapping[str, str], tuple[str, ...]] = ({}, ())
+    if uses_ratings(system):
+        ratings = known_ratings(
+            chosen, file.resolve().parent, _asked if is_live_terminal() and sys.stdin.isatty() else None
+        )
+    text = starter(name or file.stem, system, tc, chosen, games_per_pairing, play, ratings)
     try:
         with file.open("x", encoding="utf-8") as sink:
             sink.write(text)
@@ -111,7 +119,16 @@ def init(
         if isinstance(error, TourError):
             name_typed(error, file, text, _WRITES)
         raise
+    if lacking := ratings[1]:
+        what = f"{system} uses the rating of every entrant: write rating = ... for {', '.join(lacking)} in {file}"
+        say(f'{what}, or order = "rating" under [tournament] if the database has their games')
     say(f"{file} written; {command('check', file)} tells the plan, {command('run', file)} starts it")
+
+
+def _asked(engine: str) -> str:
+    """What the user types as the rating of an engine; Enter leaves it out."""
+    answer = click.prompt(f'Rating of {engine} (a number, or a grade such as "6k")', default="", show_default=False)
+    return str(answer)
 
 
 def _told(default: object) -> str:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from enginetour import grades
 from enginetour.errors import EngineRefused, UsageRefused
-from enginetour.formats.base import options_model
+from enginetour.field import Member
+from enginetour.formats.base import make_format, options_model
+from enginetour.formats.rounds import Rounds
 from enginetour.nearmiss import near
 from enginetour.registry import of_workspace, to_spec
+from enginetour.sections.spelling import LARGEST_RATING
 from enginetour.sides import refuse_limits
 from enginetour.timecontrol import TimeControl
 from enginetour.workspace import workspace_of
 
 _WRENS = ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")
+_ONE_PLY = "Elo of the bundled engines at one ply, average 1500"  # a round robin of twelve games a pair
+_RATINGS = {"wren8": 1616, "wren7": 1609, "wren6": 1376, "wren5": 1583, "wren4": 1276, "wren3": 1119} | {
+    "wren2": 1022,
+    "wren1": 827,
+}
 
 
 def chosen_engines(named: tuple[str, ...], system: str, tc: TimeControl, folder: Path) -> tuple[str, ...]:
@@ -35,10 +44,70 @@ def chosen_engines(named: tuple[str, ...], system: str, tc: TimeControl, folder:
     return chosen
 
 
+def uses_ratings(system: str) -> bool:
+    """Whether the system starts entrants by their ratings, or pairs no field in which one lacks a rating."""
+    model = options_model(system)
+    made = make_format(system, model(**({"rounds": 1} if "rounds" in model.model_fields else {})))
+    if not isinstance(made, Rounds):
+        return False
+    return made.system.score == "MMS" or (_pairs(made, 2000.0) and not _pairs(made, None))
+
+
+def _pairs(made: Rounds, rating: float | None) -> bool:
+    try:
+        made.system.check(tuple(Member(name, rating) for name in "ABCD"))
+    except ValueError:
+        return False
+    return True
+
+
+def known_ratings(
+    engines: tuple[str, ...], folder: Path, ask: Callable[[str], str] | None
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The ratings to write by engine, as TOML with a comment, and the engines that still need one.
+
+    Bundled engines have a rating among themselves, and engine files that have one need none here. `ask` returns what
+    the user types for an engine, "" for nothing; without it nobody is asked.
+    """
+    if set(engines) <= set(_RATINGS):
+        return {engine: f"{_RATINGS[engine]}  # {_ONE_PLY}" for engine in engines}, ()
+    registry, found = of_workspace(workspace_of(folder)), dict[str, str]()
+    lacking: list[str] = []
+    for engine in engines:
+        if registry.get(engine).rating is not None:
+            continue
+        if ask is not None and (typed := _typed(engine, ask)):
+            found[engine] = typed
+        else:
+            lacking.append(engine)
+    return found, tuple(lacking)
+
+
+def _typed(engine: str, ask: Callable[[str], str]) -> str:
+    """A number or a grade in quotes, as TOML; asked again until it is one of them, "" if nothing is typed."""
+    while text := ask(engine).strip():
+        if grades.parse(text) is not None:
+            return json.dumps(text)
+        with suppress(ValueError):
+            number = float(text)
+            if abs(number) <= LARGEST_RATING:
+                return f"{number:.10g}"
+    return ""
+
+
 def starter(
-    name: str, system: str, tc: str, engines: tuple[str, ...], games: int, play: Mapping[str, str | None]
+    name: str,
+    system: str,
+    tc: str,
+    engines: tuple[str, ...],
+    games: int,
+    play: Mapping[str, str | None],
+    ratings: tuple[Mapping[str, str], tuple[str, ...]] = ({}, ()),
 ) -> str:
-    """Every setting that is not default is there, the others as comments; rounds are no more than opponents."""
+    """Every setting that is not default is there, the others as comments; rounds are no more than opponents.
+
+    `ratings` are as `known_ratings` finds them.
+    """
     model = options_model(system)
     lines = [
         "[tournament]",
@@ -94,8 +163,13 @@ def starter(
         "",
         "# The old ranking, best first; a bubble starts at the lower end.",
     ]
+    known, lacking = ratings
     for engine in engines:
         lines += ["[[entrants]]", f"engine = {json.dumps(engine)}"]
+        if engine in known:
+            lines.append(f"rating = {known[engine]}")
+        elif engine in lacking:
+            lines.append('# rating = 2000  # a number, or a grade of Go such as "6k"')
     lines += [
         "# [[entrants]]",
         '# name = "My engine dev"',

@@ -192,8 +192,8 @@ def check_rated(system: str, members: tuple[Member, ...]) -> None:
     unrated = [member.name for member in members if member.rating is None]
     if unrated:
         raise ValueError(
-            f"{system} needs the rating of every entrant and {listed(unrated)} has none: give "
-            "rating = ..., or choose swiss-gotha, which needs none"
+            f"{system} needs the rating of every entrant (without one: {listed(unrated)}): give "
+            "rating = ..., or choose swiss-gotha, which does not need ratings"
         )
 
 

@@ -10,7 +10,8 @@ from enginetour.timecontrol import TimeControl
 
 STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 Name = Annotated[str, Field(min_length=1, max_length=100)]
-Rating = Annotated[float, Field(ge=-100_000, le=100_000)]  # our choice: beyond every scale, and bands stay small
+LARGEST_RATING = 100_000  # our choice: beyond every scale, and bands stay small
+Rating = Annotated[float, Field(ge=-LARGEST_RATING, le=LARGEST_RATING)]
 
 
 def printable(text: str | None) -> str | None:
