@@ -65,11 +65,11 @@ CASES = [(name, *one) for name, several in GAMES.items() for one in several]
 Protocols = tuple[str, str]  # of White, of Black; san is CECP with san=1
 
 
-def player(protocol: str, colour: str, seed: str) -> EngineSpec:
+def player(protocol: str, colour: str, seed: str, *faults: str) -> EngineSpec:
     """An engine that chooses by its colour too: who plays it changes no game."""
     return EngineSpec(
         f"{colour} {protocol}",
-        (sys.executable, SCRIPT, protocol, f"{colour} {seed}"),
+        (sys.executable, SCRIPT, protocol, f"{colour} {seed}", *faults),
         "uci" if protocol == "uci" else "cecp",
         dir="scratch",
         quirks=Quirks(ready_timeout=20.0, handshake_timeout=20.0),
@@ -113,6 +113,29 @@ def holds(played: Game, true: chess.Board, end: str) -> None:
     assert read.end().board().fen() == true.fen()
     assert type(read.board()) is type(true)
     assert read.headers["Result"] == outcome.result()
+
+
+SURPLUS = [
+    *(("standard", "101", None, lacks) for lacks in ("", "no-ping", "no-setboard", "no-setboard no-ping")),
+    ("atomic", "64", None, ""),
+    ("atomic", "64", None, "no-setboard"),
+    ("chess960", "683", shuffled_fen(322, 322), ""),
+]
+
+
+@pytest.mark.parametrize("protocol", ["cecp", "san"])
+@pytest.mark.parametrize(("variant", "seed", "fen", "lacks"), SURPLUS)
+def test_surplus_moves_change_no_game(protocol: str, variant: str, seed: str, fen: str | None, lacks: str) -> None:
+    """An engine that also moves for its opponent is told the position again: both play the true game to its end."""
+    true, _ = true_game(variant, seed, fen)
+    white = player(protocol, "White", seed, "surplus", *lacks.split())
+    black = player(protocol, "Black", seed, "surplus", *lacks.split())
+    opening = Opening(fen=fen, variant=variant)
+    played = game(white, black, opening=opening, fifty=75, max_moves=400)
+    assert [move.uci for move in played.moves] == [move.uci() for move in true.move_stack], played.cause
+    assert not played.culprit
+    for side in (played.white, played.black):
+        assert any(words.startswith("out-of-turn") for words in side.warnings)
 
 
 @pytest.mark.parametrize("protocols", [("uci", "cecp"), ("cecp", "uci"), ("san", "san")], ids="-".join)

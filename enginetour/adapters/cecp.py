@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import chess
 
@@ -38,6 +39,7 @@ class CecpEngine(CecpListener):
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         super().__init__(spec, launch)
         self._limits: frozenset[str] = frozenset()  # of the games so far; empty before the first
+        self._setup: Setup | None = None  # of its last game
         self._force = True
         self._told = 0  # plies it was told in force mode
         self._stage = _NO_STAGE  # as it was told last; `moves` are those of the game
@@ -152,9 +154,20 @@ class CecpEngine(CecpListener):
         if asked:
             raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
         self._limits = setup.tc.limits
-        self._force, self._rest, self._later = True, None, []
-        self._stage = setup.tc.stage(0) if setup.tc.stages else _NO_STAGE
+        self._setup, self._rest, self._later = setup, None, []
         self._forget(())
+        yield from self.fenced(self.ready_ns, *self._new_lines(setup))
+        lines = self._position_lines(setup.position)
+        if lines:
+            yield from self._placed(self.ready_ns, lines)
+        self._told = len(setup.position.moves)
+        self._is_astray = False
+        self.games += 1
+
+    def _new_lines(self, setup: Setup) -> list[bytes]:
+        """A new game in force mode, with all but its position."""
+        self._force = True
+        self._stage = setup.tc.stage(0) if setup.tc.stages else _NO_STAGE
         lines = [b"new", *self.variant_lines(setup.position.variant), b"force"]
         lines += [*time_lines(setup.tc, self.spec.quirks, nps=self.features.on("nps"))]
         lines += [b"post", b"hard" if self.spec.ponder else b"easy"]
@@ -163,16 +176,15 @@ class CecpEngine(CecpListener):
         if self.features.on("name"):
             name = "".join(sign for sign in setup.opponent if sign.isascii() and sign.isprintable())
             lines.append(f"name {name or 'opponent'}".encode("ascii"))
-        yield from self.fenced(self.ready_ns, *lines)
-        lines = self._position_lines(setup)
-        if lines:
-            self._placing = True
-            try:
-                yield from self.fenced(self.ready_ns, *lines)
-            finally:
-                self._placing = False
-        self._told = len(setup.position.moves)
-        self.games += 1
+        return lines
+
+    def _placed(self, limit_ns: int, lines: Sequence[bytes]) -> Script:
+        """A fence behind lines that set a position; Unsupported if it refuses one."""
+        self._placing = True
+        try:
+            yield from self.fenced(limit_ns, *lines)
+        finally:
+            self._placing = False
 
     def variant_lines(self, name: str) -> list[bytes]:
         """`variant`; each `new` means standard chess again (protocol spec, "new", "variant")."""
@@ -188,21 +200,22 @@ class CecpEngine(CecpListener):
         """Several engines keep `st` and `sd` through `new` and `level`: another kind of control, another process."""
         return not self._limits or self._limits == tc.limits
 
-    def _position_lines(self, setup: Setup) -> list[bytes]:
-        board = setup.position.start_board()
+    def _position_lines(self, position: Position, since: int = 0, *, by_setboard: bool = False) -> list[bytes]:
+        """The board after `since` plies, and the moves from there on."""
+        board = position.back(len(position.moves) - since)
         self._first_number = board.fullmove_number
         if self._stage.moves:  # some count them from the position's own number, some from here
             board.fullmove_number = 1
         lines = []
-        if setup.position.fen is not None:
+        if position.fen is not None or by_setboard:
             if self.features.on("setboard"):
                 lines.append(f"setboard {board.fen()}".encode("ascii"))
-            elif setup.position.variant != STANDARD:
-                raise Untellable(f"cannot be told where a game of {setup.position.variant} begins: no setboard")
+            elif position.variant != STANDARD:
+                raise Untellable(f"cannot be told where a game of {position.variant} begins: no setboard")
             else:
                 lines += edit_lines(board, self._move_line("a3" if self.features.on("san") else "a2a3"))
         forms: list[str] = []
-        for text in setup.position.moves:
+        for text in position.moves[since:]:
             move = board.parse_uci(text)
             told = self._form(board, move)
             forms += (text, told)
@@ -238,13 +251,30 @@ class CecpEngine(CecpListener):
         """All lines of a turn but the one that sets it thinking."""
         if self.fence == "wait" and self._can_ping():
             yield from self.fenced(self.game_fence_ns)
-            self._unheard.extend(self._later)
-            self._later = []
+        if self._is_astray:
+            yield from self._set_again(ask.position)
+        self._unheard.extend(self._later)
+        self._later = []
         *ahead, last = self._turn_lines(ask)
         yield from self.say(*ahead)
         yield from self.breathe()
         self._unheard.extend(self.discard())  # a move right behind the pong is none of the search that follows
         self._rest = last
+
+    def _set_again(self, position: Position) -> Script:
+        """The position of the game to an engine that has moved out of turn; EngineStalled if it refuses it."""
+        assert self._setup is not None
+        self._force, self._told = True, len(position.moves)
+        if self.features.on("setboard"):
+            self._stage = _NO_STAGE  # it counts the moves of its session from here
+            lines = [b"force", *self._position_lines(position, position.anchor, by_setboard=True)]
+        else:
+            lines = [*self._new_lines(self._setup), *self._position_lines(position)]
+        try:
+            yield from self._placed(self.game_fence_ns, lines)
+        except Unsupported as fault:
+            raise EngineStalled(f"it moved out of turn and cannot be set right: {fault.detail}") from fault
+        self._is_astray = False
 
     def go_lines(self, ask: Ask) -> bytes:
         """`time`, `otim`, then the move; `go` at its first move of the game."""

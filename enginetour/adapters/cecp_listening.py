@@ -34,6 +34,7 @@ class CecpListener(Engine):
         self._held_until = 0
         self._by_number = ""  # the move taken from a numbered line, in case it is announced again
         self._parted = False  # its last search ended by a word; its move may follow that
+        self._is_astray = False  # it moved when it was not asked: its board is not that of the game
         self._heap = bytearray()  # raw output of the search under way, but for what meant something
 
     def _forget(self, opening: Sequence[str]) -> None:
@@ -164,6 +165,7 @@ class CecpListener(Engine):
         if not asked:
             again = text == self._by_number or self._parted
             self._by_number, self._parted = "", False
+            self._is_astray = self._is_astray or not again
             return None if again else Said(What.STALE, text, self.stamp_ns)
         first = self._held
         return self._answer(

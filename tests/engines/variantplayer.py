@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from collections.abc import Sequence
 
 import chess
 import chess.variant
@@ -84,14 +85,15 @@ class Uci:
 class Cecp:
     """Its board is moved on by every move that it hears or makes."""
 
-    def __init__(self, seed: str, *, san: bool) -> None:
-        self.seed, self.san, self.force = seed, san, True
+    def __init__(self, seed: str, *, san: bool, faults: Sequence[str] = ()) -> None:
+        self.seed, self.san, self.force, self.faults, self.moves = seed, san, True, faults, 0
         self.board, self.kind, self.shuffled = chess.Board(), chess.Board, False
 
     def hear(self, word: str, rest: str) -> None:
         if word == "protover":
             known = ",".join((SHUFFLED, *BY_CECP_NAME))
-            say(f"feature ping=1 setboard=1 usermove=1 colors=0 sigint=0 san={int(self.san)} draw=0")
+            ping, setboard = int("no-ping" not in self.faults), int("no-setboard" not in self.faults)
+            say(f"feature ping={ping} setboard={setboard} usermove=1 colors=0 sigint=0 san={int(self.san)} draw=0")
             say(f'feature myname="Cecp" variants="{known}" done=1')
         elif word == "ping":
             say(f"pong {rest}")
@@ -118,15 +120,24 @@ class Cecp:
             self.play()
 
     def play(self) -> None:
+        lines = [f"1 0 1 1 {choice(self.board, self.seed).uci()}", self.moved()]
+        self.moves += 1
+        if "surplus" in self.faults and self.moves % 3 == 0 and any(self.board.legal_moves):
+            lines.append(self.moved())  # for its opponent, too
+        say(*lines)
+
+    def moved(self) -> str:
+        """Play a move and announce it."""
         move = choice(self.board, self.seed)
-        say(f"1 0 1 1 {move.uci()}", f"move {in_cecp(self.board, move, san=self.san)}")
+        line = f"move {in_cecp(self.board, move, san=self.san)}"
         self.board.push(move)
+        return line
 
 
 def main() -> None:
-    """Words: protocol (uci, cecp, san for CECP with san=1) and seed."""
-    protocol, seed = sys.argv[1:]
-    engine = Uci(seed) if protocol == "uci" else Cecp(seed, san=protocol == "san")
+    """Words: protocol (uci, cecp, san for CECP with san=1), seed, and faults of CECP."""
+    protocol, seed, *faults = sys.argv[1:]
+    engine = Uci(seed) if protocol == "uci" else Cecp(seed, san=protocol == "san", faults=faults)
     for line in sys.stdin:
         word, _, rest = line.strip().partition(" ")
         if word == "quit":
