@@ -129,6 +129,19 @@ def test_ratings_of_a_register_are_converted_for_gor(system: str, tmp_path: Path
     assert "2050 points more" in tour(tmp_path, "pair", ".", "--rounds", "3", "--system", system, *words).stdout
 
 
+def test_a_round_of_the_same_weight_is_as_good(tmp_path: Path) -> None:
+    """--check-all takes other pairs of the same sum, and no pairs of a smaller one."""
+    folder(tmp_path, "A B w 0 6.5\nC D w 0 6.5\n", register="## HANDICAPS MIN\nA A 1d\nB B 1d\nC C 1d\nD D 1d\n")
+    same = set()
+    for pairs in ("A B w\nC D w", "A C w\nB D w", "A D w\nB C w"):
+        (tmp_path / "1.tde").write_text(pairs)
+        same |= {*tour(tmp_path, "pair", ".", "--check-all", "--rounds", "1").stdout.splitlines()[3:]}
+    assert same >= {"all 1 rounds are the same", "round 1: the file has another round of the same weight"}
+    (tmp_path / "2.tde").write_text("A D w\nB C w")
+    told = tour(tmp_path, "pair", ".", "--check-all", "--rounds", "2", "--set", "method=best", expect=10).stdout
+    assert "1 of 2 rounds differ" in told
+
+
 def test_a_bye_by_command(tmp_path: Path) -> None:
     """``--bye ID`` goes before the marked entrants in an odd field and has no effect in an even one."""
     odd = tour(tmp_path, "pair", str(CASES / "byedrop"), "--rounds", "3", "--bye", "USA05").stdout

@@ -133,8 +133,8 @@ def _refuse_idle(beside: str, words: Mapping[str, object]) -> None:
 class Outside:
     """A file of another program: `before` a round (None: the next), how many are `paired`, the system it is for.
 
-    With `free_bye` a lot or an arbiter decides who has the bye, not the rules of the system. `table` makes the
-    standings by these codes and rules for rounds without a game.
+    `by_lot`: a lot or an arbiter decides who has the bye, and which of two entrants with equal color balances has
+    White. `table` makes the standings by these codes and rules for rounds without a game.
     """
 
     before: Callable[[int | None], Foreign]
@@ -142,7 +142,7 @@ class Outside:
     system: str
     write: Write
     table: Table
-    free_bye: bool = True
+    by_lot: bool = True
 
 
 def opened(file: Path, rounds: int | None = None, *, overwrite: bool = False, unfinished_ok: bool = False) -> Outside:
@@ -199,7 +199,7 @@ def opened(file: Path, rounds: int | None = None, *, overwrite: bool = False, un
         "dutch",
         write_trf,
         lambda codes, unplayed: ranking(report, codes, unplayed or "fide"),
-        free_bye=False,
+        by_lot=False,
     )
 
 
@@ -215,7 +215,7 @@ def _check_all(
 ) -> None:
     """Each round of the file against the same system's; exits with PAIRINGS_DIFFER if one differs."""
     from enginetour.field import Unpairable
-    from enginetour.interop.foreign import next_round
+    from enginetour.interop.foreign import is_as_heavy, next_round
     from enginetour.interop.pairer import on_scale, pairer
     from enginetour.reports.pairing import Checked, checked_json, checked_sheet
 
@@ -228,11 +228,21 @@ def _check_all(
         stood = at.stands
         if stood is None or not stood.boards:
             continue
-        if outside.free_bye and len(stood.byes) == 1:
+        if outside.by_lot and len(stood.byes) == 1:
             at = replace(at, field=at.field.resting(stood.byes[0]))
             notes.append("the bye of each round is the one of the file")
+        if outside.by_lot:
+            balance = at.field.balance
+            level = {(one.white, one.black) for one in stood.boards if balance(one.white) == balance(one.black)}
+            at = replace(at, colorless=at.colorless | level)
         try:
-            expected, instead = at.differing(next_round(system, at.field))
+            paired = next_round(system, at.field)
+            expected, instead = at.differing(paired)
+            if {board.pair for board in paired.boards} != {board.pair for board in stood.boards} and is_as_heavy(
+                system, at.field, paired, stood
+            ):
+                notes.append(f"round {number}: the file has another round of the same weight")
+                expected, instead = (), ()
             found.append(Checked(number, len(stood.boards), expected, instead))
         except Unpairable as error:
             found.append(Checked(number, len(stood.boards), (), (), str(error)))

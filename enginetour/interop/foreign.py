@@ -87,6 +87,24 @@ def as_it_stands(row: Sequence[Turn]) -> tuple[Paired, frozenset[tuple[int, int]
     return Paired(tuple(boards), byes), colorless
 
 
+def is_as_heavy(system: PairingSystem, field: Field, one: Paired, other: Paired) -> bool:
+    """Whether two rounds have the same sum of weights and bars, where the system makes the sum as large as it can."""
+    weighed = system.weighed(field)
+    if weighed is None:
+        return False
+    at = {member: place for place, member in enumerate(weighed.members)}
+    if any({place for board in paired.boards for place in board.pair} != at.keys() for paired in (one, other)):
+        return False
+    first, second = (
+        (
+            sum(int(weighed.weights[at[board.white], at[board.black]]) for board in paired.boards),
+            sorted(int(weighed.barred[at[board.white], at[board.black]]) for board in paired.boards),
+        )
+        for paired in (one, other)
+    )
+    return first == second
+
+
 def plain_label(text: str) -> str:
     """A label as all ways to write it have it in common: lower case, without zeros before the number."""
     return re.sub(r"^([^0-9]*)0+(?=[0-9])", r"\1", text.strip().lower())
