@@ -140,6 +140,9 @@ def test_a_register_reads_back_as_the_field(tmp_path: Path) -> None:
     assert [(m.name, m.rating, m.family) for m in found.members] == [
         (m.name, m.rating, m.family) for m in field.members
     ]
+    dan = tuple(replace(member, rating=2050 + 50.0 * at) for at, member in enumerate(field.members))
+    by_go = register(replace(one, field=replace(field, members=dan)), one_dan=2050)["register.tde"]
+    assert [line.split()[2] for line in by_go.splitlines()][:3] == ["1.00", "1.50", "2.00"]
     away = register(tournament(1, gone="D")[0])
     assert "ET4 D 20.70 # DROP2" in away["register.tde"]
 

@@ -140,13 +140,15 @@ def _played(log: TournamentLog) -> Played:
 
 
 def _export_tde(log: TournamentLog, folder: Path | None) -> None:
+    from enginetour import grades
     from enginetour.errors import UsageRefused
     from enginetour.interop.played import register
     from enginetour.wholefile import replace_file
 
     if folder is None or not folder.is_dir():
         raise UsageRefused("several files: name a folder that is there", place="-o", step="export tde -o FOLDER")
-    texts = register(_played(log))
+    by_go = log.config.get("tournament", {}).get("rating_scale") == "go"
+    texts = register(_played(log), grades.GO if by_go else grades.AGA)
     for name in texts:
         if (folder / name).exists():
             raise UsageRefused("there is a file already", place=str(folder / name), step="choose another folder")

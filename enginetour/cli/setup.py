@@ -59,6 +59,10 @@ def init(
 ) -> None:
     """Write a commented configuration to start from.
 
+    Formats that use ratings (mcmahon and its kin) get those of the bundled
+    engines; for other engines it asks for them in a terminal, or leaves a
+    line to fill in.
+
     With --from-command it plays what a command of cutechess-cli or fastchess
     would, given whole and in quotes, or as a script: "$(cat test.sh)"; what
     cannot be said is named.

@@ -171,8 +171,11 @@ def _left(turn: Turn, points: int, others: int) -> str:
     return " "
 
 
-def register(one: Played) -> dict[str, str]:
-    """register.tde and a file for each round; InputRefused for matches of several games and missing ratings."""
+def register(one: Played, one_dan: float = grades.AGA) -> dict[str, str]:
+    """register.tde and a file for each round; InputRefused for matches of several games and missing ratings.
+
+    `one_dan` is the rating at which 1 dan begins on the scale of the tournament.
+    """
     if one.games_each > 1:
         raise InputRefused(
             f"matches of {one.games_each} games: a round of a TDE has one", place=one.name, step="export trf"
@@ -189,7 +192,9 @@ def register(one: Played) -> dict[str, str]:
         club = f" CLUB={'_'.join(_plain(member.family).split())}" if member.family else ""
         name = _plain(member.name.replace("#", " ")) or ids[place]  # a name of signs that a register has no room for
         drops = "".join(f" DROP{number}" for number in missed)
-        lines.append(f"{ids[place]} {name} {written_rating(member.rating)}{club}{' #' + drops if drops else ''}")
+        lines.append(
+            f"{ids[place]} {name} {written_rating(member.rating - one_dan + grades.AGA)}{club}{' #' + drops if drops else ''}"
+        )
     texts = {"register.tde": "".join(f"{line}\n" for line in lines)}
     for number, row in enumerate(one.field.history, 1):
         rows = [f"# round {number}"]
