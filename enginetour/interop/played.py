@@ -192,9 +192,8 @@ def register(one: Played, one_dan: float = grades.AGA) -> dict[str, str]:
         club = f" CLUB={'_'.join(_plain(member.family).split())}" if member.family else ""
         name = _plain(member.name.replace("#", " ")) or ids[place]  # a name of signs that a register has no room for
         drops = "".join(f" DROP{number}" for number in missed)
-        lines.append(
-            f"{ids[place]} {name} {written_rating(member.rating - one_dan + grades.AGA)}{club}{' #' + drops if drops else ''}"
-        )
+        rating = written_rating(member.rating - one_dan + grades.AGA)
+        lines.append(f"{ids[place]} {name} {rating}{club}{' #' + drops if drops else ''}")
     texts = {"register.tde": "".join(f"{line}\n" for line in lines)}
     for number, row in enumerate(one.field.history, 1):
         rows = [f"# round {number}"]
