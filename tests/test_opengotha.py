@@ -126,6 +126,16 @@ def test_the_next_round(tmp_path: Path) -> None:
     )
 
 
+def test_another_system_for_a_file(tmp_path: Path) -> None:
+    """Settings that it does not have are listed in one note."""
+    told = json.loads(tour(tmp_path, "pair", str(CASES / "evening.xml"), "--system", "dutch", "--json").stdout)
+    idle = [
+        warning for warning in told["warnings"] if warning.startswith("settings of the file without effect in dutch")
+    ]
+    assert len(idle) == 1 and "corrections" in idle[0] and "handicap" in idle[0]
+    assert {pair.get("handicap", 0) for pair in told["pairs"]} == {0}
+
+
 def test_chance_and_colors_by_names() -> None:
     """As OpenGotha draws: the same round again, and for entrants with equal balances the color from the two names."""
     text = EVENING[: EVENING.index("<Games>")] + EVENING[EVENING.index("<TournamentParameterSet>") :]

@@ -206,7 +206,7 @@ def test_other_systems_and_settings(tmp_path: Path) -> None:
     assert read(tmp_path, "pair", str(file), "--system", "swiss-gotha")["system"] == "swiss-gotha"
     baku = four(tmp_path, "142 3", "192 FIDE_DUTCH_2025_BAKU")
     found = read(tmp_path, "pair", str(baku), "--system", "swiss-gotha")
-    assert found["warnings"][-1:] == ["the file says acceleration = baku, which swiss-gotha does not know"]
+    assert found["warnings"][-1:] == ["settings of the file without effect in swiss-gotha: acceleration = baku"]
 
 
 @pytest.mark.parametrize(

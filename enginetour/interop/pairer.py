@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -15,6 +15,7 @@ from enginetour import grades, placement
 from enginetour.errors import InputRefused, UsageRefused
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.dutch import Dutch
+from enginetour.formats.gotha import Handicap
 from enginetour.formats.handicap import RatingHandicap
 from enginetour.formats.information import Information
 from enginetour.formats.pairing_system import PairingSystem
@@ -76,6 +77,10 @@ def _by_name(foreign: Foreign, given: Mapping[str, object]) -> dict[str, object]
     return found
 
 
+def _written(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+
+
 def on_scale(system: PairingSystem, foreign: Foreign) -> Foreign:
     """The tournament with ratings on the scale of the system: GoR begins 1 dan at 2050, a TDE register at 0."""
     if foreign.one_dan is None or not isinstance(system, Information) or system.model != "gor":
@@ -105,14 +110,16 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
         raise UsageRefused("rounds are those of the tournament", place="--set", step="--rounds N says how many")
     model: Any = options_model(name)
     fields = model.model_fields
-    told = [
-        f"the file says {key} = {value}, which {name} does not know"
-        for key, value in foreign.settings.items()
-        if key not in fields and key not in HEEDED
-    ]
+    by_score = "handicap" in fields and Handicap in get_args(fields["handicap"].annotation)
+    used = set(fields) - (set() if by_score else {"handicap"})  # that of a file is by McMahon score
+    idle = {key: value for key, value in foreign.settings.items() if key not in used and key not in HEEDED}
+    told = []
+    if idle:
+        named = ", ".join(idle) if len(idle) > 1 else ", ".join(f"{key} = {_written(idle[key])}" for key in idle)
+        told.append(f"settings of the file without effect in {name}: {named}")
     if foreign.field.virtual and "acceleration" not in fields:
         told.append(f"the file has virtual points (250, XXA), which {name} does not use")
-    wanted = {key: value for key, value in foreign.settings.items() if key in fields}
+    wanted = {key: value for key, value in foreign.settings.items() if key in used}
     wanted |= _by_name(foreign, given) if name == "gopair" else given
     if "rounds" in fields:
         wanted["rounds"] = foreign.field.rounds
