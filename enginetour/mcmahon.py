@@ -142,7 +142,9 @@ def apart(bands: Sequence[int], bar: int, floor: int, *, fewest: int, rises: boo
 
     The bar rises and the floor falls, where they may, by one band at a time, at the larger end first.
     """
-    while len(merged(between(bands, bar, floor), fewest)) < fewest:
+    widest = between(bands, max(bands) if rises else bar, min(bands) if falls else floor)
+    wanted = len(merged(widest, fewest))
+    while len(merged(between(bands, bar, floor), fewest)) < wanted:
         above = min((grade for grade in bands if rises and grade > bar), default=None)
         below = max((grade for grade in bands if falls and grade < floor), default=None)
         if above is None and below is None:

@@ -74,6 +74,7 @@ def test_bar_and_floor_leave_the_groups_that_are_wanted() -> None:
     assert apart(bands, 3, 1, fewest=5, rises=True, falls=True) == (4, 0)
     assert apart(bands, 3, 1, fewest=5, rises=False, falls=True) == (3, 0)
     assert apart(bands, 3, 1, fewest=9, rises=True, falls=True) == (4, 0)
+    assert apart([0, 2, 8, 9], 8, 2, fewest=9, rises=True, falls=True) == (8, 2)
 
 
 def test_newcomers_go_into_the_groups_there_are() -> None:

@@ -194,6 +194,15 @@ def test_mcmahon_shows_where_everybody_starts(tmp_path: Path) -> None:
     assert "all start alike: this is a Swiss" in alike
     later = STARTS / "absent-twice.trf"
     assert read(tmp_path, "pair", str(later), "--system", "mcmahon")["MMS"]["9"] == 2  # its start, and two halves
+    for system, absence, score in (
+        ("epm", "pairing-only", 2),
+        ("epm", "nothing", 1),
+        ("godraw", "standings", 2),
+        ("godraw", "nothing", 1),
+    ):
+        given = ("--system", system, "--set", f"absence={absence}", "--set", "bar=21", "--set", "floor=10")
+        found = read(tmp_path, "pair", str(later), *given)
+        assert (found["MMS"]["9"], found["MMS"]["1"], found["starts"]["9"]) == (score, 3, 1)
     why = tour(tmp_path, "pair", str(later), "--system", "mcmahon", "--why", "Aa", "Jj").stdout
     assert "Aa has MMS 3, started with 1\n  Jj has MMS 1, started with 0\n  2 points apart" in why
 

@@ -10,7 +10,7 @@ import pytest
 
 from enginetour.errors import InputRefused
 from enginetour.model import Outcome
-from enginetour.plan import Plan, prepare
+from enginetour.plan import Plan, prepare, scale_doubts
 from enginetour.startlist import ordered
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import publish
@@ -18,7 +18,7 @@ from enginetour.store.revisions import define
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
 from tests.storing import draft, spec
-from tests.touring import config, tour
+from tests.touring import config, read, tour
 
 WRENS = ("Wren 1", "Wren 2", "Wren 3")
 
@@ -106,6 +106,50 @@ def test_mcmahon_doubts_uncertain_ratings(store: Store, tmp_path: Path) -> None:
     assert "warning: the ratings of 3 of 3 entrants are uncertain by more than a band of 100" in told("mcmahon", "")
     assert "uncertain" not in told("mcmahon", "width = 2000.0")
     assert "uncertain" not in told("swiss", "")
+
+
+@pytest.mark.parametrize(
+    ("scale", "system", "systems", "told"),
+    [
+        ("", "mcmahon", '["gor"]', "is its McMahon band and its first gor rating"),
+        ("", "swiss", '["elo", "egf2021"]', "is its first Elo rating and its first egf2021 rating"),
+        ("", "mcmahon", '["ml", "elo"]', ""),
+        ("", "swiss", '["gor"]', ""),
+        ('rating_scale = "go"', "mcmahon", '["gor"]', ""),
+        ('rating_scale = "elo"', "mcmahon", '["gor"]', ""),
+        ('rating_scale = "elo"', "gor-drift", '["ml"]', "gor-drift reads ratings on the Go scale"),
+    ],
+)
+def test_one_number_on_two_scales(scale: str, system: str, systems: str, told: str, tmp_path: Path) -> None:
+    """A rating that is a band or an Elo rating, and a Go rating, too, is warned of until its scale is stated."""
+    entrants = ("wren1", "wren4", "wren2", "wren3")
+    path = config(tmp_path, (), system, "rounds = 2", "".join(
+        f'\n[[entrants]]\nengine = "{engine}"\nrating = {2000 + at}' for at, engine in enumerate(entrants)
+    ))  # fmt: skip
+    text = path.read_text().replace("seed = 4", f"seed = 4\n{scale}")
+    path.write_text(text.replace("[report]", f"[ratings]\nsystems = {systems}\n[report]"))
+    found = scale_doubts(prepare(path, None))
+    assert bool(found) is bool(told) and told in "".join(found)
+
+
+def test_starts_are_told_before_the_first_game(tmp_path: Path) -> None:
+    """check and run show bands, bar, floor and starting scores, and that one group is a Swiss."""
+    grades = {"wren4": "1 dan", "wren3": "2 kyu", "wren2": "9k", "wren1": "11k"}
+    entrants = "".join(f'\n[[entrants]]\nengine = "{name}"\nrating = "{one}"' for name, one in grades.items())
+    path = config(tmp_path, (), "mcmahon", "rounds = 1", entrants)
+    lines = [
+        "bands of 100 rating points, band 0 begins at 2050: bar -2, floor -9",
+        "start 1 (bands -2 to 0): Wren 4, Wren 3",
+        "start 0 (bands -11 to -9): Wren 2, Wren 1",
+    ]
+    assert "\n".join(lines) in tour(tmp_path, "check", str(path)).stdout
+    assert read(tmp_path, "check", str(path))["starts"] == lines
+    done = tour(tmp_path, "run", str(path), "--plain")
+    assert all(line in done.stdout + done.stderr for line in lines)
+    path.write_text(path.read_text().replace("rounds = 1", "rounds = 1\nbar = -11").replace('"trial"', '"alike"'))
+    for command in ("check", "run"):
+        done = tour(tmp_path, command, str(path))
+        assert "warning: all start alike: this is a Swiss" in done.stdout + done.stderr
 
 
 def test_an_order_by_rating_states_the_scale(store: Store, tmp_path: Path) -> None:
