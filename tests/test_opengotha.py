@@ -13,7 +13,7 @@ from enginetour.field import BLACK, NEITHER, WHITE, Kind
 from enginetour.interop.foreign import next_round
 from enginetour.interop.h9 import read as read_h9
 from enginetour.interop.opengotha import read
-from enginetour.interop.pairer import pairer
+from enginetour.interop.pairer import on_scale, pairer
 from tests.touring import tour
 
 CASES = Path(__file__).parent / "cases" / "opengotha"
@@ -134,6 +134,17 @@ def test_another_system_for_a_file(tmp_path: Path) -> None:
     ]
     assert len(idle) == 1 and "corrections" in idle[0] and "handicap" in idle[0]
     assert {pair.get("handicap", 0) for pair in told["pairs"]} == {0}
+
+
+def test_ratings_below_the_lowest_of_gor() -> None:
+    """They count as that one, with a note; otherwise ratings of Go files are on its scale already."""
+    found = read(EVENING.encode(), "x.xml").foreign()
+    system, told = pairer("gor-drift", found, {})
+    assert told[-1] == "with gor-drift, ratings below 100 count as 100, the lowest of GoR"
+    assert [member.rating for member in on_scale(system, found).field.members] == [2010, 2310, 1850, 1500, 100, 1890]
+    found = read(EVENING.replace('rating="-700"', 'rating="700"').encode(), "x.xml").foreign()
+    system, told = pairer("gor-drift", found, {})
+    assert on_scale(system, found) is found and "GoR" not in "".join(told)
 
 
 def test_chance_and_colors_by_names() -> None:

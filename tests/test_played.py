@@ -172,7 +172,7 @@ def test_export_of_a_tournament_played(tmp_path: Path) -> None:
 
 def test_names_that_nothing_is_left_of() -> None:
     """They become the entrant's id or number: a line without a name is none."""
-    field = Field((Member("#", 1500.0), Member("\u200b \x1b", 1400.0)), (), (0, 1))
+    field = Field((Member("# Club=", 1500.0), Member("\u200b \x1b", 1400.0)), (), (0, 1))
     assert register(Played("T", "dutch", field, {}))["register.tde"].split() == [
         "ET1",
         "ET1",
@@ -181,4 +181,4 @@ def test_names_that_nothing_is_left_of() -> None:
         "ET2",
         "15.00",
     ]
-    assert [entry.name for entry in report(Played("T", "dutch", field, {})).entries] == ["#", "entrant 2"]
+    assert [entry.name for entry in report(Played("T", "dutch", field, {})).entries] == ["# Club=", "entrant 2"]

@@ -116,7 +116,7 @@ class Tournament:
         field_ = Separated(self.members, self.history[: following - 1], there, in_all, bye=bye)
         labels = tuple(str(at + 1) for at in range(len(self.members)))
         asked = dict.fromkeys(away, Kind.ABSENT)
-        return Foreign(field_, labels, self.settings, asked, self.notes, stands=stands, colorless=colorless)
+        return Foreign(field_, labels, self.settings, asked, self.notes, grades.GO, stands=stands, colorless=colorless)
 
 
 def read(content: bytes, place: str) -> Tournament:

@@ -82,7 +82,7 @@ def _written(value: object) -> str:
 
 
 def on_scale(system: PairingSystem, foreign: Foreign) -> Foreign:
-    """The tournament with ratings on the scale of the system: GoR begins 1 dan at 2050, a TDE register at 0."""
+    """The tournament with ratings on the scale of the system: GoR begins 1 dan at 2050 and has none below 100."""
     if foreign.one_dan is None or not isinstance(system, Information) or system.model != "gor":
         return foreign
     above = grades.GO - foreign.one_dan
@@ -90,6 +90,8 @@ def on_scale(system: PairingSystem, foreign: Foreign) -> Foreign:
         replace(member, rating=None if member.rating is None else max(FLOOR, member.rating + above))
         for member in foreign.field.members
     )
+    if members == foreign.field.members:
+        return foreign
     return replace(foreign, field=replace(foreign.field, members=members), one_dan=None)
 
 
@@ -133,10 +135,9 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
     rated = on_scale(system, foreign)
     if rated is not foreign:
         more = grades.GO - (foreign.one_dan or 0)
-        told.append(
-            f"the ratings of the file count {more:g} points more with {name}: GoR begins 1 dan at {grades.GO:g}, and "
-            f"its lowest rating is {FLOOR:g}"
-        )
+        raised = f"the ratings of the file count {more:g} points more with {name}: GoR begins 1 dan at {grades.GO:g}"
+        lowest = f"with {name}, ratings below {FLOOR:g} count as {FLOOR:g}, the lowest of GoR"
+        told.append(f"{raised}, and its lowest rating is {FLOOR:g}" if more else lowest)
     try:
         system.check(rated.field.members)
         handicap = getattr(options, "handicap", None)

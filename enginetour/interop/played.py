@@ -6,6 +6,7 @@ and a bye in it as two byes, so points are those of games and colours are those 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -190,7 +191,9 @@ def register(one: Played, one_dan: float = grades.AGA) -> dict[str, str]:
             )
         missed = [n for n, row in enumerate(one.field.history, 1) if _is_missing(row[place])]
         club = f" CLUB={'_'.join(_plain(member.family).split())}" if member.family else ""
-        name = _plain(member.name.replace("#", " ")) or ids[place]  # a name of signs that a register has no room for
+        name = (
+            _plain(re.sub(r"#|(?i:(?<!\S)CLUB=)", " ", member.name)) or ids[place]
+        )  # a name of signs that a register has no room for
         drops = "".join(f" DROP{number}" for number in missed)
         rating = written_rating(member.rating - one_dan + grades.AGA)
         lines.append(f"{ids[place]} {name} {rating}{club}{' #' + drops if drops else ''}")
