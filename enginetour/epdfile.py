@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from array import array
 from pathlib import Path
@@ -125,7 +126,7 @@ class IndexedPositions(Numbered):
         raw = self._stream.readline(LONGEST_LINE)
         if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
             return Bad(0, f"a line longer than {LONGEST_LINE:,} bytes")
-        text = text_of(raw).removeprefix("\ufeff")
+        text = text_of(raw.removeprefix(codecs.BOM_UTF8))
         return position(0, text, self._variant) or Bad(0, "nothing in it")
 
     def _line(self, number: int) -> int:

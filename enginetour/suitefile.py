@@ -43,7 +43,11 @@ _PACKERS = {
     b"Rar!": "rar",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
-_MARKS = "!?"  # suffix annotations (PGN standard 8.2.3.8)
+# What is written behind a move, with or without a blank: suffix annotations (PGN standard 8.2.3.8), en passant (FIDE
+# Laws, appendix C.13), and the signs of the Chess Informant: better, equal, novelty, diagram.
+_BEHIND = re.compile(r"(?:(?<=\d)e\.?p\.?)?[^\w\s]*$")
+_SIGNS = frozenset({"N", "TN", "D", "RR", "ep", "e.p", "e.p."})
+_NULL_MOVE = "--"
 _WORD = re.compile(r"\{|\}|\(|\)|;.*|\$\d+|[^\s{}();$]+")
 _NUMBER = re.compile(r"^(?:\d+\.*|\.+)")
 _RESULTS = frozenset({"1-0", "0-1", "1/2-1/2", "*"})
@@ -154,8 +158,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
                     continue
                 if number == 1:
                     _refuse_no_text(path, piece)
-                text = text_of(piece)
-                yield number, text.removeprefix("\ufeff") if number == 1 else text
+                yield number, text_of(piece.removeprefix(codecs.BOM_UTF8) if number == 1 else piece)
     except FileNotFoundError:
         raise InputRefused("no such file of openings", place=str(path)) from None
     except (EOFError, zlib.error, gzip.BadGzipFile):
@@ -235,7 +238,7 @@ def _games(lines: Iterator[tuple[int, str | Bad]], variant: str) -> Iterator[Wri
                 if game.line:
                     yield _written(game, variant)
                 game = _Game()
-            elif san := (word if word.startswith("0-0") else _NUMBER.sub("", word)).rstrip(_MARKS):
+            elif san := _move_of(word):
                 game.line = game.line or number
                 if len(game.moves) < MOST_PLIES:
                     game.moves.append((number, san))
@@ -245,6 +248,12 @@ def _games(lines: Iterator[tuple[int, str | Bad]], variant: str) -> Iterator[Wri
         yield Bad(game.line, "a comment or variation without end")
     elif game.line:
         yield _written(game, variant)
+
+
+def _move_of(word: str) -> str:
+    """The SAN in a word of a game, without its number and what is written behind it; "" for a number or a sign."""
+    move = word if word.startswith("0-0") else _NUMBER.sub("", word)
+    return "" if move in _SIGNS else move if move.rstrip("!?") == _NULL_MOVE else _BEHIND.sub("", move)
 
 
 def _written(game: _Game, variant: str) -> Written | Bad:

@@ -200,3 +200,43 @@ def test_an_opening_behind_a_wall_of_pawns_is_no_game(tmp_path: Path) -> None:
     assert _read(tmp_path, wall, "s.fen") == [Bad(1, "neither side can mate any more")]
     open_ = "4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K1N1 w - - 0 1"
     assert _read(tmp_path, open_, "s.fen") == [Opening("", 1, open_)]
+
+
+CASES = Path(__file__).parent / "cases" / "openings"
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("en-passant-suffix", Opening("ep", 1, None, ("e2e4", "g8f6", "e4e5", "d7d5", "e5d6", "e7d6", "d2d4"))),
+        (
+            "informant-signs",
+            Opening("dots", 1, None, ("e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6", "b5c6", "d7c6", "e1g1")),
+        ),
+        ("bom-and-one-cp1252-byte", Opening("R\u00e9sum\u00e9", 1, None, ("e2e4", "e7e5"))),
+    ],
+)
+def test_files_of_other_programs(name: str, found: Opening) -> None:
+    """Signs behind moves are passed over, and a byte order mark may stand before text that is not UTF-8."""
+    assert list(read_suite(CASES / f"{name}.pgn")) == [found]
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "1. e4! d5?! 2. e5+= f5\u00b1 3. exf6ep+- \u221e Nxf6\u2a72 N 4.d4 TN $14 D *",
+        "1.e4 !? d5 = 2.e5 (=) f5 3.exf6 e.p. +/- Nxf6 4. d4-+ {D} *",
+        "1.e4 d5 2.e5 f5 3.exf6e.p.! Nxf6 -/+ 4. d4\u25a1 1-0",
+    ],
+)
+def test_signs_behind_moves(tmp_path: Path, moves: str) -> None:
+    """With a blank before them or without one."""
+    played = ("e2e4", "d7d5", "e4e5", "f7f5", "e5f6", "g8f6", "d2d4")
+    assert _read(tmp_path, moves, "s.pgn") == [Opening("", 1, None, played)]
+
+
+@pytest.mark.parametrize(("moves", "word"), [("1. e4 -- *", "a null move"), ("1. e4 X *", "'X'"), ("1. e4 e *", "'e'")])
+def test_what_is_no_sign_stays_unreadable(tmp_path: Path, moves: str, word: str) -> None:
+    """A null move, and words that nobody writes behind a move."""
+    (bad,) = _read(tmp_path, moves, "s.pgn")
+    assert isinstance(bad, Bad) and word in bad.why
