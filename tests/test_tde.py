@@ -154,7 +154,7 @@ def test_a_bye_by_command(tmp_path: Path) -> None:
     ("line", "name", "rating", "bye", "drops"),
     [
         ("A Foo, A. 10k BYE DROP", "Foo, A.", -950, True, {0}),
-        ("A Foo, A. 10k drop, bye CLUB=x", "Foo, A.", -950, True, {0}),
+        ("A Foo, A. 10k (drop), bye. CLUB=x", "Foo, A.", -950, True, {0}),
         ("A Foo, A. CLUB=x 1 dan BYE", "Foo, A.", 50, True, set()),
         ("A Stockfish 15.1 28.5 bye # DROP2", "Stockfish 15.1", 2750, True, {2}),
         ("A Bye 3 2.5", "Bye 3", 150, False, set()),
@@ -195,7 +195,8 @@ def test_text_that_looks_like_an_instruction(line: str, note: str, tmp_path: Pat
     comment = line.splitlines()[-1].partition("# ")[2]
     assert found.listed[0].comment == comment
     if comment:
-        assert found.listed[0].drops == ({2} if "DROP2" in comment else set()) and not found.listed[0].bye
+        assert found.listed[0].drops == ({2} if "DROP2" in comment else set())
+    assert not found.listed[0].bye
 
 
 def test_ids_and_names(tmp_path: Path) -> None:

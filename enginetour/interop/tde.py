@@ -207,7 +207,7 @@ def _flags(text: str, place: str, notes: list[str]) -> tuple[set[str], set[int]]
             f"{place}: {' '.join(unknown)!r} after the rating is not understood and has no effect; "
             "use CLUB=x, BYE or DROP, and DROP3 after the # for round 3"
         )
-    return {found.upper() for found in re.findall(rf"\b(?:{_FLAG.pattern})\b", text, re.IGNORECASE)}, missed
+    return {word.upper() for word in words if _FLAG.fullmatch(word)}, missed
 
 
 def _remark(text: str, place: str, notes: list[str]) -> tuple[set[str], set[int]]:
@@ -215,7 +215,7 @@ def _remark(text: str, place: str, notes: list[str]) -> tuple[set[str], set[int]
     words = _words(text)
     missed = {int(number) for number in re.findall(rf"\b{_MISSED.pattern}\b", text, re.IGNORECASE)}
     drop = {word.upper() for word in words} - {f"DROP{number}" for number in missed} == {"DROP"}
-    like = [word for word in words if _LIKE_A_FLAG.match(word) and not _MISSED.fullmatch(word.strip(".:!()"))]
+    like = [word for word in words if _LIKE_A_FLAG.match(word) and not _MISSED.fullmatch(word)]
     if like and not drop:
         notes.append(
             f"{place}: {' '.join(like)!r} in the comment is not an instruction of gopair; "
@@ -225,7 +225,7 @@ def _remark(text: str, place: str, notes: list[str]) -> tuple[set[str], set[int]
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in re.split(r"[\s,;]+", text) if word]
+    return [word for word in re.split(r"[\s,;.:!()]+", text) if word]
 
 
 def _points(word: str) -> float | None:
