@@ -143,8 +143,33 @@ def test_the_header_in_both_styles() -> None:
 def test_what_is_not_said_is_usual() -> None:
     """1, 1/2, 0, a bye as a win; white1 with rank: numbers go by the rank."""
     found = header_of("XXC white1 rank", "162  P 0.5")
-    assert (found.colour, found.by_rank, found.rounds, found.baku) == (WHITE, True, None, False)
+    assert (found.colour, found.by_line, found.rounds, found.baku) == (WHITE, True, None, False)
     assert (found.scores["W"], found.scores["D"], found.worth("P")) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("lines", "scores"),
+    [
+        (("XXS PAB=3 D=1 W=3",), "W3 D1 L0 A0 P3 F3 H1 +3 Z0"),
+        (("XXS W=3", "XXS D=1"), "W3 D1 L0 A0 P1 F3 H1 +3 Z0"),
+        (("XXS PAB=.5",), "W1 D0.5 L0 A0 P0.5 F1 H0.5 +1 Z0"),
+        (("XXS FL=0 W=3 D=2 PAB=2 WL=1 BL=1 ZPB=1",), "W3 D2 L1 A0 P2 F3 H2 +3 Z1"),
+        (("XXS W=3 D=2 WL=1 BL=1", "XXS PAB=3", "XXS FPB=0 HPB=0 ZPB=0"), "W3 D2 L1 A0 P3 F0 H0 +3 Z0"),
+        (("162  W 3.0    D 1.0", "162  Z 0.5    P 1.5"), "W3 D1 L0 A0.5 P1.5 F3 H1 +3 Z0.5"),
+        (("BBW 3.0", "BBZ 0.5", "BBF 1"), "W3 D0.5 L0 A1 P3 F3 H0.5 +3 Z0.5"),
+    ],
+)
+def test_points_in_all_styles(lines: tuple[str, ...], scores: str) -> None:
+    """The examples of JaVaFo's manual, where the allocated bye is one point unless a line says it; then the others."""
+    found = header_of(*lines)
+    assert " ".join(f"{letter}{found.worth(letter) / 2:g}" for letter in "WDLAPFH+Z") == scores
+
+
+def test_virtual_points_by_columns() -> None:
+    """A round left blank has none; lines whose columns are others are read word by word."""
+    assert header_of("XXA    1  1.0       0.5").virtual == {(1, 1): 2, (2, 1): 0, (3, 1): 1}
+    assert header_of("XXA    1 1.0 0.5 0.5").virtual == {(1, 1): 2, (2, 1): 1, (3, 1): 1}
+    assert header_of("XXA    1    1  0.5").virtual == {(1, 1): 2, (2, 1): 1}
 
 
 @pytest.mark.parametrize(
@@ -165,7 +190,10 @@ def test_what_is_not_said_is_usual() -> None:
         ("260 001 002    1    8", "a number of an entrant"),
         ("XXP 1 x", "an entrant's number"),
         ("310   1 India", "a tournament of single entrants, found 310, teams"),
-        ("299 W", "points by decree"),
+        ("299 W", "points by results alone, found 299, points by decree"),
+        ("XXS X=1", r"codes with points such as W=3 PAB=1.5 .XXS., found 'X=1'"),
+        ("XXS W=1.3", "points such as 1.5"),
+        ("XXS WW=3", "the same points with either color .XXS, BW., found 1"),
     ],
 )
 def test_a_broken_header_is_told(line: str, words: str) -> None:

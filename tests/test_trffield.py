@@ -153,10 +153,10 @@ def test_who_rests_by_decision() -> None:
         next_round(system, replace(blank, present=(0, 1, 2, 3)).resting(0))
 
 
-def test_numbers_may_go_by_rank() -> None:
-    """Old files say so; the labels stay the numbers."""
-    lines = [entry(number)[:85] + f"{5 - number:4d}  " for number in range(1, 5)]
-    assert before("XXC rank", *lines).labels == ("4", "3", "2", "1")
+def test_pairing_numbers_may_go_by_the_order_of_lines() -> None:
+    """XXC rank means the place of a line, not the rank in its columns (JaVaFo's manual); labels stay the numbers."""
+    lines = [entry(number)[:85] + f"{5 - number:4d}  " for number in (3, 1, 4, 2)]
+    assert before("XXC rank", *lines).labels == ("3", "1", "4", "2")
     assert before(*lines).labels == ("1", "2", "3", "4")
 
 

@@ -24,13 +24,13 @@ WITH_OPPONENT = {
     **{
         letter: (Kind.PLAYED, score) for letters, score in (("1W", "W"), ("=D", "D"), ("0L", "L")) for letter in letters
     },
-    "+": (Kind.FORFEIT, "W"),
+    "+": (Kind.FORFEIT, "+"),
     "-": (Kind.FORFEIT, "A"),
 }
 # As some programs of before 2016 write byes: + = - without an opponent.
 ALONE = {
-    **dict.fromkeys("F+", (Kind.FULL_BYE, "W")),
-    **dict.fromkeys("H=", (Kind.HALF_BYE, "D")),
+    **dict.fromkeys("F+", (Kind.FULL_BYE, "F")),
+    **dict.fromkeys("H=", (Kind.HALF_BYE, "H")),
     **dict.fromkeys("Z -", (Kind.ABSENT, "Z")),
     "U": (Kind.BYE, "P"),
 }
@@ -120,7 +120,7 @@ class _Reader:
         return Paired(tuple(boards), tuple(byes)), frozenset(colorless)
 
     def _order(self, entry: Entry) -> tuple[int, int]:
-        return (entry.rank or 0 if self.header.by_rank else 0, entry.number)
+        return (entry.line if self.header.by_line else 0, entry.number)
 
     def _rounds(self, entries: Sequence[Entry], following: int, asked: int | None) -> int:
         written = max(len(entry.cells) for entry in entries)
@@ -179,9 +179,8 @@ class _Reader:
             words = "w on one side and b on the other"
             self._refuse(entry, number, words, f"{cell.colour} here and {answer.colour} in {who}")
         mine, theirs = WITH_OPPONENT[cell.result], WITH_OPPONENT.get(answer.result, (None, ""))
-        if mine[0] is not theirs[0] or (
-            "W" in (mine[1], theirs[1]) and {mine[1], theirs[1]} not in ({"W", "L"}, {"W", "A"})
-        ):
+        both = {mine[1], theirs[1]}
+        if mine[0] is not theirs[0] or (both & {"W", "+"} and both not in ({"W", "L"}, {"+", "A"})):
             self._refuse(
                 entry, number, "results that fit each other", f"{cell.result} here and {answer.result} in {who}"
             )
@@ -216,12 +215,17 @@ class _Reader:
         return tuple(tuple(given.get((count, e.number), 0) for e in entries) for count in range(1, number + 1))
 
     def _sums(self, entries: Sequence[Entry], paired: int) -> list[str]:
-        """Points that are not what the rounds add up to; a round not finished and byes after it may count or not."""
+        """Points that are not what the rounds add up to.
+
+        A round not finished and byes after it may count or not, and so may the virtual points of now.
+        """
         begun = [count for count in range(paired) if any(_is_open(_cell(entry, count + 1)) for entry in entries)]
         told = []
         for entry in entries:
             worth = [self._worth(cell) for cell in entry.cells]
-            if entry.points not in {sum(worth[:upto]) for upto in (len(worth), paired, min(begun, default=paired))}:
+            extra = {0, *(self.header.virtual.get((count, entry.number), 0) for count in (paired, paired + 1))}
+            sums = {sum(worth[:upto]) for upto in (len(worth), paired, min(begun, default=paired))}
+            if entry.points not in {one + more for one in sums for more in extra}:
                 told.append(
                     f"{self.report.place}:{entry.line}: {entry.points / 2:g} points, but the rounds of {entry.number} "
                     f"add up to {sum(worth[:paired]) / 2:g}; the rounds are believed"

@@ -2,8 +2,9 @@
 
 TRF26  old  what                          columns
 142    XXR  rounds in all                 from 5
-152    XXC  initial colour                5: W or B; white1, black1, and rank: numbers go by the rank of 86-89
+152    XXC  initial colour                5: W or B; white1, black1, and rank: entrants count in the order of lines
 162    BBW  points of W D L A P           6 letter, 7-10 points, again every 9; BBW BBD BBL BBF BBU BBZ: 5-8
+       XXS  points by codes               WW=3 PAB=1.5: see CODED
 202, 212    tie-breaks, order of the table: from 5, parted by commas
 192         type, read for its Baku       from 5
 240         byes asked for                5 F H Z, 7-9 round, 11-14 number, again every 5
@@ -27,16 +28,28 @@ from typing import NoReturn
 from enginetour.field import BLACK, WHITE
 from enginetour.interop.trf import Line, Report
 
-REFUSED = {"013": "teams", "310": "teams", "299": "points by decree", "XXS": "points in the form of 162"}
+SINGLE = "a tournament of single entrants"
+REFUSED = {"013": (SINGLE, "teams"), "310": (SINGLE, "teams"), "299": ("points by results alone", "points by decree")}
 SCORES = {"BBW": "W", "BBD": "D", "BBL": "L", "BBF": "A", "BBU": "P", "BBZ": "Z"}
+CODED = {  # JaVaFo's XXS: code -> letter of `scores` and half points where no line says them
+    code: (letter, points)
+    for codes, letter, points in (
+        ("WW BW", "W", 2), ("WD BD", "D", 1), ("WL BL", "L", 0), ("PAB", "P", 2), ("FPB", "F", 2), ("HPB", "H", 1),
+        ("ZPB", "Z", 0), ("FW", "+", 2), ("FL", "A", 0),
+    )
+    for code in codes.split()
+}  # fmt: skip
+SHORTCUTS = {"W": ("WW", "BW", "FW", "FPB"), "D": ("WD", "BD", "HPB")}
+INSTEAD = {"P": "W", "F": "W", "+": "W", "H": "D", "Z": "A"}  # whose points a letter has that no line names
 MOST_SAID = 100_000  # virtual points and forbidden pairs, our choice: a family of 400, or all of 1000 in 99 rounds
 _NUMBER = re.compile(r"[0-9]{1,4}")
-_POINTS = re.compile(r"[0-9]{1,3}(\.[05])?")
-_SCORE = re.compile(r"([WDLAPX]) *([0-9]{1,2}\.[05])")
+_POINTS = re.compile(r"[0-9]{1,3}(\.([05]0*)?)?|\.[05]0*")
+_SCORE = re.compile(r"([WDLAPXZ]) *([0-9]{1,2}\.[05])")
+_VIRTUAL = re.compile(r" {4}| ?[0-9]{1,2}\.[05]| *[0-9]{1,2} *")  # points of XXA in their columns
 
 
 def usual_scores() -> dict[str, int]:
-    """Half points of a win, a draw, a loss, an absence; P, the allocated bye, is W unless said, Z, asked for, is A."""
+    """Half points of a win, a draw, a loss, an absence; for other letters see `INSTEAD`."""
     return {"W": 2, "D": 1, "L": 0, "A": 0}
 
 
@@ -47,9 +60,10 @@ class Header:
     name: str = ""
     rounds: int | None = None
     colour: int | None = None
-    by_rank: bool = False
+    by_line: bool = False
     baku: bool = False
     scores: dict[str, int] = field(default_factory=usual_scores)
+    coded: dict[str, int] = field(default_factory=dict)  # as `scores`, by the codes of XXS, if a line has them
     byes: dict[tuple[int, int], str] = field(default_factory=dict)  # (round, number) -> F, H, Z
     away: set[int] = field(default_factory=set)  # numbers of those absent from the next round
     virtual: dict[tuple[int, int], int] = field(default_factory=dict)  # (round, number) -> half points
@@ -57,8 +71,8 @@ class Header:
     forbidden: list[tuple[range, tuple[int, int]]] = field(default_factory=list)  # rounds, two numbers
 
     def worth(self, letter: str) -> int:
-        """Half points of W D L A, of P, the bye that the pairing allocates, and Z, an absence asked for."""
-        return self.scores.get(letter, self.scores[{"P": "W", "Z": "A"}.get(letter, letter)])
+        """Half points of W D L, of A or Z, P, the allocated bye, F and H, those asked for, + and a forfeit's win."""
+        return self.scores.get(letter, self.scores[INSTEAD.get(letter, letter)])
 
 
 def header(report: Report) -> Header:
@@ -67,9 +81,14 @@ def header(report: Report) -> Header:
     known = {entry.number for entry in report.entries}
     for line in report.lines:
         if line.tag in REFUSED:
-            report.refuse(line.number, "a tournament of single entrants", f"{line.tag}, {REFUSED[line.tag]}")
+            expected, instead = REFUSED[line.tag]
+            report.refuse(line.number, expected, f"{line.tag}, {instead}")
         if line.tag in _READERS:
             _READERS[line.tag](found, _Reading(report, line, known))
+    for code, points in found.coded.items():
+        letter, _ = CODED[code]
+        if found.scores.setdefault(letter, points) != points:
+            report.refuse(0, f"the same points with either color (XXS, {code})", f"{points / 2:g}")
     return found
 
 
@@ -138,7 +157,7 @@ def _colour(found: Header, line: _Reading) -> None:
 def _old_colour(found: Header, line: _Reading) -> None:
     for word in line.rest.split():
         if word == "rank":
-            found.by_rank = True
+            found.by_line = True
         elif word in ("white1", "black1"):
             found.colour = WHITE if word == "white1" else BLACK
         else:
@@ -150,11 +169,24 @@ def _scores(found: Header, line: _Reading) -> None:
     if _SCORE.sub("", text).strip() or not _SCORE.search(text):
         line.refuse("letters W D L A P X with points such as 3.0 each", line.rest)
     for letter, points in _SCORE.findall(text):
-        found.scores[letter] = round(2 * float(points))
+        found.scores["A" if letter == "Z" else letter] = round(2 * float(points))  # bbpPairings writes Z
 
 
 def _old_score(found: Header, line: _Reading) -> None:
     found.scores[SCORES[line.line.tag]] = line.points(line.rest)
+
+
+def _coded_scores(found: Header, line: _Reading) -> None:
+    """The later of two words for one code counts; codes of no word are usual, the bye also where a win is not."""
+    if not found.coded:
+        found.coded = {code: points for code, (_, points) in CODED.items()}
+        found.scores = {}
+    for word in line.rest.upper().split():
+        code, _, points = word.partition("=")
+        codes = SHORTCUTS.get(code, (code,))
+        if codes[0] not in CODED:
+            line.refuse("codes with points such as W=3 PAB=1.5", word)
+        found.coded |= dict.fromkeys(codes, line.points(points))
 
 
 def _tiebreaks(found: Header, line: _Reading) -> None:
@@ -194,7 +226,10 @@ def _virtual(found: Header, line: _Reading) -> None:
 
 def _old_virtual(found: Header, line: _Reading) -> None:
     number = line.entrant(line.part(5, 8))
-    said = line.line.text[8:].split()
+    text = line.line.text.rstrip()
+    columns = [text[at : at + 5] for at in range(9, len(text), 5)]
+    fits = all(_VIRTUAL.fullmatch(column[:4].rjust(4)) and not column[4:].strip() for column in columns)
+    said = [column.strip() or "0" for column in columns] if fits else text[8:].split()
     if len(found.virtual) + len(said) > MOST_SAID:
         line.refuse(f"at most {MOST_SAID:,} virtual points", "more")
     for count, points in enumerate(said, 1):
@@ -223,6 +258,7 @@ _READERS: dict[str, Callable[[Header, _Reading], None]] = {
     "XXC": _old_colour,
     "162": _scores,
     **dict.fromkeys(SCORES, _old_score),
+    "XXS": _coded_scores,
     "192": _type,
     **dict.fromkeys(("202", "212"), _tiebreaks),
     "240": _byes,

@@ -21,6 +21,7 @@ from enginetour.interop.foreign import next_round
 from enginetour.interop.pairer import pairer
 from enginetour.interop.trf import read
 from enginetour.interop.trffield import foreign
+from enginetour.interop.trfheader import virtual_lines
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 TOURNAMENTS = 200
@@ -29,13 +30,23 @@ NO_ROUND = 1  # exit code of bbpPairings where no legal round is left
 
 @dataclass
 class Drawn:
-    """A tournament as it grows: worths in half points by the letters of the old lines BBW to BBZ."""
+    """A tournament as it grows: worths in half points by the letters of the old lines BBW to BBZ.
+
+    Places count from 0 in pairing order; `numbers` are those of the file, which differ where its lines are in another
+    order (XXC rank). `style` says which codes the file has.
+    """
 
     rng: random.Random
     size: int
     rounds: int
     worth: dict[str, int]
+    style: str  # TRF26, BB or XXS
+    end: str  # of a line
+    numbers: list[int]
     virtual: list[list[int]]  # of each entrant, by rounds
+    apart: list[tuple[int, int]]
+    late: list[int]  # rounds missed before the first, of each entrant
+    gone: list[int]  # first round missed for good
     cells: list[list[str]] = field(default_factory=list)  # of each entrant
     points: list[int] = field(default_factory=list)
 
@@ -47,73 +58,136 @@ class Drawn:
         loss = rng.randint(0, win // 2)
         worth = {"W": win, "D": rng.randint(loss, win), "L": loss, "Z": rng.randint(0, loss), "F": rng.randint(0, loss)}
         worth["U"] = rng.randint(0, win)
-        upper, long = rng.randint(1, size), rng.randint(0, rounds - 1)
-        scheme = [rng.choice((win, win // 2, 1)) for _ in range(long)] if rng.random() < 0.5 else []
-        virtual = [scheme if number < upper else [] for number in range(size)]
-        return cls(rng, size, rounds, worth, virtual, [[] for _ in range(size)], [0] * size)
+        style = rng.choice(("TRF26", "BB", "XXS"))
+        if style == "TRF26":
+            worth["F"] = worth["Z"]
+        numbers = list(range(1, size + 1))
+        if style == "BB" and rng.random() < 0.3:
+            rng.shuffle(numbers)
+        late = [rng.randint(1, 2) if rng.random() < 0.07 else 0 for _ in numbers]
+        gone = [rng.randint(2, rounds) if rng.random() < 0.05 else rounds + 1 for _ in numbers]
+        apart = [(one, other) for one, other in [tuple(rng.sample(range(size), 2))] if rng.random() < 0.3]
+        blank: list[list[str]] = [[] for _ in numbers]
+        virtual = _virtual(rng, size, rounds, win)
+        end = rng.choice(("\n", "\r\n", "\r"))
+        return cls(rng, size, rounds, worth, style, end, numbers, virtual, apart, late, gone, blank, [0] * size)
 
     def text(self) -> str:
-        """As a file that both programs read."""
-        lines = ["012 drawn", f"XXR {self.rounds}", "152 W"]
-        lines += [f"BB{letter} {points / 2:4.1f}" for letter, points in self.worth.items()]
-        for number in range(self.size):
-            head = f"001 {number + 1:4d}      {f'E{number + 1}':33} {2400 - 10 * number:4d}"
-            score, rank = f"{self.points[number] / 2:4.1f}", f"{number + 1:4d}"
-            lines.append(f"{head:80}{score} {rank}  " + "  ".join(self.cells[number]))
-        lines += [
-            f"XXA {number + 1:4d} " + " ".join(f"{points / 2:4.1f}" for points in row)
-            for number, row in enumerate(self.virtual)
-            if row
-        ]
-        return "\n".join(lines) + "\n"
+        """As a file that enginetour reads."""
+        half = {letter: f"{points / 2:4.1f}" for letter, points in self.worth.items()}
+        match self.style:
+            case "TRF26":
+                letters = {"W": "W", "D": "D", "L": "L", "A": "Z", "P": "U"}
+                said = " ".join(f"{name}{half[letter]}   " for name, letter in letters.items())
+                lines = ["012 drawn", f"142 {self.rounds}", "152 W", f"162  {said.rstrip()}"]
+            case "BB":
+                lines = [
+                    "012 drawn",
+                    f"XXR {self.rounds}",
+                    *(f"BB{letter} {points}" for letter, points in half.items()),
+                ]
+                lines.append("XXC white1" + " rank" * (self.numbers != sorted(self.numbers)))
+            case _:
+                codes = {"W": "W", "D": "D", "WL": "L", "BL": "L", "ZPB": "Z", "FL": "F", "PAB": "U"}
+                words = [f"{code}={self.worth[letter] / 2:g}" for code, letter in codes.items()]
+                lines = ["012 drawn", f"XXR {self.rounds}", "XXC white1", f"XXS {' '.join(words)}"]
+        for place, number in enumerate(self.numbers):
+            head = f"001 {number:4d}      {f'E{number}':33} {2400 - 10 * place:4d}"
+            score, rank = f"{self.points[place] / 2:4.1f}", f"{number:4d}"
+            lines.append(f"{head:80}{score} {rank}  " + "  ".join(self.cells[place]))
+        for one, other in self.apart:
+            pair = sorted((self.numbers[one], self.numbers[other]))
+            old = self.style != "TRF26"
+            lines.append("XXP {} {}".format(*pair) if old else "260 001 {:03d} {:4d} {:4d}".format(self.rounds, *pair))
+        if self.style == "TRF26":
+            rows = [dict(enumerate(row, 1)) for row in zip(*self.virtual, strict=True)]
+            lines += virtual_lines(rows)
+        else:
+            lines += [
+                f"XXA {self.numbers[place]:4d} " + " ".join(f"{points / 2:4.1f}" for points in row)
+                for place, row in enumerate(self.virtual)
+                if any(row)
+            ]
+        return self.end.join([*lines, ""])
 
-    def absences(self) -> set[int]:
-        """Who does not want to be paired in this round; their cells are written."""
+    def other_text(self) -> str:
+        """The same for bbpPairings, which reads no XXS and calls an absence Z in line 162."""
+        lines = self.text().split(self.end)
+        if self.style == "TRF26":
+            lines = [line.replace("A", "Z") if line.startswith("162") else line for line in lines]
+        if self.style == "XXS":
+            lines = [line for line in lines if not line.startswith("XXS")]
+            lines[1:1] = [f"BB{letter} {points / 2:4.1f}" for letter, points in self.worth.items()]
+        return self.end.join(lines)
+
+    def absences(self, number: int) -> set[int]:
+        """Who is not to be paired in this round; their cells are written."""
         away = set()
-        for number in range(self.size):
+        for place in range(self.size):
             drawn = self.rng.random()
             letter = "Z" if drawn < 0.05 else "H" if drawn < 0.09 else "F" if drawn < 0.10 else ""
+            if number <= self.late[place] or number >= self.gone[place]:
+                letter = "Z"
             if letter:
-                away.add(number)
-                self.cells[number].append(f"0000 - {letter}")
+                away.add(place)
+                self.cells[place].append(f"0000 - {letter}")
         return away
 
     def score(self, away: set[int]) -> None:
         """The absences of this round count."""
-        for number in away:
-            self.points[number] += self.worth[{"Z": "Z", "H": "D", "F": "W"}[self.cells[number][-1][-1]]]
+        for place in away:
+            self.points[place] += self.worth[{"Z": "Z", "H": "D", "F": "W"}[self.cells[place][-1][-1]]]
 
     def play(self, boards: set[tuple[int, int]], bye: int | None) -> None:
-        """Results by chance, a forfeit now and then."""
+        """Results by chance, now and then a forfeit, of which some have no colors, and a game of less than a move."""
+        results = ("10", "10", "==", "01", "01", "==", "10", "01", "+-", "-+", "--", "WL", "DD")
         for white, black in sorted(boards):
-            one, other = self.rng.choice(("10", "10", "==", "01", "01", "==", "10", "01", "+-", "-+"))
-            for number, opponent, colour, sign in ((white, black, "w", one), (black, white, "b", other)):
-                self.cells[number].append(f"{opponent + 1:4d} {colour} {sign}")
-                self.points[number] += self.worth[{"1": "W", "+": "W", "=": "D", "0": "L", "-": "F"}[sign]]
+            signs = self.rng.choice(results)
+            colorless = signs[0] in "+-" and self.rng.random() < 0.5
+            for place, opponent, color, sign in ((white, black, "w", signs[0]), (black, white, "b", signs[1])):
+                self.cells[place].append(f"{self.numbers[opponent]:4d} {'-' if colorless else color} {sign}")
+                self.points[place] += self.worth[WORTH[sign]]
         if bye is not None:
             self.cells[bye].append("0000 - U")
             self.points[bye] += self.worth["U"]
 
 
+WORTH = {"1": "W", "+": "W", "W": "W", "=": "D", "D": "D", "0": "L", "L": "L", "-": "F"}
+
+
+def _virtual(rng: random.Random, size: int, rounds: int, win: int) -> list[list[int]]:
+    """None, the same for an upper part until any round, or anything for anybody in any round."""
+    kind = rng.choice(("none", "upper", "any"))
+    upper, long = rng.randint(1, size), rng.randint(0, rounds)
+    scheme = [rng.choice((win, win // 2, 1)) if number < long else 0 for number in range(rounds)]
+    if kind == "any":
+        return [[rng.choice((0, 0, 1, win)) for _ in range(rounds)] for _ in range(size)]
+    return [scheme if kind == "upper" and place < upper else [0] * rounds for place in range(size)]
+
+
 Round = tuple[set[tuple[int, int]], int | None]
 
 
-def theirs(text: str, file: Path) -> Round | None:
-    """bbpPairings' round, None where no legal one is left."""
-    file.write_text(text)
+def theirs(drawn: Drawn, file: Path) -> Round | None:
+    """bbpPairings' round by places, None where no legal one is left."""
+    text = drawn.other_text()
+    file.write_bytes(text.encode())
     done = subprocess.run(
         [os.environ["BBP_PAIRINGS"], "--dutch", str(file), "-p"], capture_output=True, text=True, timeout=60
     )
     if done.returncode == NO_ROUND:
         return None
     assert done.returncode == 0, done.stderr + text
-    pairs = [tuple(int(word) - 1 for word in line.split()) for line in done.stdout.split("\n")[1:] if line.strip()]
-    return {(one, other) for one, other in pairs if other >= 0}, next((one for one, other in pairs if other < 0), None)
+    places = {number: place for place, number in enumerate(drawn.numbers)} | {0: None}
+    pairs = [[places[int(word)] for word in line.split()] for line in done.stdout.split("\n")[1:] if line.strip()]
+    boards = {(one, other) for one, other in pairs if one is not None and other is not None}
+    return boards, next((one for one, other in pairs if other is None), None)
 
 
 def ours(text: str) -> Round | None:
     """The round of `pair`, None where it breaks the law."""
-    found = foreign(read(text))
+    found = foreign(read(text.encode()))
+    assert not found.warnings, text
     paired = next_round(pairer("dutch", found, {})[0], found.field)
     if "fallback" in paired.guarantee:
         return None
@@ -138,13 +212,13 @@ def test_rounds_of_drawn_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for seed in range(TOURNAMENTS):
         drawn = Drawn.of(seed)
         unpaid = drawn.worth["U"] <= drawn.worth["L"]
-        accelerated += any(drawn.virtual)
+        accelerated += any(map(any, drawn.virtual))
         for number in range(1, drawn.rounds + 1):
-            away = drawn.absences()
+            away = drawn.absences(number)
             if drawn.size - len(away) < 2:
                 break
             text = drawn.text()
-            wanted = theirs(text, tmp_path / "drawn.trf")
+            wanted = theirs(drawn, tmp_path / "drawn.trf")
             with monkeypatch.context() as patched:
                 if unpaid:
                     patched.setattr(preparation, "_float", unpaid_byes_float_nowhere)
