@@ -102,6 +102,29 @@ def test_every_round_is_checked(tmp_path: Path) -> None:
     )
 
 
+def test_more_rounds_than_opponents(tmp_path: Path) -> None:
+    """Another program's tournament is paired as long as it can be, as by bbpPairings, with a note."""
+    found = read(tmp_path, "pair", str(four(tmp_path, "142 5", "152 W")))
+    assert [(one["white"], one["black"]) for one in found["pairs"]] == [(1, 3), (4, 2)]
+    assert found["warnings"] == ["5 rounds are more than the entrants have opponents: at most 3"]
+
+
+def test_a_round_without_a_legal_pairing_is_named(tmp_path: Path) -> None:
+    """A check of all rounds names the rule that the last round breaks, although the file has the same pairs."""
+    file, lines = tmp_path / "f.trf", ["142 4", "152 W", "162  P 0.0"]
+    file.write_text("\n".join([*lines, *(entry(number) for number in range(1, 4))]))
+    for _ in range(4):
+        tour(tmp_path, "pair", str(file), "-o", str(file), "--overwrite")
+        text = file.read_bytes().decode().split("\r\n")
+        file.write_text("\n".join(_all_whites_win(text)))
+    found = json.loads(tour(tmp_path, "pair", str(file), "--check-all", "--json").stdout)
+    assert found["differing"] == 0
+    told = [text for text in found["warnings"] if text.startswith("round")]
+    assert len(told) == 2 and all(text.startswith("round 4: ") for text in told)
+    assert "4 rounds are more than the entrants have opponents: at most 3" in found["warnings"]
+    assert "already had a bye" in told[1]
+
+
 def test_swapped_colors_and_forfeits_without_colors(tmp_path: Path) -> None:
     """A pair with the other colors differs; a forfeited pair without colors is the same pair."""
     file, lines = tmp_path / "f.trf", ["142 3", "152 W"]
@@ -222,7 +245,6 @@ def test_other_systems_and_settings(tmp_path: Path) -> None:
     ("words", "code", "told"),
     [
         ((), 3, "the number of rounds in a line 142"),
-        (("--rounds", "4"), 3, "rounds 4 is more than 4 entrants have: at most 3"),
         (("--rounds", "3", "--absent", "1", "--absent", "2", "--absent", "E3"), 3, "only E4 is there for round 1"),
         (("--rounds", "3", *(f"--absent={number}" for number in range(1, 5))), 3, "nobody is there for round 1"),
         (("--rounds", "3", "--absent", "9"), 2, "--absent: no entrant '9'"),

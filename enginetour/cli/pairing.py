@@ -237,6 +237,7 @@ def _check_all(
             at = replace(at, colorless=at.colorless | level)
         try:
             paired = next_round(system, at.field)
+            notes += [f"round {number}: {remark}" for remark in paired.remarks]
             expected, instead = at.differing(paired)
             if {board.pair for board in paired.boards} != {board.pair for board in stood.boards} and is_as_heavy(
                 system, at.field, paired, stood

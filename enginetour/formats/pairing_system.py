@@ -117,6 +117,7 @@ class PairingSystem(ABC):
     evens_sos = False  # the pairing gives everybody a like SOS
     late_entry = True  # somebody may join in the middle
     extensible = True  # more rounds may follow than were meant
+    bounded = True  # more rounds than opponents are refused
     score = "points"  # what `scores` is called
     bye = "thesis"  # who rests in an odd field: a key of BYE_RULES or the words, where there is no setting
 
@@ -135,9 +136,9 @@ class PairingSystem(ABC):
         return found
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """ValueError when such a field cannot be paired: by default, more rounds than opponents."""
+        """ValueError when such a field cannot be paired: by default, more rounds than opponents where `bounded`."""
         most = RoundsOptions.most_rounds(len(members))
-        if self.options.rounds > most:
+        if self.bounded and self.options.rounds > most:
             raise ValueError(
                 f"rounds {self.options.rounds} is more than {len(members)} entrants have: at most {most}, "
                 "or everybody meets somebody twice; roundrobin has cycles"

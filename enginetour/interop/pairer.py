@@ -18,7 +18,7 @@ from enginetour.formats.dutch import Dutch
 from enginetour.formats.gotha import Handicap
 from enginetour.formats.handicap import RatingHandicap
 from enginetour.formats.information import Information
-from enginetour.formats.pairing_system import PairingSystem
+from enginetour.formats.pairing_system import PairingSystem, RoundsOptions
 from enginetour.interop.foreign import Foreign
 from enginetour.interop.trf import Report
 from enginetour.interop.trffield import as_played
@@ -138,6 +138,10 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
         raised = f"the ratings of the file count {more:g} points more with {name}: GoR begins 1 dan at {grades.GO:g}"
         lowest = f"with {name}, ratings below {FLOOR:g} count as {FLOOR:g}, the lowest of GoR"
         told.append(f"{raised}, and its lowest rating is {FLOOR:g}" if more else lowest)
+    most = RoundsOptions.most_rounds(len(foreign.field.members))
+    if "rounds" in fields and foreign.field.rounds > most:
+        told.append(f"{foreign.field.rounds} rounds are more than the entrants have opponents: at most {most}")
+    system.bounded = False  # as long as another program's tournament goes
     try:
         system.check(rated.field.members)
         handicap = getattr(options, "handicap", None)
