@@ -25,6 +25,7 @@ from enginetour.review.games import game_rows
 from enginetour.serveraddress import Address
 from enginetour.store.reader import TournamentReader
 from enginetour.store.tournaments import Store
+from enginetour.supervise.strays import hear_parent_death
 
 SHARE = AT_ONCE  # games that one process takes in turn
 WORTH_ANOTHER = 300  # games; a second process takes 0.5 s to start, in which the first writes 150 (measured)
@@ -113,7 +114,8 @@ def _write_part(
     told: Connection,
 ) -> None:
     """In a process of its own: what became of it is told, the number of pages or what went wrong."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for who started us, who ends us then
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for who started us, with whom we end
+    hear_parent_death(signal.SIGKILL)
     try:
         with Store.open(address, create=False, readonly=True) as store:
             told.send(_write(store.tournament(name, edition), folder, site, shares, lambda: None))

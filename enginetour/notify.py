@@ -23,6 +23,7 @@ from typing import Any
 
 from enginetour import __version__
 from enginetour.notices import NotifySection
+from enginetour.supervise.unheard import hear_all
 
 COMMAND_S = 30.0  # then it is killed with all it started: long enough for a mail program that asks a slow server
 WEBHOOK_S = 10.0  # for each step of the talk
@@ -152,6 +153,7 @@ class Notifier:
             self._thread.join(0.1)
 
     def _deliver(self) -> None:
+        hear_all()  # else the commands that it starts would hear no SIGTERM
         while not (self._closing and self._queue.empty()) and (event := self._queue.get()) is not None:
             for name, send in self._channels.items():
                 try:

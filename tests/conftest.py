@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,11 +70,13 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 def workspace(tmp_path: Path) -> Iterator[Path]:
     """With a results folder; at the end nothing of it runs."""
     from tests.lives import everybody, send  # as above
-    from tests.touring import left_running
+    from tests.touring import BUSY_S, GONE_S, left_running
 
     (tmp_path / "results").mkdir()
     yield tmp_path
-    left = left_running(tmp_path)
+    gone_by = time.monotonic() + GONE_S + BUSY_S  # a slot that is still being loaded ends when it looks at its pipe
+    while (left := left_running(tmp_path)) and time.monotonic() < gone_by:
+        time.sleep(0.05)
     send(everybody(tmp_path), signal.SIGKILL)
     assert left == []
 

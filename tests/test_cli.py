@@ -121,28 +121,6 @@ def test_an_interrupt_while_the_program_is_loaded_is_no_traceback(tmp_path: Path
     assert (done.returncode, done.stderr) == (code, "")
 
 
-class _Interrupted:
-    """Its class is being made when a signal comes."""
-
-    def __init__(self, raised: BaseException) -> None:
-        self.raised = raised
-
-    def __set_name__(self, _owner: type, _name: str) -> None:
-        raise self.raised
-
-
-@pytest.mark.parametrize(("raised", "code"), [(KeyboardInterrupt(), 130), (SystemExit(129), 129)])
-def test_a_signal_while_a_class_is_made_is_no_failure_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int
-) -> None:
-    """Python before 3.12 makes a RuntimeError of it, and there are hundreds of classes to load.
-
-    Click ends the line that a terminal has its ^C on.
-    """
-    monkeypatch.setattr("enginetour.cli.Lazy.get_command", lambda *_: type("Loaded", (), {"x": _Interrupted(raised)}))
-    assert tour(tmp_path, "status", expect=code).stderr.strip() == ""
-
-
 def test_a_run_that_only_lacks_what_cannot_be_played_ends_with_4(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -26,15 +27,13 @@ def _noted() -> Iterator[None]:
         signal.signal(number, action)
 
 
-def sent(number: signal.Signals, thread: threading.Thread) -> None:
-    """To that thread, and delivered: the same one sent again before would be one to the kernel."""
-    assert thread.ident is not None
-    signal.pthread_kill(thread.ident, number)
+def sent(number: signal.Signals) -> None:
+    """To this process, and delivered: the same one sent again before would be one to the kernel."""
+    os.kill(os.getpid(), number)
     bit = 1 << (number - 1)
     while True:
-        status = Path(f"/proc/self/task/{thread.native_id}/status").read_text()
-        lines = dict(line.split(":", 1) for line in status.splitlines())
-        if not int(lines["SigPnd"], 16) & bit:
+        lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+        if not int(lines["ShdPnd"], 16) & bit:
             return
 
 
@@ -44,14 +43,14 @@ def sent(number: signal.Signals, thread: threading.Thread) -> None:
 def test_every_one_counts_though_python_is_busy(numbers: tuple[signal.Signals, ...], hard: bool) -> None:
     """A second Ctrl-C during a long step in C is a second one; what was in force before is so again."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-    heard, main, busy = Heard(), threading.current_thread(), threading.Event()
+    heard, busy = Heard(), threading.Event()
     acts: list[int] = []
     heard.act = lambda: acts.append(len(heard.numbers))
 
     def send() -> None:
         busy.wait()
         for number in numbers:
-            sent(number, main)
+            sent(number)
 
     with heard.noting():
         assert not heard

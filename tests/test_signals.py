@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
+import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -178,3 +182,132 @@ def test_a_signal_while_a_large_suite_is_read(workspace: Path) -> None:
         code, _, _ = run.ended()
     assert code == 143
     assert list((workspace / "results").iterdir()) == []
+
+
+READERS = (
+    ("run", "{}"),
+    ("check", "{}"),
+    ("rate", "{}"),
+    ("import", "{}"),
+    ("pair", "{}"),
+    ("simulate", "--case", "{}"),
+    ("match", "wren1", "wren2", "--openings", "{}"),
+)
+
+
+@pytest.mark.parametrize("number", [INT, TERM, HUP])
+@pytest.mark.parametrize("words", READERS, ids=[words[0] for words in READERS])
+def test_whoever_waits_for_a_file_is_ended_at_once(workspace: Path, words: tuple[str, ...], number: int) -> None:
+    """A pipe to which nobody writes, named on the command line: within a second of any signal, or refused before."""
+    slow = workspace / "slow"
+    os.mkfifo(slow)
+    run = Forked(workspace, [word.format(slow) for word in words], workspace / "errors")
+    until(lambda: not run.process.is_alive() or Path(f"/proc/{run.pid}/wchan").read_text() == "wait_for_partner")
+    begun = time.monotonic()
+    if run.process.is_alive():
+        run.send(signal.Signals(number))
+    code, _, told = run.ended()
+    assert time.monotonic() - begun < 1.0 + BUSY_S
+    assert (code, told) == (128 + number, "") or (code in (2, 3) and "slow" in told)
+
+
+def computing(place: Path) -> None:
+    """In the new process: reading the configuration is a search that takes years, in C."""
+    from enginetour import plan
+
+    def prepare(*_: object, **__: object) -> None:
+        place.touch()
+        re.match("(x+x+)+y", "x" * 200)
+
+    plan.prepare = prepare  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("number", [INT, TERM, HUP])
+def test_a_long_step_in_c_holds_no_signal_up(workspace: Path, number: signal.Signals) -> None:
+    """Python calls no handler in it; the signal ends the program within a second all the same."""
+    place = workspace / "reached"
+    run = Forked(workspace, ["run", str(quick(workspace))], workspace / "errors", partial(computing, place))
+    until(place.exists)
+    begun = time.monotonic()
+    run.send(number)
+    code, _, told = run.ended()
+    assert time.monotonic() - begun < 1.0 + BUSY_S
+    assert (code, told) == (128 + number, "")
+
+
+@pytest.mark.parametrize("number", [INT, TERM, HUP])
+def test_signals_end_the_first_process_of_a_container(workspace: Path, number: signal.Signals) -> None:
+    """The kernel ignores signals without a handler for the first process of a pid namespace."""
+    if shutil.which("bwrap") is None:
+        pytest.skip("bwrap is not on this machine")
+    slow = workspace / "slow"
+    os.mkfifo(slow)
+    here = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc", "--as-pid-1"]
+    with subprocess.Popen([*here, sys.executable, "-m", "enginetour", "rate", str(slow)]) as first:
+
+        def waiting() -> list[int]:
+            inner = Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text().split()
+            return [int(pid) for pid in inner if Path(f"/proc/{pid}/wchan").read_text() == "wait_for_partner"]
+
+        until(waiting)
+        os.kill(waiting()[0], number)
+        assert first.wait(1.0 + BUSY_S) == 128 + number
+
+
+def hang(place: Path) -> None:
+    """As for a disk that is gone: in the kernel, where no signal that has a handler is looked at.
+
+    Here it waits for a process that is about to be another program, and that waits for the pipe. Python's own call
+    would keep all threads of Python waiting.
+    """
+    libc = ctypes.CDLL(None)
+    actions = ctypes.create_string_buffer(1024)
+    words = (ctypes.c_char_p * 2)(b"/bin/true", None)
+    libc.posix_spawn_file_actions_init(actions)
+    libc.posix_spawn_file_actions_addopen(actions, 9, os.fsencode(place), os.O_RDONLY, 0)
+    libc.posix_spawn(ctypes.byref(ctypes.c_int()), words[0], actions, None, words, None)
+
+
+def hanging_at_once(place: Path) -> None:
+    """In the new process: what comes after the engines were tried waits for the disk."""
+    from enginetour import tournament
+
+    def opened(*_: object, **__: object) -> None:
+        place.with_suffix(".reached").touch()
+        hang(place)
+
+    tournament.opened = opened  # type: ignore[assignment]
+
+
+def hanging_in_the_loop(place: Path) -> None:
+    """In the new process: so does writing the first game."""
+    from enginetour.store.log import TournamentLog
+
+    def record(*_: object, **__: object) -> None:
+        place.with_suffix(".reached").touch()
+        hang(place)
+
+    TournamentLog.record_games = record  # type: ignore[assignment, method-assign]
+
+
+@pytest.mark.parametrize(
+    ("where", "within", "words"),
+    [(hanging_at_once, 1.0, "stopped before the first game"), (hanging_in_the_loop, 5.0, "goes on")],
+)
+def test_a_disk_that_hangs_holds_no_stop_up(
+    workspace: Path, where: Callable[[Path], None], within: float, words: str
+) -> None:
+    """The program ends in the promised time, says what to type, and nothing of it is left."""
+    place = workspace / "disk"
+    os.mkfifo(place)
+    run = Forked(workspace, ["run", str(quick(workspace))], workspace / "errors", partial(where, place))
+    until(place.with_suffix(".reached").exists)
+    begun = time.monotonic()
+    run.send(TERM)
+    run.process.join(LONG_S)
+    taken = time.monotonic() - begun
+    os.close(os.open(place, os.O_RDWR | os.O_NONBLOCK))  # what was about to be another program has its streams
+    code, _, told = run.ended()
+    assert taken < within + BUSY_S
+    assert code == 143
+    assert words in told

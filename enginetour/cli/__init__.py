@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -146,8 +145,6 @@ def main() -> None:
     gc.set_threshold(GARBAGE)
     _open_the_closed()
     try:
-        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # until now nobody could have told an interrupt
-            signal.signal(signal.SIGINT, signal.default_int_handler)
         code = cli(standalone_mode=False)
     except click.ClickException as error:
         _cleaned(_spelt(error)).show()
@@ -168,9 +165,6 @@ def main() -> None:
         _complain(refused)
         code = refused.exit_code
     except Exception as error:  # our own failure: one line here, the traceback where asked
-        if isinstance(error, RuntimeError) and isinstance(error.__cause__, (KeyboardInterrupt, SystemExit)):
-            # what a signal raises while a class is made: Python 3.11 tells it as a failure of `__set_name__`
-            sys.exit(130 if isinstance(error.__cause__, KeyboardInterrupt) else error.__cause__.code)
         if isinstance(error, UnicodeEncodeError) and (odd := _not_utf8(sys.argv)):
             _complain(f"not UTF-8: {odd!r}")  # the store and files of ours hold nothing else
             sys.exit(UsageRefused.exit_code)

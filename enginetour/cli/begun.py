@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from enginetour.cli.heard import Heard, leaving
+from enginetour.cli.heard import EARLY, Heard
 from enginetour.cli.loading import loading
 from enginetour.headstart import HeadStart, warmed
 from enginetour.serveraddress import Address
@@ -40,7 +40,6 @@ def beginning(
     Refuses as `prepare` does, and a tournament that runs already.
     """
     with (
-        leaving(),
         loading() as loaded,
         (warmed(config, db, slots) if place is None else None) or nullcontext() as ahead,
     ):
@@ -51,6 +50,7 @@ def beginning(
         plan, signals = prepare(config, db, resumes=resumes), Heard()
         if isinstance(plan.database, Path):
             refuse_held(plan.database, slug_of(plan.config.tournament.name))
+        signals.last_words = EARLY
         with signals.noting():
             if ahead is not None:
                 ahead.begin(plan, slots or plan.config.play.slots, most_games)

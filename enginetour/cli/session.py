@@ -18,7 +18,7 @@ from enginetour.cli.begun import Begun
 from enginetour.cli.broadcast import Broadcast
 from enginetour.cli.common import rows_of_others, say
 from enginetour.cli.elsewhere import machines_of
-from enginetour.cli.heard import Heard
+from enginetour.cli.heard import EARLY, Heard
 from enginetour.cli.morning import morning
 from enginetour.cli.outlet import unhurried
 from enginetour.cli.reporting import has_newest_report, outdate_report, report_at_end
@@ -109,13 +109,14 @@ class Run:
         if play.affinity is True and self.place is None:
             self._cores = own_cores(self.plan.sides.values(), count, here)
         self._refuse_many(count, force)
+        self.signals.last_words = f"{EARLY}; {self.again} starts it"
         with self.signals.noting(), unhurried(lambda: bool(self.signals)), self.farewell:
             try:
                 code, wrong = self._run(count, most_games, force=force)
             except (_StoppedEarly, StoreBusy):  # SQLite itself waits for some locks and heeds nothing
                 if not self.signals or self._playing:
                     raise
-                self.voice.say(f"stopped before the first game; {self.again} starts it")
+                self.voice.say(self._last_words())
                 return self.signals.code
             finally:
                 fall_silent()
@@ -192,6 +193,7 @@ class Run:
         watcher = Watching(picture, exports, self.voice, broadcast, told, *self._beside(picture))
 
         def ready(scheduler: Scheduler, desk: Desk) -> Sequence[AbstractContextManager[Any]]:
+            self.signals.last_words = f"stopped; {self.again} goes on"
             self.signals.act = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
             if self.signals:
                 self.signals.act()
@@ -299,8 +301,13 @@ class Run:
                 words = ["enginetour", "withdraw", "-t", session.log.name]
                 self.voice.say(f"or {shlex.join(words)} {shlex.quote(name)}")
             return BLOCKED_CODE
-        self.voice.say(f"stopped; {self.again} goes on")
+        self.voice.say(self._last_words())
         return self.signals.code if self.signals else ENOUGH_CODE
+
+    def _last_words(self) -> str:
+        """How to go on, said once."""
+        words, self.signals.last_words = self.signals.last_words, ""
+        return words
 
     def _stop(self, scheduler: Scheduler) -> None:
         """Act on the signals noted so far; called by the loop."""

@@ -21,6 +21,7 @@ from enginetour.interop.gamefile import Part, opened, plain
 from enginetour.interop.oddstags import HANDICAP
 from enginetour.interop.pgntags import TagReader, contradicts
 from enginetour.interop.tally import RESULTS, VARIANT, Tally
+from enginetour.supervise.strays import hear_parent_death
 
 PIECE = 1 << 17  # bytes; measured: with larger ones a third of the time goes into memory that malloc gives back
 LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once
@@ -103,6 +104,7 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) 
         code = 1
         try:
             os.close(ours)
+            hear_parent_death(signal.SIGKILL)  # a signal that ends who asked for the list ends us too
             tally = Tally(take_odds=take_odds)
             _read(plain(path, file, middle, size), tally, lambda _: None)
             with os.fdopen(theirs, "wb") as sink:
