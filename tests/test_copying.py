@@ -134,11 +134,11 @@ def test_the_commands(server: Server, tmp_path: Path) -> None:
     assert "written and verified" in tour(tmp_path, "db", "backup", "b.db", "--db", url).stdout
     for statement in ("ALTER TABLE imports DROP COLUMN odds", "ALTER TABLE imported_games DROP COLUMN black_tc"):
         server.ask_there(url, statement)
-    for name in ("handicap", "opening"):
+    for name in ("handicap", "opening", "termination"):
         server.ask_there(url, f"ALTER TABLE imported_games DROP COLUMN {name}")
     for name in ("status", "load", "asked_us", "memory_kb", "own_us"):
         server.ask_there(url, f"ALTER TABLE incidents DROP COLUMN {name}")
     server.ask_there(url, "COMMENT ON TABLE tournaments IS 'enginetour, schema 3'")
     assert "enginetour db upgrade" in tour(tmp_path, "db", "check", "--db", url, expect=5).stderr
-    assert "schema 3 upgraded to 6; in one transaction" in tour(tmp_path, "db", "upgrade", "--db", url).stdout
+    assert "schema 3 upgraded to 7; in one transaction" in tour(tmp_path, "db", "upgrade", "--db", url).stdout
     assert "nothing to upgrade" in tour(tmp_path, "db", "upgrade", "--db", url).stdout

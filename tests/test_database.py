@@ -66,6 +66,7 @@ WITHOUT_FOURTH = (
 )
 MEASURED = ("status", "asked_us", "memory_kb", "load", "own_us")
 WITHOUT_FIFTH = tuple(f"ALTER TABLE incidents DROP COLUMN {name}" for name in MEASURED)
+WITHOUT_SEVENTH = ("ALTER TABLE imported_games DROP COLUMN termination",)
 WITHOUT_SIXTH = ("ALTER TABLE imported_games DROP COLUMN opening",)
 
 
@@ -408,7 +409,7 @@ def test_second_schema(tmp_path: Path) -> None:
     with store:
         log.record_game(game())
     columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in LATER_COLUMNS[2:]]
-    changed(path, *WITHOUT_SIXTH, *WITHOUT_FIFTH, *WITHOUT_FOURTH, *columns, "PRAGMA user_version=2")
+    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, *WITHOUT_FIFTH, *WITHOUT_FOURTH, *columns, "PRAGMA user_version=2")
     with Store.open(path, create=False) as upgraded:
         found = upgraded.tournament().game(1).game
     assert (found.load, found.cores, found.steal, found.own_us) == (None, None, None, None)
@@ -421,7 +422,7 @@ def test_third_schema(tmp_path: Path) -> None:
     with Store.open(path) as store:
         store.create_tournament(draft())
         bring(store, [(1, 2, 2)])
-    changed(path, *WITHOUT_SIXTH, *WITHOUT_FIFTH, *WITHOUT_FOURTH, "PRAGMA user_version=3")
+    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, *WITHOUT_FIFTH, *WITHOUT_FOURTH, "PRAGMA user_version=3")
     with Store.open(path, create=False) as upgraded:
         assert selected(upgraded, ListDefinition(time_classes=("blitz",))).games == 1
     assert schema_of(path) == schema_of_new(tmp_path)
@@ -433,7 +434,7 @@ def test_fourth_schema(tmp_path: Path) -> None:
     store, log = open_log(path)
     with store:
         log.record_game(full_game())
-    changed(path, *WITHOUT_SIXTH, *WITHOUT_FIFTH, "PRAGMA user_version=4")
+    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, *WITHOUT_FIFTH, "PRAGMA user_version=4")
     with Store.open(path, create=False) as upgraded:
         (_, found), _ = upgraded.tournament().incidents()
     assert (found.cause, found.stderr) == ("signal 11 (SIGSEGV)", ("boom",))
@@ -447,10 +448,22 @@ def test_fifth_schema(tmp_path: Path) -> None:
     with Store.open(path) as store:
         store.create_tournament(draft())
         bring(store, [(1, 2, 2), (2, 1, 2)])
-    changed(path, *WITHOUT_SIXTH, "PRAGMA user_version=5")
+    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, "PRAGMA user_version=5")
     with Store.open(path, create=False) as upgraded:
         met = meetings(upgraded, "Fruit", "Toga")
     assert (paired(met.games), dict(met.unopened)) == ([], {"club": 2})
+    assert schema_of(path) == schema_of_new(tmp_path)
+
+
+def test_sixth_schema(tmp_path: Path) -> None:
+    """Games that the sixth schema imported have no termination: no list leaves them out by it."""
+    path = tmp_path / "t.db"
+    with Store.open(path) as store:
+        store.create_tournament(draft())
+        bring(store, [(1, 2, 2), (2, 1, 2)])
+    changed(path, *WITHOUT_SEVENTH, "PRAGMA user_version=6")
+    with Store.open(path, create=False) as upgraded:
+        assert selected(upgraded, ListDefinition(exclude_termination=("time",))).games == 2
     assert schema_of(path) == schema_of_new(tmp_path)
 
 

@@ -23,6 +23,12 @@ GAMES = (
     ("C", "A", "*", '[Date "2026.04.05"]\n[TimeControl "180+2"]\n'),
     ("C", "A", "1/2-1/2", '[Date "2026.05.05"]\n[TimeControl "60+0.5"]\n'),
     ("B 2", "A", "1-0", '[Date "2026.05.06"]\n[TimeControl "40/300"]\n'),
+    ("A", "B", "1-0", '[Termination "Time forfeit"]\n'),
+    ("A", "C", "1-0", '[Termination "abandoned"]\n[TimeControl "180+2"]\n'),
+    ("C", "A", "1-0", '[Termination "rules infraction"]\n'),
+    ("C", "A", "1/2-1/2", '[Termination "adjudication"]\n'),
+    ("A", "B", "0-1", '[Termination "stalled connection"]\n'),
+    ("B", "A", "0-1", '[Termination "normal"]\n'),
 )
 
 
@@ -55,6 +61,9 @@ def asked(*words: object) -> Any:
         ("--time-class", "unknown"),
         ("--tc", "180+2", "--tc", "60+0.5", "--odds"),
         ("--odds",),
+        ("--exclude-termination", "time,crash"),
+        ("--exclude-termination", "stall", "--exclude-termination", "illegal-move, adjudication"),
+        ("--exclude-termination", "time,adjudication", "--since", "2026-01-01"),
         ("--alias", "B 2=B", "--engine", "[AB]"),
         ("--exclude", "B 2", "--min-games", "3"),
         ("--prior", "gaussian=100", "--advantage", "30", "--model", "davidson", "--average", "2500"),
@@ -76,14 +85,34 @@ def test_as_the_store_filters(tmp_path: Path, path: Path, words: tuple[str, ...]
         int(part.split()[0])
         for line in told
         for part in line.removeprefix("games left out: ").split(", ")
-        if part.split(" by ")[1] in ("odds", "date", "time class", "control")
+        if part.split(" by ")[1] in ("odds", "date", "time class", "control", "termination")
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "out"),
+    [
+        ("time", 1),
+        ("crash", 1),
+        ("stall", 2),
+        ("crash,stall", 2),
+        ("illegal-move", 1),
+        ("adjudication", 1),
+        ("time,crash,stall,illegal-move,adjudication", 5),
+        ("", 0),
+    ],
+)
+def test_games_are_left_out_by_their_termination(path: Path, words: str, out: int) -> None:
+    """By the values that tournament managers write; abandoned is a crash or a stall, normal is never left out."""
+    found = asked("rate", path, "--exclude-termination", words)
+    assert found["left_out"]["apart"].get("termination", 0) == out
 
 
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
         (("--time-class", "blizt"), "did you mean 'blitz'"),
+        (("--exclude-termination", "time,crsh"), "unknown termination 'crsh', did you mean 'crash'"),
         (("--since", "2026-03-01", "--until", "2026-02-01"), "before since"),
         (("--prior", "strong"), "gaussian=SD"),
         (("--tc", "5+*"), "no game to rate; left out"),

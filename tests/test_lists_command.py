@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from enginetour.model import GameVoided, Outcome
+from enginetour.model import GameVoided, Outcome, Termination
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
-from tests.storing import draft
+from tests.storing import draft, game, open_log
 from tests.touring import read, tour
 
 MEETINGS = (("Fruit", "Toga"), ("Toga", "Phalanx"), ("Phalanx", "Fruit"), ("HoiChess", "Fruit"))
@@ -93,6 +94,24 @@ def test_every_filter_is_typed(folder: Path) -> None:
     assert "all tournaments" in tour(folder, "ratings", "--min-games", "1").stdout
     best = read(folder, "ratings", "--system", "elo", "--setting", "k=40", "--tc", "180*", "--best-of-family")
     assert {row["plus"] for row in best["list"]} == {None}
+
+
+def test_lists_leave_out_games_by_their_termination(tmp_path: Path) -> None:
+    """Of games that were played here by how they ended, all adjudications alike; a list keeps it in its definition."""
+    (tmp_path / "results").mkdir()
+    store, log = open_log(tmp_path / "results" / "enginetour.db")
+    endings = (Termination.TIME, Termination.CRASH, Termination.FALSE_CLAIM, Termination.ADJUDICATION_DRAW)
+    with store:
+        for number, ending in enumerate((*endings, Termination.MATE, Termination.MATE), 1):
+            log.record_game(replace(game("Fruit", "Toga", meeting=number), termination=ending))
+    for words, games in (("time,crash", 4), ("illegal-move", 5), ("adjudication", 5), ("stall", 6)):
+        assert read(tmp_path, "ratings", "--all", "--exclude-termination", words)["games"] == games, words
+    tour(tmp_path, "lists", "define", "clean", "--exclude-termination", "time,crash")
+    assert read(tmp_path, "ratings", "clean")["games"] == 4
+    assert "games left out: 2 by termination" in tour(tmp_path, "ratings", "clean").stdout
+    assert read(tmp_path, "ratings", "clean", "--exclude-termination", "")["games"] == 6
+    told = tour(tmp_path, "lists", "define", "clean", "--exclude-termination", "tme", expect=2).stderr
+    assert "unknown termination 'tme', did you mean 'time'" in told
 
 
 def test_publish_and_editions(folder: Path) -> None:

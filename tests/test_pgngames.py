@@ -56,12 +56,17 @@ def told(games: Games) -> list[tuple[object, ...]]:
     names = [text(raw) for raw in games.names]
     controls = [raw.decode() for raw in games.controls]
     columns = (games.white, games.black, games.results, games.days, games.control, games.offsets)
+    rows = zip(zip(*columns, strict=True), games.identities().tolist(), strict=True)
     return [
-        (names[white], names[black], WORDS.get(result, "*"), day, controls[control], offset, identity)
-        for (white, black, result, day, control, offset), identity in zip(
-            zip(*columns, strict=True), games.identities().tolist(), strict=True
-        )
+        (names[white], names[black], WORDS.get(result, "*"), day, controls[control], offset, identity, *more)
+        for ((white, black, result, day, control, offset), identity), more in zip(rows, marked(games), strict=True)
     ]
+
+
+def marked(games: Games) -> list[tuple[object, ...]]:
+    """What few games have."""
+    notes = (games.terminations, games.odds, games.variants, games.black_control)
+    return [tuple(each.get(number) for each in notes) for number in range(games.games)]
 
 
 def test_a_game_has_a_day_a_control_and_a_place(tmp_path: Path) -> None:
@@ -179,7 +184,21 @@ moves = st.lists(lines.filter(bool) | comments, max_size=4).map(lambda parts: "\
 names = st.text(st.sampled_from('Ab1 ?{}"\\é'), min_size=1, max_size=4)
 results = st.sampled_from(["1-0", "0-1", "1/2-1/2", "*"] * 2 + ["1/2", " 1-0 ", "0:1", "1-O"])
 ends = st.sampled_from([None] * 9 + ["1-0", "0-1", "*", ""])
-usual = st.builds(game, names, names, results, st.just(""), moves, ends)
+more = st.lists(
+    st.sampled_from(
+        [
+            '[TimeControl "60"]\n',
+            '[Termination "time forfeit"]\n',
+            '[Termination\t"abandoned"]\n',
+            '[ Variant "atomic"]\n',
+            '[Variant "chess"]\n',
+            '[WhiteOdds\n"pawn"]\n',
+            '[Handicap  "White gives 1"]\n',
+        ]
+    ),
+    max_size=2,
+).map("".join)
+usual = st.builds(game, names, names, results, st.just("") | more, moves, ends)
 spaced = usual.map(lambda words: words.replace("[Black", "[ Black").replace("[Site ", "[Site\n"))
 three = st.builds('[White "{}"]\n[Black "{}"]\n[Result "1-0"]\n\n'.format, names, names)
 odd = st.builds('[Event "E"]\n[Black "{}"]\n[White "{}"]\n\n[Result "0-1"]\n\n{}\n\n'.format, names, names, moves)

@@ -446,6 +446,9 @@ UNUSUAL = ["1/2", " 1-0 ", "0:1", "½-½", "1-O", "", "?"]
 TAGS = ['[{} "{}"]\n'] * 9 + ['[ {}\t"{}" ]\n', '[{}\n"{}"]\n']
 
 
+ASIDE = [("Variant", "atomic"), ("Handicap", "White gives 1")]
+
+
 class Written(NamedTuple):
     tags: tuple[tuple[str, str], ...]
     moves: str
@@ -465,6 +468,7 @@ def written(draw: st.DrawFn) -> Written:
     if not usual:
         tags = draw(st.permutations([*tags, ("WhiteElo", "2000"), ("Annotator", draw(letters))]))
         tags = tags[draw(st.integers(0, 1)) :]
+    tags = [*tags, *draw(st.lists(st.sampled_from(ASIDE), max_size=1))]
     # A blank line in the moves ends a game for some readers and not for others.
     said = "\n".join(line for line in draw(moves).splitlines() if line.strip())
     said += draw(st.sampled_from([f" {result}"] * 5 + ["", " ", *(f"\n{word}" for word in RESULT_WORDS)]))
@@ -472,11 +476,12 @@ def written(draw: st.DrawFn) -> Written:
 
 
 def pgn(all_written: list[Written], end: str, *, plain: bool = False) -> bytes:
-    """All tags in the form of the standard if `plain`."""
+    """All tags in the form of the standard, and none that sets a game aside, if `plain`."""
     blocks = []
     for one in all_written:
         form = TAGS[0] if plain else one.form
-        tags = "".join(form.format(name, escaped(value.encode()).decode()) for name, value in one.tags)
+        kept = [tag for tag in one.tags if not plain or tag not in ASIDE]
+        tags = "".join(form.format(name, escaped(value.encode()).decode()) for name, value in kept)
         blocks.append(f"{tags}\n{one.moves}\n\n")
     return "".join(blocks).replace("\n", end).encode()
 

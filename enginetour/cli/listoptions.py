@@ -74,6 +74,11 @@ def _table(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     )
 
 
+def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001
+    """Words with commas between them."""
+    return values if values == (_TAKEN_BACK,) else tuple(word.strip() for value in values for word in value.split(","))
+
+
 def ratings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
     """Names with numbers; one pair of nothing where an empty value takes them back."""
     pairs = _table(ctx, param, values)
@@ -133,6 +138,15 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         {"multiple": True, "metavar": "CLASS", "help": "bullet, blitz, rapid, ..., nodes, depth, movetime; repeat."},
     ),
     (("--tc",), {"multiple": True, "metavar": "GLOB", "help": "Only games at such controls; repeat."}),
+    (
+        ("--exclude-termination",),
+        {
+            "multiple": True,
+            "metavar": "WORD,...",
+            "callback": _words,
+            "help": "Leave out games that ended by time, crash, stall, illegal-move or adjudication.",
+        },
+    ),
     (("--hardware",), {"multiple": True, "metavar": "GLOB", "help": "Only games on such processors; repeat."}),
     (("--odds/--even", "odds"), {"default": None, "help": "Count games at time odds, too; default even ones only."}),
     (

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 DIGEST = 8  # bytes; among a million games two share one in 37 million cases
 GAMMA = 0x9E3779B97F4A7C15  # odd, and its small multiples are far apart: SplitMix, Steele, Lea and Flood 2014
+TERMINATION = b"Termination"
 WHITE_TC, BLACK_TC = b"WhiteTimeControl", b"BlackTimeControl"
 _DAY = re.compile(rb"(\d{4})\.(\d\d)\.(\d\d)")
 
@@ -75,6 +76,7 @@ class Games(Tally):
     black_control: dict[int, int] = field(default_factory=dict)
     odds: dict[int, int | None] = field(default_factory=dict)
     variants: dict[int, bytes] = field(default_factory=dict)
+    terminations: dict[int, bytes] = field(default_factory=dict)  # the tags of games that did not end as usual
     offsets: array[int] = field(default_factory=lambda: array("q"))  # bytes from the front of the unpacked file
     digests: bytearray = field(default_factory=bytearray)
     openings: array[int] = field(default_factory=lambda: array("q"))  # as `gameopenings` numbers them
@@ -90,8 +92,14 @@ class Games(Tally):
         self.offsets.append(offset)
         self.digests += digest[:DIGEST]
         self.openings.append(opening)
+        self.end(len(self.days) - 1, tags.get(TERMINATION, b""))
         self.note(len(self.days) - 1, tags)
         self.claim(len(self.days) - 1, tags)
+
+    def end(self, game: int, termination: bytes) -> None:
+        """The Termination tag of a game."""
+        if termination not in (b"", b"normal"):
+            self.terminations[game] = termination
 
     def note(self, game: int, tags: dict[bytes, bytes]) -> None:
         """Odds, another variant, and the controls of both sides where they are told apart."""

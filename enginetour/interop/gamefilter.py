@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from enginetour.errors import UsageRefused
 from enginetour.interop.naming import any_fits
 from enginetour.interop.tally import UNFINISHED, text
+from enginetour.model import Termination
 from enginetour.timeclasses import TIME_CLASSES, time_class
 
 if TYPE_CHECKING:
@@ -20,7 +22,22 @@ if TYPE_CHECKING:
 
     Taken = tuple[NDArray[np.bool_], dict[str, int], dict[str, int]]
 
-PARTS = ("variant", "odds", "date", "time class", "control")  # in the order in which lists of the store ask them
+PARTS = ("variant", "odds", "date", "time class", "control", "termination")  # in the order of the store's lists
+# How games can end that a list leaves out: in the values of Termination tags (PGN standard 9.8.1, and what
+# tournament managers write), and in the codes of games that were played here.
+ENDINGS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "time": (frozenset({"time forfeit"}), frozenset({Termination.TIME})),
+    "crash": (frozenset({"abandoned"}), frozenset({Termination.CRASH})),
+    "stall": (frozenset({"abandoned", "stalled connection"}), frozenset({Termination.STALL})),
+    "illegal-move": (
+        frozenset({"rules infraction", "illegal move"}),
+        frozenset({Termination.ILLEGAL_MOVE, Termination.FALSE_CLAIM}),
+    ),
+    "adjudication": (
+        frozenset({"adjudication"}),
+        frozenset(code for code in Termination if code.startswith("adjudication")),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +51,12 @@ class GameFilter:
     until: date | None = None
     time_classes: tuple[str, ...] = ()
     tc: tuple[str, ...] = ()
+    exclude_termination: tuple[str, ...] = ()  # of `ENDINGS`
     odds: bool = False
     variant: str = "standard"  # of `variants`, which knows chess: it is not loaded for the usual one
 
     def check(self) -> None:
-        """UsageRefused for days in the wrong order, and for a class or a variant that there is not."""
+        """UsageRefused for days in the wrong order, and for a class, an ending or a variant that there is not."""
         if self.variant != "standard":
             from enginetour.variants import variant_named
 
@@ -48,16 +66,23 @@ class GameFilter:
                 raise UsageRefused(str(error), place="--variant") from None
         if self.since and self.until and self.until < self.since:
             raise UsageRefused(f"until {self.until} is before since {self.since}", place="--until")
-        for name in self.time_classes:
-            if name not in TIME_CLASSES:
-                from enginetour.nearmiss import near
+        for kind, names, known in (
+            ("time class", self.time_classes, TIME_CLASSES),
+            ("exclude termination", self.exclude_termination, tuple(ENDINGS)),
+        ):
+            for name in names:
+                if name not in known:
+                    from enginetour.nearmiss import near
 
-                raise UsageRefused(f"unknown time class {name!r}{near(name, TIME_CLASSES)}", place="--time-class")
+                    place = f"--{kind.replace(' ', '-')}"
+                    what = kind.removeprefix("exclude ")
+                    raise UsageRefused(f"unknown {what} {name!r}{near(name, known)}", place=place)
 
     @property
     def asks_tags(self) -> bool:
         """More must be read of a game than who played whom with what result."""
-        return bool(self.since or self.until or self.time_classes or self.tc or self.variant != "standard")
+        tags = self.since or self.until or self.time_classes or self.tc or self.exclude_termination
+        return bool(tags or self.variant != "standard")
 
     def taken(self, games: Games) -> Taken:
         """Which games are taken, and how many finished ones fall to each part, counted with the first that does.
@@ -83,6 +108,10 @@ class GameFilter:
         wanted["time class"] = np.array(fits, dtype=np.bool_)[which.reshape(-1)]
         fits = [not self.tc or all(any_fits(control, self.tc) for control in both) for both in ends]
         wanted["control"] = np.array(fits, dtype=np.bool_)[which.reshape(-1)]
+        wanted["termination"] = np.ones(len(games.results), dtype=np.bool_)
+        wanted["termination"][
+            [game for game, raw in games.terminations.items() if ended_so(text(raw), self.exclude_termination)]
+        ] = False
         left, apart = np.array(games.results) < UNFINISHED, dict[str, int]()
         others = variants_of(games, left & ~wanted["variant"])
         taken = np.ones(len(left), dtype=np.bool_)
@@ -91,6 +120,11 @@ class GameFilter:
             left &= wanted[part]
             taken &= wanted[part]
         return taken, {part: count for part, count in apart.items() if count}, others
+
+
+def ended_so(tag: str, endings: Collection[str]) -> bool:
+    """Whether the value of a Termination tag says one of these endings."""
+    return any(tag.casefold() in ENDINGS[name][0] for name in endings)
 
 
 def of_variant(games: Games, variant: str) -> NDArray[np.bool_]:

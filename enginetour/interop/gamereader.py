@@ -6,14 +6,14 @@ from array import array
 from hashlib import sha256
 from itertools import accumulate
 
-from enginetour.interop.gamecolumns import BLACK_TC, WHITE_TC, Games
+from enginetour.interop.gamecolumns import BLACK_TC, TERMINATION, WHITE_TC, Games
 from enginetour.interop.gamefile import Part
 from enginetour.interop.gameopenings import LONGEST_OPENING, opening_of
 from enginetour.interop.oddstags import is_odds_tag
 from enginetour.interop.pgntags import TagReader, tags_of
 from enginetour.interop.tally import VARIANT
 
-_KEPT = (b"Event", b"Date", b"Round", b"TimeControl", WHITE_TC, BLACK_TC, b"GameStartTime", VARIANT)
+_KEPT = (b"Event", b"Date", b"Round", b"TimeControl", WHITE_TC, BLACK_TC, b"GameStartTime", VARIANT, TERMINATION)
 
 
 class _Open:

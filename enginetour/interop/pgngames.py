@@ -14,7 +14,7 @@ from itertools import accumulate
 from operator import add
 from pathlib import Path
 
-from enginetour.interop.gamecolumns import DIGEST, WHITE_TC, Games, tags_in
+from enginetour.interop.gamecolumns import DIGEST, TERMINATION, WHITE_TC, Games, tags_in
 from enginetour.interop.gamefile import MARK, opened
 from enginetour.interop.gameopenings import LONGEST_OPENING, NOT_TOLD, opening_of, tells_opening
 from enginetour.interop.gamereader import GameReader
@@ -29,6 +29,7 @@ _GAME = re.compile(
 )
 _HEAD = b"\n\n["  # what stands between two games, and is no part of either
 _NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC, b"[%s " % VARIANT)  # what `Games.note` looks for
+_UNUSUAL = re.compile(rb'\n(?:\[(?:\s|[^\s"]*\t)|")')  # a tag with unusual blanks, or one that goes on
 _EVENT = re.compile(rb'\n\n\[Event "([^\n]*)"\]')
 
 
@@ -65,6 +66,8 @@ def _quick(games: Games, at: int, piece: bytes) -> bool:
     # A comment holds no game: within a game braces close after they open.
     if b"{" in piece and any(own.rfind(b"{") > own.rfind(b"}") for own in parts):
         return False
+    if any(signs in piece for signs in (b"\t", b"\n[ ", b'\n"')) and _UNUSUAL.search(piece):
+        return False
     dates, whites, blacks, results = zip(*found, strict=True)
     bodies = [own.rstrip() for own in parts]
     lasts = (own.rpartition(b"\n")[2] for own in bodies)
@@ -86,6 +89,8 @@ def _quick(games: Games, at: int, piece: bytes) -> bool:
     sizes = map(len, parts) if not ends else (len(own) + own.count(b"\n") + 2 for own in parts)
     games.offsets.extend(map(add, accumulate(sizes, initial=at), range(0, len(parts) * len(_HEAD), len(_HEAD))))
     first = len(games.days) - len(parts)
+    for number, ending in enumerate(_values(TERMINATION, piece, parts), first):
+        games.end(number, ending)
     if any(words in piece for words in _NOTED):
         for number, own in enumerate(parts, first):
             games.note(number, tags_in(b"[" + own[: _header_end(own)]))

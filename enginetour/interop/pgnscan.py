@@ -35,26 +35,29 @@ Progress = Callable[[int], object]
 # Every White tag matches, with empty values unless Black and Result follow on the next lines.
 _TAGS = rb'\n\[White "(?:(%(any)b*)"\]%(n)b\[Black "(%(any)b*)"\]%(n)b\[Result "([^"\r\n]*)"\](?=[ \t]*[\r\n])'
 # The moves must be searched for the next White tag anyway, so a look at the result behind them takes little time. The
-# fourth value is empty unless they end with the result of the tag and another tag than White begins the next game.
-_ENDS = rb'(?<="%(result)b"\])(?:%(n)b\[%(any)b*)*+%(n)b%(n)b[^[]*+(?:\[%%[^[]*+)*+(?<=%(last)b%(end)b%(end)b)'
+# fourth value is empty unless one tag a line follows, none of these three, and then moves that end with the result of
+# the tag, before a blank line and another tag than White, or before the end of the piece.
+_MORE = rb"(?:%(n)b\[(?!\s*(?:White|Black|Result)\s)[^[\r\n]*)*+%(n)b%(n)b[^[]*+(?:\[%%[^[]*+)*+"
+_ENDS = rb'(?<="%(result)b"\])%(more)b(?:(?<=%(last)b%(end)b%(end)b)|(?<=%(last)b%(cut)b)\Z)'
 _LAST = 3  # characters that tell a result from another one
 
 
 def _games_between(n: bytes, end: bytes, sign: bytes) -> re.Pattern[bytes]:
     """Games in lines that end with `end`, which `n` matches; `sign` is what stands within a line."""
-    line = {b"n": n, b"end": end, b"any": sign}
+    line = {b"n": n, b"end": end, b"any": sign, b"cut": (end + end)[:-1]}
+    line[b"more"] = _MORE % line
     ends = b"|".join(_ENDS % {**line, b"result": result, b"last": result[-_LAST:]} for result in RESULTS)
-    return re.compile(_TAGS % line + rb"(?:(?:%b)(?<=(\n))(?!\[White )|)|)" % ends)
+    return re.compile(_TAGS % line + rb"(?:(?:%b)(?<=(\s))(?!\[White )|)|)" % ends)
 
 
-_GAME = _games_between(rb"\r?\n", rb"\r\n", rb"[^\r\n]")
+_GAME = _games_between(rb"\r?\n", b"\r\n", rb"[^\r\n]")
 # The same where no carriage return stands: a dot and a bare newline take two thirds of the time (measured).
-_GAME_LF = _games_between(rb"\n", rb"\n", b".")
+_GAME_LF = _games_between(rb"\n", b"\n", b".")
 _RESULT_TAG = re.compile(rb"\[\s*Result")
+_WHITE_TAG = re.compile(rb"\[\s*White\s")
 _WHITE = b'\n[White "'
-_ODDS = b'\n[%s "' % HANDICAP
-_VARIANT = b'\n[%s "' % VARIANT
-_MAYBE = _VARIANT[2:3]  # a sign that no move has: where it is missing that is seen in a tenth of the time (measured)
+_ODDS = re.compile(rb"\[\s*%b\s" % HANDICAP)
+_MAYBE = VARIANT[:1]  # a sign that no move has: where it is missing that is seen in a tenth of the time (measured)
 
 
 def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odds: bool = False) -> Tally:
@@ -164,22 +167,26 @@ def _quick(piece: bytes, tally: Tally) -> bool:
         found = list(game.finditer(piece))
         if not _closed(piece, found):
             return False
-        if (not tally.take_odds and _has(_ODDS, piece, found)) or (
-            _MAYBE in piece and _has(_VARIANT, piece, found) and _names_another(piece)
+        if (not tally.take_odds and _has(HANDICAP, piece, found) and _ODDS.search(piece)) or (
+            _MAYBE in piece and _has(VARIANT, piece, found) and _names_another(piece)
         ):
             return False
         games = [each.groups(b"") for each in found]
     else:
         games = game.findall(piece)
-        if (not tally.take_odds and _ODDS in piece) or (
-            _MAYBE in piece and _VARIANT in piece and _names_another(piece)
+        if (not tally.take_odds and HANDICAP in piece and _ODDS.search(piece)) or (
+            _MAYBE in piece and VARIANT in piece and _names_another(piece)
         ):
             return False
-    if not games or len(games) != results_in(piece, len(games)):
+    if not games:
         return False
     whites, blacks, results, agree = zip(*games, strict=True)
     contradicted: int | None = 0
-    if not all(agree[:-1]) or results[-1] not in RESULTS or not piece[-LONG_GAME:].rstrip().endswith(results[-1]):
+    # All agree and each block of tags has one of them: then there is nothing else that could be a game.
+    blocks = piece.count(b"\n\r\n[" if b"\r" in piece else b"\n\n[") + piece.startswith(b"\n[")
+    if blocks != len(games) or not all(agree):
+        if not len(games) == results_in(piece, len(games)) == len(_WHITE_TAG.findall(piece)):
+            return False
         contradicted = _contradicted(piece, results)
     if contradicted is None or (contradicted and not tally.contradicted_at):
         return False
@@ -213,13 +220,13 @@ def _names_another(piece: bytes) -> bool:
     return names_another(piece)
 
 
-def _has(tag: bytes, piece: bytes, found: Sequence[re.Match[bytes]]) -> bool:
-    """A game has this tag. Where games are long only their headers are looked at."""
+def _has(word: bytes, piece: bytes, found: Sequence[re.Match[bytes]]) -> bool:
+    """The word is in the piece. Where games are long only their headers are looked at."""
     if len(piece) < LONG_GAME * len(found):
-        return tag in piece
+        return word in piece
     blank = b"\n\r\n" if b"\r" in piece else b"\n\n"
     ends = ((game.end(3), piece.find(blank, game.end(3))) for game in found)
-    return any(piece.find(tag, begin, end if end > 0 else len(piece)) >= 0 for begin, end in ends)
+    return any(piece.find(word, begin, end if end > 0 else len(piece)) >= 0 for begin, end in ends)
 
 
 def _closed(piece: bytes, found: Iterable[re.Match[bytes]]) -> bool:
@@ -265,7 +272,8 @@ def _ends_game(piece: bytes, line: int) -> bool:
     """Whether moves, or a game without moves, stand before the blank line above."""
     above = piece[: line - 1].rstrip(b"\r\n")
     last = above[above.rfind(b"\n") + 1 :]
-    if last and not last.isspace() and last[:1] not in (b"[", b"%", b";"):
+    goes_on = last.count(b"]") > last.count(b"[")  # a tag that began in the line before
+    if last and not last.isspace() and last[:1] not in (b"[", b"%", b";") and not goes_on:
         return True
     game = _GAME.match(piece, piece.rfind(_WHITE, 0, line - 2))
     return bool(game and game[1] and game.end(3) + 2 == len(above) and piece.startswith(_WHITE[1:], line))

@@ -10,6 +10,7 @@ from functools import lru_cache
 from enginetour.interop.tally import text
 from enginetour.variants import STANDARD, VARIANTS, tag_fits
 
+_TAG = re.compile(rb"\[\s*Variant\s")
 _VALUE = re.compile(rb'\n\[Variant "([^"\r\n]*)"')
 
 
@@ -25,8 +26,9 @@ def is_standard(raw: bytes) -> bool:
 
 
 def names_another(header: bytes) -> bool:
-    """One of these lines is a Variant tag of something else than standard chess."""
-    return not all(map(is_standard, set(_VALUE.findall(header))))
+    """One of these lines is a Variant tag of something else than standard chess, or has unusual blanks."""
+    found = _VALUE.findall(header)
+    return len(_TAG.findall(header)) != len(found) or not all(map(is_standard, set(found)))
 
 
 def by_name(tags: Mapping[bytes, int]) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Which games a list takes: its filter as conditions on rows, and how many games fall to which part of it.
 
-The parts are asked in one order (variant, tournament, odds, date, time class, control, hardware), and a game counts
-with the first that does not want it: what is left out and what is taken add up to all.
+The parts are asked in one order (that of `PARTS`), and a game counts with the first that does not want it: what is
+left out and what is taken add up to all.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, select, true, tuple_
 
+from enginetour.interop.gamefilter import ENDINGS, ended_so
 from enginetour.interop.naming import any_fits
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import DAY, Moment
@@ -22,8 +23,9 @@ from enginetour.store.variantgames import odd_ones
 from enginetour.timeclasses import time_class
 from enginetour.variants import STANDARD
 
-_TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc)
-PARTS = ("variant", "tournament", "odds", "date", "time class", "control", "hardware")
+_TOLD = (GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.termination)
+_TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc, IMPORTED_GAMES.c.termination)
+PARTS = ("variant", "tournament", "odds", "date", "time class", "control", "termination", "hardware")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +51,23 @@ def tournaments_of(connection: Connection, definition: ListDefinition) -> set[in
 
 def is_whole(definition: ListDefinition) -> bool:
     """The filter takes or leaves whole tournaments and engines, so that the kept pair counts answer it."""
-    days = definition.since or definition.until
-    return not (days or definition.time_classes or definition.tc or definition.hardware or definition.odds)
+    tags = definition.since or definition.until or definition.time_classes or definition.tc
+    return not (tags or definition.exclude_termination or definition.hardware or definition.odds)
 
 
 def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -> Cut:
     """The filter at a moment. Two scans of the games."""
     tournaments, odd = tournaments_of(connection, definition), odd_ones(connection)
-    wanted: dict[str, set[Any]] = {"controls": set(), "hardware": set(), "tags": set()}
+    wanted: dict[str, set[Any]] = {"told": set(), "hardware": set(), "tags": set()}
     left: Counter[str] = Counter()
     standing = 0
     inside, inside_read = _days(definition)
     groups: Select[Any] = (
-        select(GAMES.c.tournament, EVEN, inside, GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.hardware, func.count())
+        select(GAMES.c.tournament, EVEN, inside, *_TOLD, GAMES.c.hardware, func.count())
         .where(moment.standing())
-        .group_by(GAMES.c.tournament, EVEN, inside, GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.hardware)
+        .group_by(GAMES.c.tournament, EVEN, inside, *_TOLD, GAMES.c.hardware)
     )
-    for tournament, even, in_time, white_tc, black_tc, hardware, count in connection.execute(groups):
+    for tournament, even, in_time, white_tc, black_tc, termination, hardware, count in connection.execute(groups):
         why = _why_not(
             definition,
             variant=odd.get(tournament, STANDARD),
@@ -73,20 +75,21 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
             even=bool(even),
             in_time=bool(in_time),
             controls=(white_tc, black_tc),
+            excluded=any(termination in ENDINGS[name][1] for name in definition.exclude_termination),
             hardware=hardware,
         )
         standing += count
         if why:
             left[why] += count
         else:
-            wanted["controls"].add((white_tc, black_tc))
+            wanted["told"].add((white_tc, black_tc, termination))
             wanted["hardware"].add(hardware)
     read: Select[Any] = (
         select(IMPORTED_GAMES.c.tournament, EVEN_READ, inside_read, *_TAGS, func.count())
         .where(moment.read())
         .group_by(IMPORTED_GAMES.c.tournament, EVEN_READ, inside_read, *_TAGS)
     )
-    for tournament, even, in_time, tc, black_tc, count in connection.execute(read):
+    for tournament, even, in_time, tc, black_tc, termination, count in connection.execute(read):
         why = _why_not(
             definition,
             variant=odd.get(tournament, STANDARD),
@@ -94,18 +97,19 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
             even=bool(even),
             in_time=bool(in_time),
             controls=(tc, black_tc or tc),
+            excluded=ended_so(termination, definition.exclude_termination),
             hardware="",
         )
         standing += count
         if why:
             left[why] += count
         else:
-            wanted["tags"].add((tc, black_tc))
+            wanted["tags"].add((tc, black_tc, termination))
     games = and_(
         moment.standing(),
         GAMES.c.tournament.in_(tournaments),
         inside,
-        tuple_(GAMES.c.white_tc, GAMES.c.black_tc).in_(sorted(wanted["controls"])),
+        tuple_(*_TOLD).in_(sorted(wanted["told"])),
         GAMES.c.hardware.in_(sorted(wanted["hardware"])),
         true() if definition.odds else EVEN,
     )
@@ -134,6 +138,7 @@ def _why_not(
     even: bool,
     in_time: bool,
     controls: tuple[str, str],
+    excluded: bool,
     hardware: str,
 ) -> str | None:
     """The first part of the filter that does not want such games."""
@@ -144,6 +149,7 @@ def _why_not(
         "date": in_time,
         "time class": not definition.time_classes or time_class(*controls) in definition.time_classes,
         "control": not definition.tc or all(any_fits(control, definition.tc) for control in controls),
+        "termination": not excluded,
         "hardware": not definition.hardware or any_fits(hardware, definition.hardware),
     }
     return next((part for part in PARTS if not kept[part]), None)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from enginetour.errors import UsageRefused
+from enginetour.interop.gamefilter import ENDINGS
 from enginetour.nearmiss import near
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.loose import near as near_rating
@@ -50,6 +51,7 @@ class ListDefinition(BaseModel):
     time_classes: tuple[str, ...] = ()
     tc: Globs = ()
     hardware: Globs = ()
+    exclude_termination: tuple[str, ...] = ()
     odds: bool = False
     variant: str = STANDARD
     min_games: Annotated[int, Field(ge=0)] = 0
@@ -64,6 +66,14 @@ class ListDefinition(BaseModel):
             if name not in TIME_CLASSES:
                 raise ValueError(f"unknown time class {name!r}{near(name, TIME_CLASSES)}")
         return tuple(name for name in TIME_CLASSES if name in names)
+
+    @field_validator("exclude_termination")
+    @classmethod
+    def _known_endings(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in ENDINGS:
+                raise ValueError(f"unknown termination {name!r}{near(name, tuple(ENDINGS))}")
+        return tuple(name for name in ENDINGS if name in names)
 
     @field_validator("variant")
     @classmethod

@@ -207,6 +207,8 @@ def _add_games(
     if games.black_control:
         blacks = (games.black_control.get(place) for place in places)
         columns["black_tc"] = ["" if number is None else controls[number] for number in blacks]
+    if games.terminations:
+        columns["termination"] = [text(games.terminations.get(place, b"")) for place in places]
     if games.odds:
         columns["handicap"] = [games.odds.get(place, 0) for place in places]
     database.fill(connection, "imported_games", columns)

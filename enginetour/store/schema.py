@@ -19,6 +19,7 @@ _COLUMNS: dict[int, dict[str, tuple[str, ...]]] = {
     4: {"imports": ("odds",), "imported_games": ("black_tc", "handicap")},
     5: {"incidents": ("status", "load", "asked_us", "memory_kb", "own_us")},
     6: {"imported_games": ("opening",)},
+    7: {"imported_games": ("termination",)},
 }
 
 

@@ -23,7 +23,7 @@ from sqlalchemy import (
 from enginetour.store.columns import WHOLE, WORDS, each, key, real, row_of, serial, whole, words
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
-SCHEMA_VERSION = 6  # user_version in the same header; grows with every change of this page, and `schema` adds it
+SCHEMA_VERSION = 7  # user_version in the same header; grows with every change of this page, and `schema` adds it
 
 METADATA = MetaData()
 PARTIAL = "where"  # of an index's `info`: the rows it holds; `schema` tells it to the dialect that makes the index
@@ -215,6 +215,7 @@ IMPORTED_GAMES = Table(
     Column("black_tc", WORDS, nullable=False, default="", server_default=""),  # where Black has another
     Column("handicap", WHOLE, default=0, server_default="0"),  # bands White gives, below 0 takes; null: size unknown
     Column("opening", WHOLE),  # as `gameopenings` numbers them, 0: nothing tells it; null: imported before it was kept
+    Column("termination", WORDS, nullable=False, default="", server_default=""),  # the tag, unless it is usual
 )
 """A game from a file, for the ratings: who, what, when; its moves stay in the file."""
 
