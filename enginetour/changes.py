@@ -51,7 +51,7 @@ def newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entrant, E
         section = EntrantSection(engine=engine, name=name, new=True)
     except ValidationError as error:
         raise UsageRefused(refusal(error, Path(), "", EntrantSection).what) from None
-    return next(iter(resolve(section, registry, Path.cwd(), f"engine {engine}")))
+    return next(iter(resolve(section, registry, Path.cwd(), f"engine {engine}")))[:2]
 
 
 def side_in(log: TournamentLog, spec: EngineSpec) -> Side:

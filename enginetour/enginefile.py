@@ -34,6 +34,9 @@ USUAL_LIMITS: Mapping[str, frozenset[str]] = {
 }
 LOST = ("/nonexistent/lost-command",)  # the command of an engine of which a damaged database has none left
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+LONGEST_NAME = 100  # characters of an engine's name
+# The first number of a name that is a version: 17.1 of "Stockfish 17.1 64-bit", 31 of "Lc0 v0.31" (not the 0 of Lc0).
+_RELEASE = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*[a-z]?)(?![a-z\d]|-bit)", re.IGNORECASE)
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _Line = Annotated[str, Field(max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
 _Word = Annotated[_Line, Field(min_length=1)]
@@ -89,7 +92,7 @@ class EngineFile(BaseModel):
     """An engine file as written."""
 
     model_config = _STRICT
-    name: Annotated[str, Field(min_length=1, max_length=100)]
+    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
     command: Annotated[tuple[_Word, ...], Field(strict=False, min_length=1, max_length=256)]
     args: Annotated[tuple[_Line, ...], Field(strict=False, max_length=256)] = ()
     protocol: Literal["uci", "cecp"]
@@ -278,6 +281,20 @@ class EngineEntry:
     def obeyed(self) -> frozenset[str]:
         """The search limits it obeys, the protocol's usual ones when its file does not say."""
         return self.limits if self.limits is not None else USUAL_LIMITS[self.protocol]
+
+    def contradicts(self, reported: str) -> bool:
+        """Whether the name and version in the file are those of another release than the name an engine reports."""
+        stated = release(self.name) or release(self.version)
+        if not stated or reported.casefold() == self.name.casefold():
+            return False
+        found = release(reported)
+        return found != stated if found else any(sign.isdigit() for sign in reported)
+
+
+def release(name: str) -> str:
+    """The version in the name of an engine, "" without one."""
+    found = _RELEASE.search(name)
+    return found[1].lower() if found else ""
 
 
 def read_entry(path: Path) -> EngineEntry:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from enginetour.enginefile import EngineEntry
+from enginetour.enginefile import LONGEST_NAME, EngineEntry, release
 from enginetour.errors import EngineRefused
 from enginetour.registry import GAMES, load, to_spec
 from enginetour.shipped import shipped
 
+_MARK = re.compile(r" \((?:CECP|PolyGlot)\)$")
 _VERSION = re.compile(r"[-_ ]?v?\d[\w.+-]*", re.ASCII)
 
 
@@ -35,14 +37,44 @@ def find(folder: Path) -> tuple[EngineEntry, ...]:
             version = path.name.removeprefix(entry.command[0])
             if version == path.name or not _VERSION.fullmatch(version):
                 continue
-            named = f"{entry.name} ({path.name})"
-            newer = replace(entry, command=(str(path), *entry.command[1:]), name=named, version="", package="")
+            called = f"{entry.name} ({path.name})"
+            newer = replace(entry, command=(str(path), *entry.command[1:]), name=called, version="", package="")
             start = _start(newer)
             if start and start not in have:
                 slug = re.sub(r"[^a-z0-9._-]+", "-", f"{entry.id}{version}".lower())[:64]
                 found.append(replace(newer, id=_free(slug, taken), path=None))
                 have.add(start)
     return tuple(found)
+
+
+def named(found: Sequence[EngineEntry], reported: Mapping[str, str], taken: Iterable[str]) -> tuple[EngineEntry, ...]:
+    """The same under the names that the engines report, by id, each name once and none that is `taken`.
+
+    The name that enginetour knows stays where it has the reported release. Where an engine reports no release, the
+    other protocol of the same program may.
+    """
+    releases = {_program(entry): at for entry in found if (at := release(reported.get(entry.id, "")))}
+    names, renamed = set(taken), list[EngineEntry]()
+    for entry in found:
+        new = _renamed(entry, reported.get(entry.id, ""), releases.get(_program(entry), ""))
+        if new.name in names:
+            new = replace(new, name=f"{new.name[: LONGEST_NAME - len(entry.id) - 3]} ({entry.id})")
+        names.add(new.name)
+        renamed.append(new)
+    return tuple(renamed)
+
+
+def _renamed(entry: EngineEntry, own: str, elsewhere: str) -> EngineEntry:
+    at = release(own) or elsewhere
+    if not own or own.casefold() == entry.name.casefold() or (at and at == release(entry.name)):
+        return entry
+    mark = _MARK.search(entry.name)  # of its protocol or adapter: "(CECP)"
+    tail = f"{'' if release(own) or not at else f' {at}'}{mark[0] if mark else ''}"
+    return replace(entry, name=own[: LONGEST_NAME - len(tail)].strip() + tail, version=at)
+
+
+def _program(entry: EngineEntry) -> str:
+    return os.path.realpath(to_spec(entry).command[0])
 
 
 def _start(entry: EngineEntry) -> tuple[str, ...] | None:

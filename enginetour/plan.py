@@ -15,6 +15,7 @@ from enginetour import config as configuration
 from enginetour import identity, odds
 from enginetour.config import Config
 from enginetour.dealing import Per
+from enginetour.enginefile import EngineEntry
 from enginetour.errors import EngineRefused, InputRefused, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.machinespeed import SpeedWish
@@ -48,6 +49,7 @@ class Plan:
     format: Format[Any]
     entrants: tuple[Entrant, ...]
     sides: Mapping[str, Side]
+    files: Mapping[str, EngineEntry]  # the engine files of those that have one
     suite: OpeningSuite
     rules: Rules
     speed: float | None = None  # of this machine, where clocks go by it
@@ -117,12 +119,13 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     suite = suite_of(config, folder)
     refuse_long(config, suite)
     rules = rules_of(config)
-    plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, suite, rules)
+    plan = Plan(config, workspace, database_of(folder, db), config.make_format(), (), {}, {}, suite, rules)
     if config.play.eco:
         at = config.at("play", "eco")
         plan = replace(plan, names=read_names(folder / Path(config.play.eco).expanduser(), at))
     entrants: list[Entrant] = []
     sides: dict[str, Side] = {}
+    files: dict[str, EngineEntry] = {}
     absent: set[str] = set()
 
     def is_gone(name: str) -> bool:
@@ -131,7 +134,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
         return name in absent
 
     for number, section in enumerate(config.entrants):
-        for entrant, spec in resolve(section, registry, folder, config.at("entrants", number), is_gone):
+        for entrant, spec, entry in resolve(section, registry, folder, config.at("entrants", number), is_gone):
             if entrant.name in sides:
                 at = config.at("entrants", number, "name" if section.name else "engine")
                 step = "give each its own name"
@@ -140,6 +143,8 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
             refuse_short_lived(config, suite, spec)
             entrants.append(entrant)
             sides[entrant.name] = plan.side(spec, section)
+            if entry.path is not None:
+                files[entrant.name] = entry
     refuse_one_glass(sides, config)
     names = [*sides, *sorted(absent)]
     _refuse_seeds(config, names)
@@ -147,7 +152,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
         if name not in names:
             what = f"anchor {name!r} is no entrant{near(name, sides)}"
             raise InputRefused(what, place=config.at("ratings", "anchor", name))
-    plan = replace(plan, entrants=tuple(entrants), sides=sides)
+    plan = replace(plan, entrants=tuple(entrants), sides=sides, files=files)
     whole = len(entrants) >= FEWEST and not absent
     if whole and config.tournament.order in (None, "file"):  # other orders bring ratings along
         refuse_field(plan)
@@ -190,8 +195,11 @@ def resolve(
     folder: Path,
     place: str,
     is_gone: Callable[[str], bool] = lambda _name: False,
-) -> Iterable[tuple[Entrant, EngineSpec]]:
-    """The entrants of one section with how each is started, fingerprint included; the refused without who `is_gone`."""
+) -> Iterable[tuple[Entrant, EngineSpec, EngineEntry]]:
+    """The entrants of one section with how each is started, fingerprint included, and the engine file that says so.
+
+    One that `is_gone` may be refused.
+    """
     try:
         for entry in registry.matching(section, folder, place):
             name = section.name or entry.name
@@ -205,7 +213,7 @@ def resolve(
                 raise
             rating = section.rating if section.rating is not None else entry.rating
             family, origin = section.family or entry.family, section.origin or entry.origin
-            yield Entrant(name, section.new, rating, family, origin), spec
+            yield Entrant(name, section.new, rating, family, origin), spec, entry
     except (EngineRefused, InputRefused, UsageRefused) as error:
         if not error.place:
             error.place = place

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from enginetour.enginefile import EngineEntry, release
 from enginetour.errors import EngineRefused, InputRefused, TaskFailed, TourError
 from enginetour.places import START_PARALLEL, LocalPlace, say_wait
 from enginetour.registry import candidates
+from enginetour.shipped import shipped
 from enginetour.task import EngineSpec, Probe, ProbeTask, Quirks, Side
 from enginetour.timecontrol import TimeControl
 
@@ -169,6 +171,18 @@ def refuse_unfit(found: Mapping[str, Probe], sides: Mapping[str, Side]) -> None:
         asked = f"does it speak {sides[name].spec.protocol}? " if spoke and len(probe.problems) == 1 else ""
         by_hand = f"{asked}try it by hand: {shlex.join(sides[name].spec.command)}"
         raise EngineRefused(f"{'; '.join(probe.problems)}{more}", place=f"engine {name}", step=by_hand)
+
+
+def other_names(found: Mapping[str, Probe], files: Mapping[str, EngineEntry]) -> Iterator[str]:
+    """A sentence for each engine that reports another release than its engine file states."""
+    for name, probe in found.items():
+        entry = files.get(name)
+        if entry is None or not probe.own_name or not entry.contradicts(probe.own_name):
+            continue
+        stated = entry.name if release(entry.name) else f"{entry.name} {entry.version}"
+        bundled = entry.path is not None and entry.path.parent == shipped("engines")
+        step = "enginetour engines find writes a file with that name" if bundled else f"correct name in {entry.path}"
+        yield f"{name}: the engine file says {stated!r}, the engine reports {probe.own_name!r}. Hint: {step}"
 
 
 def _lacks_nps(probe: Probe, side: Side) -> bool:

@@ -20,7 +20,7 @@ from enginetour.headstart import HeadStart, birth_tags
 from enginetour.model import Entrant, Pairing
 from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, refuse_few, refuse_field, refuse_openings, scale_doubts
-from enginetour.probing import probe_all, refuse_unfit
+from enginetour.probing import other_names, probe_all, refuse_unfit
 from enginetour.rebuilt import Files
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.scheduler.standstill import Standstill
@@ -136,7 +136,8 @@ def opened(
             ahead.close()
         probes = probe_all(plan.sides, heed=heed, hidden=plan.results) if early is None else early
         refuse_unfit(probes, plan.sides)
-        for words in (*untellable(plan.suite, plan.sides, probes), *cautions(plan.sides.values())):
+        doubts = (*other_names(probes, plan.files), *untellable(plan.suite, plan.sides, probes))
+        for words in (*doubts, *cautions(plan.sides.values())):
             tell(f"warning: {words}")
         heed()
         if not made:

@@ -9,12 +9,14 @@ from typing import Any, Literal
 
 import pytest
 
-from enginetour.enginefile import EngineEntry
-from enginetour.enginesearch import find
+from enginetour.enginefile import EngineEntry, read_entry
+from enginetour.enginesearch import find, named
 from enginetour.errors import EngineRefused, InputRefused
 from enginetour.registry import candidates, find_program, load, to_spec, write_entry
 from enginetour.shipped import shipped
 from enginetour.task import Quirks, Resources, Sandbox
+from tests.playing import SCRIPT
+from tests.touring import config, tour
 
 DEBIAN = {
     "stockfish": "clock movetime nodes depth",
@@ -318,6 +320,73 @@ def test_find_leaves_out_what_cannot_start(programs: Path, tmp_path: Path) -> No
     assert find(tmp_path / "engines") == ()
     _program(programs / "stockfish")
     assert {entry.id for entry in find(tmp_path / "engines")} == {"polyglot-stockfish-cecp", "stockfish"}
+
+
+def test_found_engines_have_the_names_that_they_report(programs: Path, tmp_path: Path) -> None:
+    """Another release than the known one, a development build, a protocol that reports none; each name once."""
+    for name in ("gnuchess", "hoichess", "phalanx", "stockfish", "stockfish-9", "toga2"):
+        _program(programs / name)
+    found = find(tmp_path / "engines")
+    reported = {
+        "gnuchess-cecp": "GNU Chess", "gnuchess-uci": "GNU Chess 6.2.9", "hoichess": "HoiChess 0.22.0-3-debian",
+        "phalanx": "Phalanx XXIV", "stockfish": "Stockfish 17.1", "stockfish-9": "Stockfish 17.1", "toga2": "",
+    }  # fmt: skip
+    entries = {entry.id: entry for entry in named(found, reported, ["HoiChess 0.22.0"])}
+    assert {engine: (entry.name, entry.version) for engine, entry in entries.items()} == {
+        "gnuchess-cecp": ("GNU Chess 6.2.9 (CECP)", "6.2.9"),
+        "gnuchess-uci": ("GNU Chess 6.2.9", "6.2.9"),
+        "hoichess": ("HoiChess 0.22.0 (hoichess)", "0.22.0"),
+        "phalanx": ("Phalanx XXIV", ""),
+        "stockfish": ("Stockfish 17.1", "17.1"),
+        "stockfish-9": ("Stockfish 17.1 (stockfish-9)", "17.1"),
+        "toga2": ("Toga II 3.0", "3.0.0.1SE1"),
+    }
+    (long,) = named([entry for entry in found if entry.id == "toga2"], {"toga2": "T" * 103}, ())
+    assert read_entry(write_entry(tmp_path / "engines", long)).name == "T" * 100
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "reported", "differs"),
+    [
+        ("Stockfish 15.1", "15.1", "Stockfish 17.1", True),
+        ("Stockfish 15.1", "", "Stockfish dev-20240101-abc", True),
+        ("Stockfish", "15.1", "Stockfish 17.1 64-bit", True),
+        ("Stockfish 17.1", "17.1", "Stockfish 17.1 64-bit", False),
+        ("SF 17.1 net A", "", "Stockfish 17.1", False),
+        ("Lc0 v0.31", "", "Lc0 v0.31.0", True),
+        ("Lc0 v0.31.0", "", "Lc0 0.31.0+git.abc", False),
+        ("Crafty 25.2", "", "Crafty-25.2", False),
+        ("My engine", "", "Mine 2.0", False),
+        ("GNU Chess 6.2.7", "6.2.7", "GNU Chess", False),
+        ("Phalanx XXV", "25", "Phalanx XXV", False),
+    ],
+)
+def test_a_file_that_states_another_release(name: str, version: str, reported: str, differs: bool) -> None:
+    """Only what both state is compared: words, processors and names that people chose are no difference."""
+    assert EngineEntry("x", name, ("x",), "uci", version=version).contradicts(reported) is differs
+
+
+def test_check_run_and_find_tell_another_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` and `run` name file, engine and next step; `find` writes the name that the engine reports."""
+    monkeypatch.setattr("enginetour.registry.GAMES", ())
+    monkeypatch.setattr("enginetour.enginesearch.GAMES", ())
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "stockfish"
+    threads = "s/^uciok/option name Threads type spin default 1 min 1 max 1\\nuciok/"
+    script = f'{sys.executable} -E -S {SCRIPT} --protocol uci --fault "17.1" | /bin/sed -u "{threads}"'
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    path = config(tmp_path, ("wren1", "stockfish"), "match", "games = 2")
+    words = "Stockfish 15.1: the engine file says 'Stockfish 15.1', the engine reports 'Scripted 17.1'. Hint: "
+    assert f"warning: {words}enginetour engines find writes" in tour(tmp_path, "check", str(path)).stdout
+    assert (
+        f"warning: {words}enginetour engines find writes"
+        in tour(tmp_path, "run", str(path), "--max-games", "1", expect=None).stdout
+    )
+    assert "Scripted 17.1" in tour(tmp_path, "engines", "find").stdout
+    assert load([tmp_path / "engines"]).get("stockfish").name == "Scripted 17.1"
+    assert "the engine file says" not in tour(tmp_path, "check", str(path), expect=None).stdout
 
 
 def test_a_missing_folder_is_empty(tmp_path: Path) -> None:

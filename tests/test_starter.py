@@ -10,6 +10,9 @@ from enginetour.cli.starter import known_ratings, starter, uses_ratings
 from enginetour.config import load
 from enginetour.formats.base import SYSTEMS
 from enginetour.model import Entrant
+from enginetour.plan import prepare
+from enginetour.shipped import shipped
+from tests.touring import tour
 
 ENGINES = tuple(f"wren{number}" for number in range(8, 0, -1))
 
@@ -27,6 +30,18 @@ def test_the_format_takes_as_many_as_were_named(system: str, count: int, tmp_pat
     format_ = config.make_format()
     state = format_.start(tuple(Entrant(name, rating=2000.0 - 100 * n) for n, name in enumerate(ENGINES[:count])))
     assert format_.offers(state)
+
+
+def test_two_entrants_of_one_name_get_names_of_their_own(tmp_path: Path) -> None:
+    """Of several engine files that share a name, and of one that is named twice; the configuration is fit to run."""
+    (tmp_path / "engines").mkdir()
+    for engine in ("a", "b"):
+        copy = (shipped("engines") / "wren1.toml").read_text().replace("{here}", str(shipped("engines")))
+        (tmp_path / "engines" / f"{engine}.toml").write_text(copy)
+    named = [word for engine in ("a", "b", "a", "b", "wren2") for word in ("--engine", engine)]
+    tour(tmp_path, "init", "five.toml", "--format", "roundrobin", *named)
+    entrants = prepare(tmp_path / "five.toml", None).entrants
+    assert [entrant.name for entrant in entrants] == ["Wren 1", "Wren 1 (b)", "Wren 1 (2)", "Wren 1 (b) (2)", "Wren 2"]
 
 
 def test_rounds_are_fewer_only_where_opponents_lack() -> None:

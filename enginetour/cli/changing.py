@@ -158,11 +158,15 @@ def _joining(engine: str, name: str | None) -> Callable[[TournamentLog, Path, Pa
 
     def tried(log: TournamentLog, workspace: Path, results: Path) -> dict[str, Any]:
         from enginetour.changes import newcomer, side_in
-        from enginetour.probing import probe_all, refuse_unfit
+        from enginetour.probing import other_names, probe_all, refuse_unfit
+        from enginetour.registry import of_workspace
 
         entrant, spec = newcomer(engine, name, workspace)
         sides = {entrant.name: side_in(log, spec)}
-        refuse_unfit(probe_all(sides, hidden=results), sides)
+        probes = probe_all(sides, hidden=results)
+        refuse_unfit(probes, sides)
+        for words in other_names(probes, {entrant.name: of_workspace(workspace).get(engine)}):
+            say(f"warning: {words}", err=True)
         return {"id": engine, "name": name, "fingerprint": spec.fingerprint}
 
     return tried

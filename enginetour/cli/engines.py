@@ -53,17 +53,27 @@ def list_(as_json: bool, as_csv: bool) -> None:
 def find(dry_run: bool) -> None:
     """Find known engines on this machine and write their files into engines/.
 
+    Each is started once, and its file has the name that it reports.
+
     Example: enginetour engines find --dry-run
     """
     from enginetour import enginesearch, registry
+    from enginetour.probing import probe_all
+    from enginetour.task import Side
+    from enginetour.timecontrol import TimeControl
     from enginetour.workspace import workspace_of
 
     folder = workspace_of(Path.cwd()) / "engines"
     found = enginesearch.find(folder)
-    for entry in found:
+    sides = {entry.id: Side(registry.to_spec(entry, name=entry.id), TimeControl.parse("1+0")) for entry in found}
+    probes = probe_all(sides)
+    taken = [entry.name for entry in registry.load([folder]).entries()]
+    for entry in enginesearch.named(found, {engine: probe.own_name for engine, probe in probes.items()}, taken):
         if not dry_run:
             registry.write_entry(folder, entry)
-        say(f"{entry.id:<26}{entry.protocol:<6}{shlex.join(entry.command)}")
+        say(f"{entry.id:<26}{entry.protocol:<6}{entry.name}: {shlex.join(entry.command)}")
+        if problems := probes[entry.id].problems:
+            say(f"{entry.id}: it does not start, and its name is not known for certain: {problems[0]}", err=True)
     verb = "would be written" if dry_run else "written"
     say(f"{len(found)} engine files {verb} to {folder}" if found else "no engine that has no file yet")
 

@@ -83,7 +83,7 @@ def init(
         return
     from enginetour import config
     from enginetour.cli.drafts import name_typed
-    from enginetour.cli.starter import chosen_engines, known_ratings, starter, uses_ratings
+    from enginetour.cli.starter import chosen_engines, known_ratings, new_names, starter, uses_ratings
     from enginetour.formats.base import SYSTEMS
     from enginetour.nearmiss import near
     from enginetour.timecontrol import TimeControl
@@ -110,7 +110,8 @@ def init(
         ratings = known_ratings(
             chosen, file.resolve().parent, _asked if is_live_terminal() and sys.stdin.isatty() else None
         )
-    text = starter(name or file.stem, system, tc, chosen, games_per_pairing, play, ratings)
+    names = new_names(chosen, file.resolve().parent)
+    text = starter(name or file.stem, system, tc, chosen, games_per_pairing, play, ratings, names)
     try:
         with file.open("x", encoding="utf-8") as sink:
             sink.write(text)
@@ -246,7 +247,8 @@ def check(config: Path, db: Address | None, as_json: bool, notify: bool) -> int:
         unsaid = untellable(plan.suite, plan.sides, found)
         untold = filter(None, [no_command(plan.config.notify, plan.config.path.resolve().parent)])
         absent = chain(absent_paths(plan.sides.values()), untold)
-        for warning in (*told["warnings"], *chain.from_iterable(unwilling), *unsaid, *absent):
+        renamed = probing.other_names(found, plan.files)
+        for warning in (*told["warnings"], *chain.from_iterable(unwilling), *renamed, *unsaid, *absent):
             say(f"warning: {warning}")
     if not as_json:
         if left_out.count:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import zip_longest
 from pathlib import Path
 
 from enginetour import grades
+from enginetour.draft import told_apart
 from enginetour.errors import EngineRefused, UsageRefused
 from enginetour.field import Member
 from enginetour.formats.base import make_format, options_model
@@ -42,6 +44,18 @@ def chosen_engines(named: tuple[str, ...], system: str, tc: TimeControl, folder:
         with suppress(EngineRefused):
             refuse_limits(to_spec(registry.get(engine)), tc, "--tc")
     return chosen
+
+
+def new_names(engines: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+    """For each engine the name to write, where another one before it has that of its engine file; "" elsewhere."""
+    registry = of_workspace(workspace_of(folder))
+    own = [registry.get(engine).name for engine in engines]
+    firsts = [engines[own.index(name)] for name in own]  # of several files with one name the first keeps it
+    apart = [
+        name if first == engine else f"{name} ({engine})"
+        for name, first, engine in zip(own, firsts, engines, strict=True)
+    ]
+    return tuple(new if new != name else "" for new, name in zip(told_apart(apart), own, strict=True))
 
 
 def uses_ratings(system: str) -> bool:
@@ -103,10 +117,11 @@ def starter(
     games: int,
     play: Mapping[str, str | None],
     ratings: tuple[Mapping[str, str], tuple[str, ...]] = ({}, ()),
+    names: tuple[str, ...] = (),
 ) -> str:
     """Every setting that is not default is there, the others as comments; rounds are no more than opponents.
 
-    `ratings` are as `known_ratings` finds them.
+    `ratings` are as `known_ratings` finds them, `names` as `new_names` does.
     """
     model = options_model(system)
     lines = [
@@ -164,8 +179,10 @@ def starter(
         "# The old ranking, best first; a bubble starts at the lower end.",
     ]
     known, lacking = ratings
-    for engine in engines:
+    for engine, named in zip_longest(engines, names):
         lines += ["[[entrants]]", f"engine = {json.dumps(engine)}"]
+        if named:
+            lines.append(f"name = {json.dumps(named, ensure_ascii=False)}")
         if engine in known:
             lines.append(f"rating = {known[engine]}")
         elif engine in lacking:

@@ -130,7 +130,9 @@ def _news(exam: Exam) -> str:
     exam.send("ucinewgame", "isready")
     if exam.until(lambda line: line == "readyok", exam.spec.quirks.ready_timeout) is None:
         limit = exam.spec.quirks.ready_timeout
-        raise Complaint(f"no readyok within {limit:g} s of ucinewgame", hints=(("quirks.ready_timeout", 6 * limit),))
+        raise Complaint(
+            f"no readyok within {limit:g} s of ucinewgame", hints=(("quirks.ready_timeout", min(600.0, 6 * limit)),)
+        )
     return ""
 
 
