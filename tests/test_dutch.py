@@ -12,7 +12,7 @@ from enginetour.field import BLACK, WHITE, Board, Field, Kind, Turn, Unpairable
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.rounds import Rounds
-from enginetour.model import Entrant, GameFinished, Outcome
+from enginetour.model import Entrant, GameFinished, Outcome, Withdrawn
 from tests.roundplay import entered, unmet
 
 FOUR = tuple(map(Entrant, "ABCD"))
@@ -192,3 +192,16 @@ def test_a_round_without_a_legal_pairing_says_so_itself() -> None:
     rounds = [dict(note.fields) for note in state.notes if note.kind == "round"]
     assert [bool(one["remarks"]) for one in rounds] == [False, False, False, True]
     assert [BREACH in str(one["guarantee"]) for one in rounds] == [False, False, False, True]
+
+
+def test_who_is_left_alone_has_no_second_bye_in_silence() -> None:
+    """Of three entrants one is absent and one withdraws: the last rests, again and again with a warning."""
+    format_ = Rounds(Dutch(DutchOptions.model_validate({"rounds": 3, "absent": {"B": [2, 3]}})))
+    state = format_.start(tuple(Entrant(name) for name in "ABC"))
+    state = format_.step(state, Withdrawn("C"))
+    while games := format_.offers(state):
+        state = format_.step(state, GameFinished(games[0], Outcome.WHITE))
+    rounds = [dict(note.fields) for note in state.notes if note.kind == "round"]
+    assert [one["byes"] for one in rounds] == [["C"], ["A"], ["A"]]
+    assert [one["remarks"] for one in rounds[:2]] == [[], []]
+    assert rounds[2]["remarks"] == ["A gets the bye, but already had a bye or a win without a game (C2)"]

@@ -224,7 +224,7 @@ def test_the_order_of_the_table_is_a_setting() -> None:
 def test_what_cannot_order_a_table_is_refused() -> None:
     """With the nearest code that exists."""
     for wrong, told in (
-        (["BH-C"], "did you mean 'BH-C1'"),
+        (["BHC1"], "did you mean 'BH-C1'"),
         (["Q"], "known: PTS, NBW"),
         ("BH", "a list of codes"),
         (["PTS", "PTS"], "twice"),

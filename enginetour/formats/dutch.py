@@ -58,6 +58,10 @@ class Dutch(PairingSystem):
             strict=options.strict,
         )
 
+    def alone(self, field: Field) -> Paired:
+        """A bye that nobody has twice without a remark."""
+        return self.pair(field) if field.present else super().alone(field)
+
     @property
     def _accelerated(self) -> int:
         return (self.options.rounds + 1) // 2 if self.options.acceleration == "baku" else 0

@@ -160,6 +160,10 @@ class PairingSystem(ABC):
         found = self.pair(without_odds_colours(field))
         return handicap.seated(field, found) if isinstance(handicap, RatingHandicap) else found
 
+    def alone(self, field: Field) -> Paired:
+        """A round in which one entrant is present, or none: a bye."""
+        return Paired((), field.present)
+
     def explain(self, _field: Field, _one: int, _other: int) -> tuple[Reason, ...]:
         """What each criterion finds in a pair of those present, in sum its weight; nothing where a rule decides."""
         return ()

@@ -180,7 +180,7 @@ class Rounds:
         number, there = state.field.number, state.field.present
         alone = len(there) < FEWEST  # the others are on leave
         try:
-            paired = Paired((), there) if alone else self.system.paired(state.field)
+            paired = self.system.alone(state.field) if alone else self.system.paired(state.field)
         except Unpairable as error:
             text = f"round {number} cannot be paired: {error}"
             return replace(state, over=True, paired=NOBODY, games=()).noted("stuck", text, round=number)
