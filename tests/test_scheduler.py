@@ -713,3 +713,17 @@ def test_a_game_that_the_machine_is_too_busy_for_is_played_at_last() -> None:
     assert loop.run() is End.FINISHED
     assert (len(played), played[-1]) == (6, first)
     assert sum("waits until the machine is less busy" in words for words in heard(loop).words) == 1
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_machine_that_is_too_busy_is_no_fault_of_an_engine(*, starts: bool) -> None:
+    """A run that left doubtful games open asked to mend or withdraw an engine."""
+
+    def verdict(task: GameTask) -> Game:
+        if task.pairing.pair == ("Ada", "Bea"):
+            return Game(task.pairing, Outcome.VOID, Termination.TIME, "doubtful", category="host", replay=task.replay)
+        return ended(task) if starts else without_dot(task)
+
+    seconds = count(step=100)
+    loop = scheduler(verdict, clock=lambda: float(next(seconds)))
+    assert loop.run() is (End.BUSY if starts else End.BLOCKED)

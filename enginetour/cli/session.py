@@ -254,6 +254,8 @@ class Run:
         """What ended a run before its tournament."""
         if end is End.BLOCKED:
             return "only pairings that cannot be played are left"
+        if end is End.BUSY:
+            return "the machine was too busy for the games that are left"
         if end is End.FAILED:
             return "enginetour itself failed in games that stay open"
         if self.signals:
@@ -295,6 +297,9 @@ class Run:
                 f"enginetour itself failed in games that stay open: {incidents} lists them; {self.again} tries again"
             )
             return FAILED_CODE
+        if end is End.BUSY:
+            self.voice.say(f"the machine was too busy for the games that are left; {self.again} plays them")
+            return BLOCKED_CODE
         if end is End.BLOCKED:
             self.voice.say(f"only pairings that cannot be played are left; mend the engine and {self.again}")
             for name in suspended or ("ENGINE",):

@@ -47,6 +47,7 @@ class End(Enum):
     BLOCKED = "blocked"
     STOPPED = "stopped"
     ENOUGH = "enough"
+    BUSY = "busy"  # as BLOCKED, where all that stays open does so because the machine was too busy
     FAILED = "failed"  # as BLOCKED or ENOUGH, with a game that stays open because enginetour itself failed in it
 
 
@@ -119,8 +120,9 @@ class Scheduler:
             self.watcher.progress(self)  # the next games begin before much is made of the last ones
             if not self.flying and (end := self._verdict()) is not None:
                 if self.inbox.empty():
-                    failed = self.setbacks.has_internal and end in (End.BLOCKED, End.ENOUGH)
-                    return End.FAILED if failed else end
+                    if self.setbacks.has_internal and end in (End.BLOCKED, End.ENOUGH):
+                        return End.FAILED
+                    return End.BUSY if end is End.BLOCKED and self.setbacks.is_only_busy else end
                 continue  # a request that came meanwhile is carried out: it may bring more to play
             self._wait()
             self._settle_all()

@@ -55,6 +55,7 @@ class Setbacks:
         self._calm_by: dict[GameKey, float] = {}  # games that wait for a less busy machine, and until when at most
         self._voids: Counter[GameKey] = Counter()
         self._set_aside: set[GameKey] = set()
+        self._too_busy: set[GameKey] = set()  # those of them for which the machine was too busy
         self._start_failures: Counter[str] = Counter()
         self._retry_at: dict[str, float] = {}
         self._last_tries: set[str] = set()  # suspended engines tried since nothing else was left
@@ -64,6 +65,11 @@ class Setbacks:
         self.has_internal = False  # a game stays open for that
         self._not_before = 0.0
         self.cramped = False  # no game begins until the disk has room
+
+    @property
+    def is_only_busy(self) -> bool:
+        """No engine is at fault for any game that stays open."""
+        return bool(self._too_busy) and self._set_aside == self._too_busy and not self.suspended
 
     def is_pausing(self) -> bool:
         """No game may begin now."""
@@ -192,6 +198,7 @@ class Setbacks:
         doubts, names = self._doubts[pairing.key], f"{pairing.white} - {pairing.black}"
         if doubts >= MOST_DOUBTS:
             self._set_aside.add(pairing.key)
+            self._too_busy.add(pairing.key)
             self._tell(f"{names} stays open: the machine was too busy for {doubts} games; the next run plays it")
         elif doubts >= DOUBTS:
             self._calm_by[pairing.key] = self._clock() + CALM_S
