@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +11,11 @@ import pytest
 
 from enginetour.errors import UsageRefused
 from enginetour.model import GameVoided, Outcome
+from enginetour.reports import editions as sheets
+from enginetour.reports.sheet import render
 from enginetour.store.definition import ListDefinition
 from enginetour.store.differences import difference
-from enginetour.store.editions import publish
+from enginetour.store.editions import edition, publish
 from enginetour.store.revisions import define
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
@@ -117,11 +121,67 @@ def test_two_editions(store: Store) -> None:
         difference(store, "all", 3)
 
 
+@pytest.fixture
+def apart(store: Store) -> Store:
+    """Edition 1 of "main", anchored, of two pools: the three of "all", and two that never met them."""
+    log = store.create_tournament(draft("apart", ("Rebel", "Rodent")))
+    for outcome in BOTH:
+        record(log, "Rebel", "Rodent", outcome)
+    define(store, "main", ListDefinition(anchors={"Toga": 2244.4}))
+    publish(store, "main")
+    return store
+
+
+def moved(store: Store) -> dict[str, float | None]:
+    return {move.name: move.change for move in difference(store, "main").moves}
+
+
+def test_another_zero_point_is_no_move(apart: Store) -> None:
+    """Two engines of an unanchored pool meet the anchor's: the change of 2244.4 points is no change of strength."""
+    log = apart.create_tournament(draft("joined", ("Fruit", "Rebel")))
+    record(log, "Fruit", "Rebel", Outcome.DRAW)
+    found = difference(apart, "main")
+    assert [(move.name, move.change, move.note) for move in found.moves[-2:]] == [
+        (name, None, "other pool") for name in ("Rebel", "Rodent")
+    ]
+    assert {name for name, change in moved(apart).items() if change is not None} == {"Fruit", "Phalanx", "Toga"}
+    assert all(move.own is None for move in found.moves if move.change is None)
+    sheet = sheets.difference(found.to_json(), None)
+    assert {row["name"]: row["change"] for row in csv.DictReader(io.StringIO(sheet.csv()))}["Rebel"] == ""
+    assert "Rebel" in next(line for line in render(sheet).splitlines() if "other pool" in line)
+
+
+def test_an_edition_shows_another_pool(apart: Store) -> None:
+    """Neither a difference nor a new engine; the next edition has its differences again, and nothing else changed."""
+    log = apart.create_tournament(draft("joined", ("Fruit", "Rebel")))
+    record(log, "Fruit", "Rebel", Outcome.DRAW)
+    lines = {line.name: line for line in publish(apart, "main").lines}
+    assert (lines["Rebel"].difference, lines["Rebel"].remarks[-1:]) == (None, ("other pool",))
+    assert lines["Toga"].difference == 0
+    sheet = sheets.edition(edition(apart, "main", 2).to_json() | {"made": "today"})
+    cells = {row["name"]: shown["difference"] for row, shown in zip(sheet.rows, sheet.shown, strict=True)}
+    assert (cells["Rebel"], cells["Toga"]) == ("other pool", "+0.0")
+    assert sum("other pool: measured from another zero point" in note for note in sheet.notes) == 1
+    with pytest.raises(UsageRefused, match="nothing has changed"):
+        publish(apart, "main")
+    assert {line.difference for line in publish(apart, "main", again=True).lines} == {0.0}
+
+
+def test_pools_that_grow_keep_their_zero_point(apart: Store) -> None:
+    """New engines join a pool, with an anchor or without; a pool that falls apart keeps it in its larger part."""
+    record(apart.create_tournament(draft("more", ("Rebel", "Ruffian"))), "Rebel", "Ruffian", Outcome.DRAW)
+    record(apart.create_tournament(draft("less", ("Fruit", "Hoi"))), "Fruit", "Hoi", Outcome.DRAW)
+    assert None not in moved(apart).values()
+    define(apart, "main", ListDefinition(anchors={"Toga": 2200.0}))
+    assert moved(apart)["Toga"] == pytest.approx(-44.4), "what other terms change is their part of the move"
+    assert moved(apart)["Rebel"] is not None
+
+
 def test_incremental_lists(store: Store) -> None:
     """An incremental list has moves and counts; its moves are not taken apart."""
     define(store, "elo", ListDefinition(system="elo"))
     publish(store, "elo")
     record(store.tournament("autumn"), "Fruit", "Toga")
     moves = {move.name: move for move in difference(store, "elo").moves}
-    assert moves["Fruit"].change > 0
+    assert (moves["Fruit"].change or 0) > 0
     assert (moves["Fruit"].own, moves["Phalanx"].change) == (None, 0)

@@ -24,6 +24,7 @@ from enginetour.ratings.uncertainty import (
 
 SHARED = 6  # digits behind the point; closer ratings share a rank
 DENSE_ERRORS = 4000  # engines; above, one number of a square array takes 128 MB and all of them minutes
+OTHER_POOL = "other pool"  # of a line of an edition that is not measured from the zero point of the edition before
 NOT_ASKED, ANCHOR, TOO_FEW = "error on request", "anchor", "too few games"
 FEW, EXTREME = "few games: profile bounds", "extreme score: profile bounds"
 _OF_BOUNDS = {NOT_ASKED, ANCHOR, TOO_FEW, FEW, EXTREME}

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from enginetour.ratings.listing import RatingList
+from enginetour.ratings.rows import OTHER_POOL
 from enginetour.reports import ratings
 from enginetour.reports.sheet import Column, Sheet, fixed
 
 Rows = Sequence[Mapping[str, Any]]
 
+_OTHER_ZERO = f"{OTHER_POOL}: measured from another zero point than before, so the two ratings do not compare"
 _LISTS = (
     Column("name", "list", left=True, flexible=True),
     Column("revision", "revision"),
@@ -101,11 +103,12 @@ def editions(rows: Rows) -> Sheet:
 def edition(made: Mapping[str, Any]) -> Sheet:
     """One edition from its JSON, as it was published."""
     rows = tuple({**row, "draw_rate": row["draws"] / row["games"]} for row in made["list"])
-    marks = sorted({mark for row in rows for mark in row["remarks"]})
+    marks = sorted({mark for row in rows for mark in row["remarks"]} - {OTHER_POOL})
     shown = tuple(_edition_cells(row, marks, first=made["edition"] == 1) for row in rows)
     many = len(made["pools"]) > 1
     columns = (Column("pool", "pool"), *_EDITION) if many else _EDITION
     notes = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
+    notes += [_OTHER_ZERO] if any(OTHER_POOL in row["remarks"] for row in rows) else []
     notes += [f"not rated, {engine['why']}: {engine['name']}" for engine in made["unrated"]]
     notes += made["caption"]
     until = [f"game {made['last_game']}"] if made["last_game"] else []
@@ -135,8 +138,10 @@ def difference(found: Mapping[str, Any], most: int | None) -> Sheet:
         notes.append(f"{len(rows) - most} smaller {few} not shown; --most shows more")
     pools, now = found["pools"]
     if pools > 1 or now > 1:
-        changed = f", {pools} before: who changed pools is measured from another average" if pools != now else ""
+        changed = f", {pools} before" if pools != now else ""
         notes.append(f"pools without a common game: {now}{changed}; ranks are each pool's own")
+    if any(row["note"] for row in rows):
+        notes.append(_OTHER_ZERO)
     notes += [f"terms: {words}" for words in found["changes"]]
     notes += [
         f"new: {one['name']} ({one['games']} {'game' if one['games'] == 1 else 'games'})" for one in found["entered"]
@@ -159,7 +164,12 @@ def difference(found: Mapping[str, Any], most: int | None) -> Sheet:
         f"{found['list']} · edition {found['before']} to {later}",
         tuple(column for column in _MOVES if column.key not in idle),
         rows[:most],
-        tuple({key: _signed(row[key]) for key in ("change", "own", "others", "terms")} | _whole(row) for row in rows),
+        tuple(
+            {key: _signed(row[key]) for key in ("change", "own", "others", "terms")}
+            | ({"change": row["note"]} if row["note"] else {})
+            | _whole(row)
+            for row in rows
+        ),
         tuple(notes),
     )
 
@@ -174,7 +184,8 @@ def _signed(value: float | None) -> str:
 
 
 def _edition_cells(row: Mapping[str, Any], marks: list[str], *, first: bool) -> dict[str, str]:
-    moved = "" if first else "new" if row["difference"] is None else _signed(row["difference"])
+    unknown = OTHER_POOL if OTHER_POOL in row["remarks"] else "new"
+    moved = "" if first else unknown if row["difference"] is None else _signed(row["difference"])
     return {
         "rating": str(round(row["rating"])),
         "plus": "" if row["plus"] is None else f"+{row['plus']:.0f}",

@@ -14,8 +14,9 @@ from sqlalchemy import select
 
 from enginetour.errors import TourError, UsageRefused
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
+from enginetour.ratings.rows import OTHER_POOL
 from enginetour.store.definition import ListDefinition
-from enginetour.store.editions import Edition, current, edition, renamed
+from enginetour.store.editions import Edition, current, edition, renamed, same_zero
 from enginetour.store.listed import likelihood_list
 from enginetour.store.moments import Moment
 from enginetour.store.removals import Removal, removals
@@ -31,6 +32,8 @@ MOVERS = 10  # engines whose moves are taken apart: two fits each, and a screenf
 class Move:
     """One engine of both states. The parts of its change are None where it was not taken apart.
 
+    The change is None where the two ratings are not measured from one zero point; `note` says so then.
+
     `new` games came since, `struck` ones were struck out since; both only if the later filter takes them.
     """
 
@@ -39,9 +42,10 @@ class Move:
     rank: int
     before: float
     rating: float
-    change: float
+    change: float | None
     new: int
     struck: int
+    note: str = ""
     own: float | None = None
     others: float | None = None
     terms: float | None = None
@@ -110,6 +114,7 @@ def difference(
     unbounded = definition.model_copy(update={"min_games": 0})
     counted = _Counted(store, unbounded, before.moment, after.moment)
     rated = {later.get(line.name, line.name): line for line in before.lines}
+    alike = same_zero(before, after, definition.loose)
     moves = [
         Move(
             name=line.name,
@@ -117,14 +122,15 @@ def difference(
             rank=line.rank,
             before=rated[line.name].rating,
             rating=line.rating,
-            change=line.rating - rated[line.name].rating,
+            change=line.rating - rated[line.name].rating if line.name in alike else None,
             new=counted.new.get(line.name, 0),
             struck=counted.struck.get(line.name, 0),
+            note="" if line.name in alike else OTHER_POOL,
         )
         for line in after.lines
         if line.name in rated
     ]
-    moves.sort(key=lambda move: (-abs(move.change), move.name))
+    moves.sort(key=lambda move: (move.change is None, -abs(move.change or 0.0), move.name))
     if definition.system == "ml":
         parts = _Parts(store, definition, before, after)
         moves[:movers] = [parts.of(move) for move in moves[:movers]]
@@ -174,7 +180,7 @@ class _Parts:
     def of(self, move: Move) -> Move:
         """The move with its parts, or as it was where the earlier games give this engine no rating."""
         base = self._base.get(move.name)
-        if base is None:
+        if base is None or move.change is None:
             return move
         own = {pair: counts for pair, counts in self._changed.items() if move.name in pair}
         alone = self._ratings(pairs_of({**self._before, **own})) if own else self._base

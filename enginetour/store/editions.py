@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from enginetour.errors import UsageRefused
 from enginetour.ratings.listing import RatingList
+from enginetour.ratings.rows import OTHER_POOL
 from enginetour.store import records
 from enginetour.store.entrants import made_id
 from enginetour.store.listed import list_of
@@ -29,7 +30,10 @@ STORY = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One engine of an edition, in the columns of its table; `difference` is against the edition before."""
+    """One engine of an edition, in the columns of its table; `difference` is against the edition before.
+
+    It is None for a new engine, and for one with the remark `OTHER_POOL`.
+    """
 
     ordinal: int
     pool: int
@@ -83,7 +87,10 @@ class Edition:
 
     def numbers(self) -> tuple[object, ...]:
         """What a reader sees change: everything but when it was made, its note and the differences."""
-        lines = tuple(replace(line, difference=None) for line in self.lines)
+        lines = tuple(
+            replace(line, difference=None, remarks=tuple(mark for mark in line.remarks if mark != OTHER_POOL))
+            for line in self.lines
+        )
         return self.revision, self.games, self.residual, dict(self.story), lines
 
 
@@ -161,6 +168,30 @@ def renamed(made: Edition, known: Mapping[str, tuple[int, ...]]) -> dict[str, st
     return found
 
 
+def same_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> frozenset[str]:
+    """The engines of both, by the later names, whose ratings are measured from one zero point.
+
+    That of a pool are its anchors, `loose` ones among them, or its average: then it is the pool that has most engines
+    in common with the earlier one, and the other way round. Where the terms set other anchors only the pools matter.
+    """
+    named = renamed(before, after.versions)
+    then = [{named.get(name, name) for name in pool} for pool in before.story["pools"]]
+    now = [set(pool) for pool in after.story["pools"]]
+    shared = {(one, other): len(then[one] & now[other]) for one in range(len(then)) for other in range(len(now))}
+    partner = {one: max(range(len(now)), key=lambda other: shared[one, other]) for one in range(len(then)) if now}
+    back = {other: max(range(len(then)), key=lambda one: shared[one, other]) for other in range(len(now)) if then}
+    fixed = {named.get(name, name): rating for name, rating in before.story["anchors"].items()}
+    same_terms = fixed == after.story["anchors"] and before.story.get("level") == after.story.get("level")
+    anchors = {*fixed, *loose} if same_terms else set()
+    alike = (
+        then[one] & now[other]
+        for one, other in shared
+        if (anchors & then[one] & now[other])
+        or (not anchors & (then[one] | now[other]) and partner[one] == other and back[other] == one)
+    )
+    return frozenset().union(*alike)
+
+
 def lines_by_name(store: Store, made: Edition) -> dict[str, Line]:
     """Each engine's line in an edition by its plain name; of several versions the newest counts."""
     with store.database.reading() as connection:
@@ -176,18 +207,25 @@ def _current(store: Store, name: str) -> tuple[Edition, int]:
     revision = revisions_of(store, name)[-1]
     selection = selected(store, revision.definition)
     made = edition_of(name, revision.number, selection, list_of(store, selection))
-    return _compared(made, edition(store, name, newest)) if newest else made, newest
+    if not newest:
+        return made, newest
+    return _compared(made, edition(store, name, newest), revision.definition.loose), newest
 
 
-def _compared(made: Edition, before: Edition) -> Edition:
+def _compared(made: Edition, before: Edition, loose: Collection[str]) -> Edition:
     """With the differences against an earlier edition, engine version by engine version."""
     now = renamed(before, made.versions)
     ratings = {now.get(line.name, line.name): line.rating for line in before.lines}
-    lines = tuple(
-        replace(line, difference=line.rating - ratings[line.name] if line.name in ratings else None)
-        for line in made.lines
-    )
-    return replace(made, lines=lines)
+    alike = same_zero(before, made, loose)
+
+    def compared(line: Line) -> Line:
+        if line.name not in ratings:
+            return replace(line, difference=None)
+        if line.name not in alike:
+            return replace(line, difference=None, remarks=(*line.remarks, OTHER_POOL))
+        return replace(line, difference=line.rating - ratings[line.name])
+
+    return replace(made, lines=tuple(map(compared, made.lines)))
 
 
 def _numbers(store: Store, name: str) -> list[int]:
