@@ -82,6 +82,17 @@ def test_a_match_of_two_games_is_two_rounds() -> None:
     assert sum(entry.points for entry in found.entries) == 2 * (4 + 2 + 2)  # games, and a bye of two in both rounds
 
 
+def test_absences_of_rounds_to_come_are_exported() -> None:
+    """In lines 240, so that no other program pairs who is on leave or has withdrawn."""
+    one, _ = tournament(2, gone="D", absent={"A": [3]}, half_bye={"B": [1]})
+    text = report(one).text()
+    assert [line for line in text.split("\r\n") if line.startswith("240")] == ["240 Z 003    1    4"]
+    following = header(trf.read(text))
+    assert following.byes == {(3, 1): "Z", (3, 4): "Z"}
+    matches, _ = tournament(0, each=2, half_bye={"B": [2]})
+    assert "240 H 003    2\r\n240 H 004    2\r\n" in report(matches).text()
+
+
 def test_forbidden_families_are_forbidden_pairs() -> None:
     """For all rounds; Baku is told with the system."""
     text = report(tournament(0, forbid_family=True, acceleration="baku")[0]).text()

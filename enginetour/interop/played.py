@@ -7,8 +7,9 @@ and a bye in it as two byes, so points are those of games and colours are those 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as made
 from itertools import combinations
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from enginetour import grades
 from enginetour.dutch.preparation import virtual_points
 from enginetour.errors import InputRefused
 from enginetour.field import BLACK, WHITE, Field, Kind, Turn
+from enginetour.formats.leave import Leave
 from enginetour.formats.rounds import Rounds
 from enginetour.formats.rounds_state import RoundsState
 from enginetour.interop.tde import KOMI, ODDS_KOMI, UNPLAYED, written_rating
@@ -59,6 +61,7 @@ class Played:
     accelerated: int = 0  # rounds with virtual points (Baku)
     bye: int = 2  # half points of a bye in columns of games: `bye_cells` of them in each round
     bye_cells: int = 1
+    away: Mapping[tuple[int, str], Sequence[int]] = made(default_factory=dict)  # rounds to come, Z or H -> places
 
 
 def so_far(format_: Rounds, state: RoundsState, *, by_match: bool = False) -> Field:
@@ -75,11 +78,12 @@ def played(name: str, system: str, format_: Rounds, state: RoundsState, games: G
     options = format_.options
     each = options.games_per_pairing
     bye = format_.system.bye_points(state.field) * (each if getattr(options, "scoring", "") == "match" else 1)
+    now = so_far(format_, state)
     alike = bye % each == 0  # each game of the round has a column with its share, else the first has all
     return Played(
         name,
         system,
-        so_far(format_, state),
+        now,
         games,
         each,
         {line.name: line.rank for line in format_.standings(state)},
@@ -87,7 +91,19 @@ def played(name: str, system: str, format_: Rounds, state: RoundsState, games: G
         accelerated=(options.rounds + 1) // 2 if getattr(options, "acceleration", "") == "baku" else 0,
         bye=bye // each if alike else bye,
         bye_cells=each if alike else 1,
+        away=_away(now, format_.leave, state.gone),
     )
+
+
+def _away(now: Field, leave: Leave, gone: Collection[int]) -> dict[tuple[int, str], list[int]]:
+    """Those on leave in rounds to come, and those who have withdrawn."""
+    found: dict[tuple[int, str], list[int]] = {}
+    for number in range(len(now.history) + 1, now.rounds + 1):
+        for place, member in enumerate(now.members):
+            if place in gone or leave.takes(member.name, number):
+                half = place not in gone and leave.halves(member.name, number)
+                found.setdefault((number, "H" if half else "Z"), []).append(place)
+    return found
 
 
 def report(one: Played) -> Report:
@@ -108,6 +124,9 @@ def report(one: Played) -> Report:
     if one.accelerated and one.games_each == 1:
         rows = [virtual_points(one.field, number, one.accelerated) for number in range(1, one.accelerated + 1)]
         lines += virtual_lines([dict(enumerate(row, 1)) for row in rows])
+    for (number, letter), places in one.away.items():
+        for column in range((number - 1) * one.games_each + 1, number * one.games_each + 1):
+            lines.append(f"240 {letter} {column:03d}" + "".join(f" {place + 1:4d}" for place in places))
     if one.forbid_family:
         lines += _families(one)
     entries = []

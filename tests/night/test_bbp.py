@@ -17,11 +17,15 @@ import pytest
 
 from enginetour.dutch import preparation
 from enginetour.field import Field, Kind
+from enginetour.formats.dutch import Dutch, DutchOptions
+from enginetour.formats.rounds import Rounds
 from enginetour.interop.foreign import next_round
 from enginetour.interop.pairer import pairer
+from enginetour.interop.played import Played, Sat, played, report
 from enginetour.interop.trf import read
 from enginetour.interop.trffield import foreign
 from enginetour.interop.trfheader import virtual_lines
+from enginetour.model import Added, Entrant, GameFinished, Outcome, Withdrawn
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 TOURNAMENTS = 200
@@ -234,3 +238,49 @@ def test_rounds_of_drawn_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyP
             drawn.play(*wanted)
     print(f"{TOURNAMENTS} tournaments, {accelerated} accelerated, {rounds} rounds, {no_round} without a legal pairing")
     print(f"where a bye is worth no more than a loss, 1.4.3 changes {by_letter} of {unpaid_rounds} rounds")
+
+
+def own(seed: int) -> tuple[Played, bool]:
+    """A tournament of enginetour's own with absences, byes of any worth, entrants that come and go; unpaid byes?"""
+    rng = random.Random(f"own {seed}")
+    size, points = rng.randint(5, 16), rng.choice((None, 0.0, 0.5, 1.0))
+    rounds = rng.randint(3, min(7, size - 2))
+    names = [f"E{number}" for number in range(1, size + 1)]
+    missed = {name: rng.sample(range(1, rounds + 1), 2) for name in rng.sample(names, rng.randint(0, 3))}
+    absent, half = ({n: m for at, (n, m) in enumerate(missed.items()) if at % 2 == kind} for kind in (0, 1))
+    settings: dict[str, object] = {"rounds": rounds, "bye_points": points, "absent": absent, "half_bye": half}
+    settings |= {"acceleration": rng.choice(("none", "baku")), "initial_colour": rng.choice(("lot", "black"))}
+    format_ = Rounds(Dutch(DutchOptions.model_validate(settings)), seed)
+    state = format_.start(tuple(Entrant(name) for name in names))
+    kept: dict[tuple[int, frozenset[str]], list[Sat]] = {}
+    while games := format_.offers(state):
+        drawn, present = rng.random(), [state.field.members[place].name for place in state.present]
+        if drawn < 0.02 and len(present) > 5:
+            state = format_.step(state, Withdrawn(rng.choice(present)))
+        elif drawn < 0.04 and state.field.number < rounds:
+            state = format_.step(state, Added(Entrant(f"Late{len(state.field.members)}")))
+        else:
+            game, outcome = rng.choice(games), rng.choice((Outcome.WHITE, Outcome.DRAW, Outcome.BLACK))
+            kept.setdefault((game.round, frozenset(game.pair)), []).append(Sat(game.white, outcome))
+            state = format_.step(state, GameFinished(game, outcome))
+    return played("own", "dutch", format_, state, kept), points == 0
+
+
+def test_exports_of_own_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """bbpPairings' checker finds the rounds of every exported tournament as they were paired."""
+    rounds = broken = 0
+    for seed in range(TOURNAMENTS):
+        with monkeypatch.context() as patched:
+            if own(seed)[1]:
+                patched.setattr(preparation, "_float", unpaid_byes_float_nowhere)
+            one, _ = own(seed)
+        file = tmp_path / "own.trf"
+        file.write_bytes(report(one).content())
+        done = subprocess.run(
+            [os.environ["BBP_PAIRINGS"], "--dutch", str(file), "-c"], capture_output=True, text=True, timeout=60
+        )
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        legal = [line for line in lines if "No valid pairing exists" not in line]
+        assert all(": Round #" in line for line in legal), f"tournament {seed}\n{done.stdout}{file.read_text()}"
+        rounds, broken = rounds + len(legal), broken + (legal != lines)
+    print(f"{TOURNAMENTS} exports, {rounds} rounds, {broken} without a legal pairing in the end")
