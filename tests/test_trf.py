@@ -93,6 +93,19 @@ def test_names_padded_by_bytes() -> None:
         read(content.replace(b" 0.0", b" x.0"), "f.trf")
 
 
+@pytest.mark.parametrize("names", [["Müller", "Łukasz Żółć"], ["Ж" * 16], ["Jörg"]])
+@pytest.mark.parametrize("by_bytes", [False, True])
+def test_padding_before_the_first_round(names: list[str], by_bytes: bool) -> None:
+    """Without rounds, a rating in the name's columns shows that names are padded by bytes."""
+    lines = []
+    for number, name in enumerate(names, 1):
+        room = " " * (33 - len(name.encode() if by_bytes else name))
+        lines.append(f"001 {number:4d}      {name}{room} 2277{'':28} 0.0 {number:4d}\r\n")
+    found = read("".join(lines).encode())
+    assert [(one.name, one.rating, one.points) for one in found.entries] == [(name, 2277, 0) for name in names]
+    assert found.by_bytes is by_bytes and found.content().decode() == "".join(lines)
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

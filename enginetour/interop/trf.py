@@ -29,6 +29,8 @@ BLANKS = " \t"  # other white space may be a letter of an old code page
 _COMMENT = "###"
 _FULL_NAME = re.compile(r"### ([0-9]{4}) (.*\S)\s*")
 _POINTS = re.compile(r"[0-9]{1,3}([.,][05])?")
+_NUMBER = r"( {4}|[ \d]{3}\d)"
+_ALIGNED = re.compile(rf" {_NUMBER} .{{27}}( {{4}}|[ \d]{{2}}[.,]\d) {_NUMBER}  ", re.ASCII)  # columns 48 to 91
 _ROUND = re.compile(r"(?P<opponent> *[0-9]*) (?P<colour>[-wbWB ]) (?P<result>.)")
 
 
@@ -150,16 +152,25 @@ def read(content: bytes | str, place: str = "TRF") -> Report:
     if text.count("\n") + text.count("\r") > 2 * MOST_LINES:
         refuse(place, 0, f"at most {MOST_LINES:,} lines", "more")
     lines = re.split("\r\n|\r|\n", text.removeprefix("\ufeff"))
-    try:
-        return Report(_records(lines, place), place, encoding)
-    except InputRefused:
-        if not encoding.startswith("utf-8") or text.isascii():
-            raise
+    readings = [lines]
+    if encoding.startswith("utf-8") and not text.isascii():
+        readings.append([_by_characters(line) for line in lines])
+        readings.sort(key=_aligned, reverse=True)
+    refused = None
+    for reading in readings:
         try:
-            return Report(_records([_by_characters(line) for line in lines], place), place, encoding, by_bytes=True)
-        except InputRefused:
-            pass  # not the padding of names: the first refusal names what is wrong
-        raise
+            return Report(_records(reading, place), place, encoding, by_bytes=reading is not lines)
+        except InputRefused as error:
+            refused = refused or error
+    assert refused
+    raise refused
+
+
+def _aligned(lines: Sequence[str]) -> int:
+    """How many ratings, points and ranks stand where the columns say, in lines 001 with letters of several bytes."""
+    wide = (line.ljust(FIRST_ROUND) for line in lines if line[:3] == "001" and not line.isascii())
+    found = (_ALIGNED.match(line, 47) for line in wide)
+    return sum(bool(text.strip()) for one in found if one for text in one.groups())
 
 
 def _records(lines: Sequence[str], place: str) -> tuple[Entry | Line, ...]:
