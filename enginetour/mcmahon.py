@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 
 from enginetour.field import Field, Kind, Member
 
@@ -132,6 +133,14 @@ def merged(bands: Sequence[int], wanted: int) -> tuple[int, ...]:
     return tuple(grade for grade, _ in groups)
 
 
+def most_groups(bands: Sequence[int]) -> int:
+    """Return how many groups the bands allow: those of several entrants, and neighbors alone in theirs by two."""
+    counts = Counter(bands)
+    runs = groupby(counts[grade] == 1 for grade in sorted(counts))
+    sizes = ((alone, sum(1 for _ in run)) for alone, run in runs)
+    return max(1, sum(size // 2 if alone else size for alone, size in sizes))
+
+
 def between(bands: Sequence[int], bar: int, floor: int) -> list[int]:
     """Return the bands with those above the bar as the bar and those below the floor as the floor."""
     return [min(max(grade, floor), bar) for grade in bands]
@@ -143,8 +152,8 @@ def apart(bands: Sequence[int], bar: int, floor: int, *, fewest: int, rises: boo
     The bar rises and the floor falls, where they may, by one band at a time, at the larger end first.
     """
     widest = between(bands, max(bands) if rises else bar, min(bands) if falls else floor)
-    wanted = len(merged(widest, fewest))
-    while len(merged(between(bands, bar, floor), fewest)) < wanted:
+    wanted = min(fewest, most_groups(widest))
+    while most_groups(between(bands, bar, floor)) < wanted:
         above = min((grade for grade in bands if rises and grade > bar), default=None)
         below = max((grade for grade in bands if falls and grade < floor), default=None)
         if above is None and below is None:

@@ -58,9 +58,10 @@ def test_a_format_rehearsed() -> None:
     assert rehearsed(1) == found != rehearsed(2)
 
 
+@pytest.mark.parametrize("words", ["mcmahon", "mcmahon:base=2000:groups=bands:bar=2:floor=-2"])
 @pytest.mark.parametrize(("noise", "better"), [(150.0, 1), (400.0, -1)])
-def test_mcmahon_lives_on_good_ratings(noise: float, better: int) -> None:
+def test_mcmahon_lives_on_good_ratings(words: str, noise: float, better: int) -> None:
     """Its table beats that of a Swiss when ratings are off by 150 Elo, and loses when they are off by 400."""
-    pair = [contender("swiss-gotha", 6), contender("mcmahon:base=2000:groups=bands:bar=2:floor=-2", 6)]
+    pair = [contender("swiss-gotha", 6), contender(words, 6)]
     lead = compare(pair, World(noise=noise), entrants=32, count=24, seed=1)[1].above["tau_table"]
     assert better * lead.mean > 2 * lead.error

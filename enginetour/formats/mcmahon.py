@@ -80,12 +80,9 @@ class FromStarts(Starting, Gotha):
     def pairing_terms(self, field: Field) -> Terms:
         """With the absences in the sums of opponents and with the cup inside."""
         found, options = super().pairing_terms(field), self.options
-        cup = [at for at, wins in enumerate(found.starts) if wins >= self.starts(field).top]
-        return replace(
-            found,
-            absence_in_sos=options.absence_in_sos,
-            cup=frozenset(cup if options.cup_top_group else ()),
-        )
+        top = self.starts(field).top
+        cup = (at for at, wins in enumerate(found.starts) if options.cup_top_group and wins >= top)
+        return replace(found, absence_in_sos=options.absence_in_sos, cup=frozenset(cup))
 
     def _strength(self, field: Field, starts: Starts, points: Sequence[int]) -> tuple[int, ...]:
         """In bands: with merged groups a group is no band, so wins count from the own band."""
