@@ -218,10 +218,10 @@ def _named(entry: Entry, names: dict[int, str]) -> Entry:
 
 
 def _decoded(content: bytes) -> tuple[str, str]:
-    """The text and its encoding; Latin-1 stands for any old code page, as it keeps each byte."""
+    """The text and its encoding; Windows-1252, or else Latin-1, stands for any old code page: both keep each byte."""
     marks = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
     marked = next((encoding for mark, encoding in marks.items() if content.startswith(mark)), "utf-8")
-    for encoding in (marked, "latin-1"):
+    for encoding in (marked, "cp1252", "latin-1"):
         try:
             return content.decode(encoding), encoding
         except UnicodeDecodeError:
