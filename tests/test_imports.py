@@ -25,7 +25,9 @@ from enginetour.store.known import titles
 from enginetour.store.listed import listed
 from enginetour.store.lists import ratings_of, refresh
 from enginetour.store.meetings import meetings
+from enginetour.store.revisions import define
 from enginetour.store.tournaments import Store
+from tests.listing_games import record
 from tests.storing import counted_pairs, draft, game, open_log
 
 TABLES = ("engines", "tournaments", "imports", "imported_games", "pair_counts")
@@ -265,6 +267,48 @@ def test_an_import_notes_what_rate_notes(tmp_path: Path) -> None:
     assert "2 games imported" in invoke(tmp_path, "import", cases / "space.pgn").stdout
     names = {line["name"] for line in json.loads(invoke(tmp_path, "ratings", "--all", "--json").stdout)["list"]}
     assert names == {"A", "B", "M\N{LATIN SMALL LETTER U WITH DIAERESIS}ller 1.0"}
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Path:
+    """A store where Fruit and Toga played, with a list that Toga anchors, and a file with their names."""
+    with Store.open(tmp_path / "x.db") as store:
+        log = store.create_tournament(draft("club", ("Fruit", "Toga"), "f1"))
+        record(log, "Fruit", "Toga")
+        record(log, "Toga", "Fruit")
+        define(store, "main", ListDefinition(anchors={"Toga": 2700.0}))
+    path = tmp_path / "more.pgn"
+    path.write_text(pgn(("Fruit", "Toga", "1-0"), ("Rebel", " Toga", "1/2-1/2")))
+    return path
+
+
+def test_names_of_engines_that_are_there_are_warned_of(tmp_path: Path, played: Path) -> None:
+    """And anchors that are ambiguous by them, by a dry run too; a second import creates no engine."""
+    for words in (("--dry-run",), ()):
+        done = invoke(tmp_path, "import", played, *words)
+        assert "warning: other engines of this store have the same name" in done.stderr
+        assert "versions: Fruit, Toga. Hint: --match-names" in done.stderr
+        assert "warning: the anchor Toga of the list main is now ambiguous" in done.stderr
+    assert "Toga' has several versions" in str(invoke(tmp_path, "ratings", "main").exception)
+    told = json.loads(invoke(tmp_path, "import", played, "--name", "again", "--json").stdout)
+    assert (told["namesakes"], told["anchors"]) == ([], [])
+
+
+def test_match_names_merges_names(tmp_path: Path, played: Path) -> None:
+    """The games count for the engine that is there: no second version, no ambiguous anchor, nothing twice."""
+    told = json.loads(invoke(tmp_path, "import", played, "--match-names", "--json").stdout)
+    assert (told["new_engines"], told["namesakes"], told["matched"]) == (1, [], ["Fruit", "Toga"])
+    found = json.loads(invoke(tmp_path, "ratings", "main", "--json").stdout)
+    assert {row["name"]: row["games"] for row in found["list"]} == {"Fruit": 3, "Toga": 4, "Rebel": 1}
+    assert found["anchors"] == {"Toga": 2700}
+    assert "nothing new" in invoke(tmp_path, "import", played, "--match-names").stdout
+    assert "has the name: Fruit" not in invoke(tmp_path, "import", played).stdout
+    with Store.open(tmp_path / "x.db") as store:
+        record(store.create_tournament(draft("cup", ("Fruit", "Toga"), "f2")), "Fruit", "Toga")
+    played.write_text(pgn(("Toga", "Fruit", "0-1")))
+    done = invoke(tmp_path, "import", played, "--match-names")
+    assert "several engines of this store have the name, so these are counted apart: Fruit, Toga" in done.stderr
+    assert invoke(tmp_path, "import", "--list", "--match-names").exit_code == 2
 
 
 def test_lists_count_imports(tmp_path: Path, file: Path) -> None:

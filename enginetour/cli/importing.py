@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +16,7 @@ from enginetour.cli import imported
 from enginetour.cli.common import database_option, output_options, refuse_tables, rows_of_others, say, say_json
 from enginetour.cli.gamefiles import left_out_told, reading_bar, tell_broken, without_collecting
 from enginetour.errors import InputRefused, UsageRefused
+from enginetour.reports.sheet import safe
 from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
@@ -33,6 +36,11 @@ _ENDINGS = {".gz", ".zst", ".pgn"}  # no part of an event's name
 @click.option("--aliases", type=click.Path(path_type=Path), help='Lines of "name","alias","alias".')
 @click.option("--include", multiple=True, metavar="GLOB", help="Only games between such engines; repeat.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="No games of such engines; repeat.")
+@click.option(
+    "--match-names",
+    is_flag=True,
+    help="Count the games of a name for the engine of this store that has it, if it is the only one.",
+)
 @click.option("--variant", default="standard", show_default=True, help="Which games: chess960, crazyhouse, ...")
 @click.option("--dry-run", is_flag=True, help="Tell what would come in, or go; write nothing.")
 @output_options
@@ -47,6 +55,7 @@ def import_(
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     variant: str,
+    match_names: bool,
     dry_run: bool,
     as_json: bool,
     as_csv: bool,
@@ -70,8 +79,8 @@ def import_(
     Another: enginetour import --remove CCRL --why "wrong time control"
     """
     _refuse_mixture(files, listing=listing, remove=remove, why=why, others=(name, aliases, *include, *exclude))
-    if variant != "standard" and not files:
-        raise click.UsageError("--variant is for files")
+    if (variant != "standard" or match_names) and not files:
+        raise click.UsageError(f"{'--match-names' if match_names else '--variant'} is for files")
     if as_csv and not listing:
         raise click.UsageError("--csv is for --list")
     if not listing:
@@ -103,11 +112,15 @@ def import_(
     left = left_out_told(rated.left_out)
     if not len(rated.wanted):
         raise InputRefused(f"no game to import; left out: {left}", place=", ".join(map(str, files)))
-    found = _entered(database, event, games, rated, files, variant=variant, write=not dry_run)
+    options: dict[str, Any] = {"variant": variant, "match_names": match_names, "write": not dry_run}
+    found, anchors = _entered(database, event, games, rated, files, **options)
+    for line in _warnings(found, anchors, match_names=match_names):
+        click.echo(safe(f"warning: {line}"), err=True)
     if as_json:
         broken = [{"place": place, "why": why} for place, why in games.broken]
         value = {
             **asdict(found),
+            "anchors": [{"name": anchor, "list": name} for anchor, name in anchors],
             "dry_run": dry_run,
             "files": list(map(str, files)),
             "left_out": asdict(rated.left_out),
@@ -119,8 +132,10 @@ def import_(
     say(_told(found, dry_run=dry_run))
     if left:
         say(f"games left out: {left}")
-    from enginetour.interop.selection import spelling_notes
+    from enginetour.interop.selection import few_of, spelling_notes
 
+    if found.matched:
+        say(f"counted for the engine of this store that has the name: {few_of(found.matched)}")
     for note in spelling_notes(games, rated.names):
         say(note)
 
@@ -169,11 +184,15 @@ def _titles(database: Address) -> frozenset[str]:
 
 
 def _entered(
-    database: Address, event: str, games: Games, rated: Ratable, files: tuple[Path, ...], *, variant: str, write: bool
-) -> Imported:
-    """Into the store, which is made if there is none; a dry run asks an empty one then."""
+    database: Address, event: str, games: Games, rated: Ratable, files: tuple[Path, ...], *, write: bool, **options: Any
+) -> tuple[Imported, list[tuple[str, str]]]:
+    """Into the store, which is made if there is none; a dry run asks an empty one then.
+
+    With the anchors of lists that other engines have the name of now, each with its list.
+    """
     from enginetour.store.database import is_made
     from enginetour.store.imports import import_games
+    from enginetour.store.revisions import anchored_by
     from enginetour.store.tournaments import Store
 
     with ExitStack() as stack:
@@ -182,7 +201,25 @@ def _entered(
         stack.enter_context(rows_of_others(database))
         store = stack.enter_context(Store.open(database, create=True, readonly=not write and is_made(database)))
         paths = [str(path) for path in files]
-        return import_games(store.database, event, games, rated, paths, variant=variant, write=write)
+        found = import_games(store.database, event, games, rated, paths, write=write, **options)
+        return found, anchored_by(store, found.namesakes) if found.namesakes else []
+
+
+def _warnings(found: Imported, anchors: Sequence[tuple[str, str]], *, match_names: bool) -> Iterator[str]:
+    """New engines that have the name of others, and the lists whose anchors are ambiguous by them."""
+    from enginetour.interop.selection import few_of
+
+    if found.namesakes and match_names:
+        yield f"several engines of this store have the name, so these are counted apart: {few_of(found.namesakes)}"
+    elif found.namesakes:
+        told = "other engines of this store have the same name, so lists show two versions"
+        yield f"{told}: {few_of(found.namesakes)}. Hint: --match-names counts the games for the engine that is there"
+    for anchor, name in anchors:
+        yield (
+            f"the anchor {anchor} of the list {name} is now ambiguous. Hint: name one version, "
+            f"enginetour lists define {shlex.quote(name)} --anchor {shlex.quote('NAME [mark]=RATING')}, or undo this "
+            f"import, enginetour import --remove {shlex.quote(found.name)}, and repeat it with --match-names"
+        )
 
 
 def _told(found: Imported, *, dry_run: bool) -> str:

@@ -92,13 +92,13 @@ def spelling_notes(tally: Tally, names: Collection[str]) -> list[str]:
     for raw in tally.names:
         spelled.setdefault(name_text(raw), set()).add(text(raw))
     if merged := sorted(name for name, written in spelled.items() if len(written) > 1):
-        notes.append(f"names that differ only by blanks or Unicode form, rated as one engine: {_few(merged)}")
+        notes.append(f"names that differ only by blanks or Unicode form, rated as one engine: {few_of(merged)}")
     alike: dict[str, list[str]] = {}
     for name in sorted(names):
         alike.setdefault(_bare(name), []).append(name)
     if pairs := [" / ".join(one) for one in alike.values() if len(one) > 1]:
         different = "names that differ only by case, blanks or compatible characters, rated as different engines"
-        notes.append(f"{different}: {_few(pairs)}; --alias OTHER=NAME joins them")
+        notes.append(f"{different}: {few_of(pairs)}; --alias OTHER=NAME joins them")
     return notes
 
 
@@ -106,7 +106,8 @@ def _most(tally: Tally) -> list[tuple[str, int]]:
     return tally.respelled.most_common(FEW_NAMED)
 
 
-def _few(names: Sequence[str]) -> str:
+def few_of(names: Sequence[str]) -> str:
+    """The first of them, as a note has room for."""
     return ", ".join(names[:FEW_NAMED]) + ", ..." * (len(names) > FEW_NAMED)
 
 

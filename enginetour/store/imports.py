@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, func, insert, or_, select
 
 from enginetour import __version__
 from enginetour.errors import UsageRefused
@@ -21,7 +21,7 @@ from enginetour.interop.gamecolumns import Games
 from enginetour.interop.gameopenings import NOT_TOLD
 from enginetour.interop.naming import Naming
 from enginetour.interop.ratable import Ratable
-from enginetour.interop.tally import text
+from enginetour.interop.tally import normal_name, text
 from enginetour.store import known, records
 from enginetour.store.database import Database
 from enginetour.store.entrants import made_id
@@ -43,7 +43,8 @@ _CLASSES = 3  # White won, drew, lost
 class Imported:
     """What an import brought, or would: `games` that are new, `odds` of them at odds, `duplicates` that were there.
 
-    `edition` is 0 where nothing was written.
+    `edition` is 0 where nothing was written. `namesakes` are new engines whose name others of the store have, `matched`
+    names whose games count for the engine that was there.
     """
 
     name: str
@@ -53,6 +54,8 @@ class Imported:
     engines: int
     new_engines: int
     odds: int
+    namesakes: tuple[str, ...] = ()
+    matched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +82,13 @@ def import_games(
     files: Sequence[str],
     *,
     variant: str = STANDARD,
+    match_names: bool = False,
     write: bool = True,
 ) -> Imported:
     """Write the games that are new as the next edition of an event; nothing where none is, or not asked to `write`.
 
-    All that are `rated` are of the `variant`, as the games of a tournament are.
+    All that are `rated` are of the `variant`, as the games of a tournament are. `match_names`: a name that one engine
+    of the store has is that engine, instead of another one of which only the name is known.
 
     UsageRefused for the name of a tournament that was played here.
     """
@@ -96,15 +101,18 @@ def import_games(
             raise UsageRefused(f"{name!r} is a tournament that was played here", place="--name", step=step)
         fresh = known.fresh(connection, games, identities, rated.wanted)
         white, black = rated.white[fresh], rated.black[fresh]
-        there = _engines(connection)
         used = [rated.names[place] for place in np.unique(np.concatenate([white, black])).tolist()]
+        known_by_name = _known(connection)
+        matched = {one: known_by_name[one][0] for one in used if match_names and len(known_by_name.get(one, ())) == 1}
+        there = _engines(connection) | matched
         new = [one for one in used if one not in there]
+        namesakes = tuple(one for one in new if one in known_by_name)
         duplicates = len(rated.wanted) - len(fresh)
         even = np.isin(fresh, np.array(list(games.odds), dtype=np.intp), invert=True)
         odds, edition = int((~even).sum()), 0
         if write and len(fresh):
             _add_engines(connection, new)
-            there = _engines(connection)
+            there = _engines(connection) | matched
             keys = np.array([there.get(one, 0) for one in rated.names], dtype=np.int64)
             event, edition = _add_event(connection, name, rated.naming, variant)
             after = int(connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one())
@@ -114,7 +122,7 @@ def import_games(
             row |= {"duplicates": duplicates, "counts": counts, "digests": digests, "odds": odds}
             connection.execute(insert(IMPORTS), row)
             _add_games(database, connection, event, games, fresh, keys[white], keys[black])
-    return Imported(name, edition, len(fresh), duplicates, len(used), len(new), odds)
+    return Imported(name, edition, len(fresh), duplicates, len(used), len(new), odds, namesakes, tuple(matched))
 
 
 def refuse_name(name: str) -> None:
@@ -145,7 +153,16 @@ def _engines(connection: Connection) -> dict[str, int]:
     """Versions of which only the name is known."""
     unknown = ENGINES.c.fingerprint == "", ENGINES.c.options == "[]", ENGINES.c.protocol == ""
     rows = connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(*unknown))
-    return {row.name: row.id for row in rows}
+    return {normal_name(row.name): row.id for row in rows}
+
+
+def _known(connection: Connection) -> dict[str, list[int]]:
+    """Versions of which more than the name is known, by it."""
+    more = or_(ENGINES.c.fingerprint != "", ENGINES.c.options != "[]", ENGINES.c.protocol != "")
+    found: dict[str, list[int]] = {}
+    for row in connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(more)):
+        found.setdefault(normal_name(row.name), []).append(row.id)
+    return found
 
 
 def _add_engines(connection: Connection, names: Sequence[str]) -> None:

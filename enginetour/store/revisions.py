@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +46,12 @@ def lists_of(store: Store) -> list[ListSummary]:
         latest = select(EDITIONS.c.list, func.max(EDITIONS.c.number), func.max(EDITIONS.c.made))
         editions = {row[0]: (row[1], row[2]) for row in connection.execute(latest.group_by(EDITIONS.c.list))}
     return [ListSummary(_revision(row), *editions.get(name, (0, None))) for name, row in newest.items()]
+
+
+def anchored_by(store: Store, names: Collection[str]) -> list[tuple[str, str]]:
+    """Which lists have one of these names as an anchor, fixed or loose: (anchor, list)."""
+    found = ((one.revision.name, one.revision.definition) for one in lists_of(store))
+    return [(anchor, name) for name, own in found for anchor in (*own.anchors, *own.loose) if anchor in names]
 
 
 def revisions_of(store: Store, name: str) -> list[Revision]:
