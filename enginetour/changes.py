@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from enginetour.errors import TourError, UsageRefused
 from enginetour.formats.base import Format
 from enginetour.model import Added, Entrant, Event, Extended, GameVoided, Pairing, Replaced, Withdrawn
-from enginetour.nearmiss import did_you_mean
+from enginetour.nearmiss import called, not_called
 from enginetour.plan import resolve
 from enginetour.registry import of_workspace
 from enginetour.requests import Add, Replace, Request, Void, Withdraw
@@ -110,8 +110,7 @@ class Desk:
         return " ".join(f"{note.text}." for note in notes)
 
     def _withdraw(self, request: Withdraw) -> str:
-        name = request.engine
-        self._known(name)
+        name = self._known(request.engine)
         said = self._write(Withdrawn(name), request.why) or f"{name} is withdrawn."
         return f"{said} {self._in_the_air(name)}".strip()
 
@@ -195,8 +194,10 @@ class Desk:
             step = "give the file more rounds first, or start the next edition with run --new"
             raise UsageRefused(f"{name} comes too late: {why}", step=step)
 
-    def _known(self, name: str) -> None:
+    def _known(self, word: str) -> str:
+        """The entrant of that name, or the only one whose name begins so."""
         names = [line.name for line in self.format.standings(self.state())]
-        if name not in names:
-            meant = did_you_mean(name, names) or f"; entrants: {', '.join(names)}"
-            raise UsageRefused(f"{name!r} is not in {self.log.title}{meant}")
+        if (name := called(word, names)) is None:
+            meant = not_called(word, names) or f"; entrants: {', '.join(names)}"
+            raise UsageRefused(f"{word!r} is not in {self.log.title}{meant}")
+        return name

@@ -216,9 +216,15 @@ def _meant(text: str, seats: Sequence[_Seat], option: str) -> list[tuple[int, st
     if not equals or not left:
         step = f'write {option} "ENGINE.NAME=VALUE", or NAME=VALUE for all'
         raise UsageRefused(f"no value in {text!r}", place=option, step=step)
-    named = [(called, number) for number, seat in enumerate(seats) for called in {*seat.called, str(number + 1)}]
-    for called, number in sorted(named, key=lambda one: (-len(one[0]), *one)):  # sf.dev goes before sf
-        if left.casefold().startswith(f"{called.casefold()}."):
-            same = [n for n, other in enumerate(seats) if called in other.called or n == number]
-            return [(n, left[len(called) + 1 :], value) for n in same]
+    named = [(name, number) for number, seat in enumerate(seats) for name in {*seat.called, str(number + 1)}]
+    for name, number in sorted(named, key=lambda one: (-len(one[0]), *one)):  # sf.dev goes before sf
+        if left.casefold().startswith(f"{name.casefold()}."):
+            same = [n for n, other in enumerate(seats) if name in other.called or n == number]
+            return [(n, left[len(name) + 1 :], value) for n in same]
+    word, dot, key = left.partition(".")
+    begun = [
+        n for n, seat in enumerate(seats) if any(name.casefold().startswith(word.casefold()) for name in seat.called)
+    ]
+    if dot and word and key and len(begun) == 1:
+        return [(begun[0], key, value)]
     return [(n, left, value) for n in range(len(seats))]

@@ -141,7 +141,7 @@ def test_small_errors_are_not_nothing() -> None:
 def test_an_engine_without_games_here_is_answered_with_the_nearest() -> None:
     """Names are easily misspelt."""
     with pytest.raises(UsageRefused, match="did you mean 'Toga II'"):
-        shown(Display(versus="Toga I"))
+        shown(Display(versus="Tuga II"))
 
 
 @pytest.fixture

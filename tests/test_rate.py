@@ -127,7 +127,7 @@ def test_anchors_fix_their_ratings(games: Path) -> None:
     assert row(found, "Fruit 2.1")["rating"] == 2784
     assert row(found, "Rebel 6")["rating"] == 2700
     assert found["anchors"] == {"Fruit 2.1": 2784, "Rebel 6": 2700}
-    done = invoke(games, "--anchor", "Fruit 2=2784")
+    done = invoke(games, "--anchor", "Fruits 2.1=2784")
     assert isinstance(done.exception, UsageRefused)
     assert "did you mean 'Fruit 2.1'?" in done.exception.what
 

@@ -11,7 +11,7 @@ import click
 
 from enginetour.cli.common import formatted, markup
 from enginetour.errors import UsageRefused
-from enginetour.nearmiss import did_you_mean
+from enginetour.nearmiss import called, did_you_mean, not_called
 from enginetour.reports.columns import ALL, WIDE
 from enginetour.reports.sheet import dumps
 
@@ -142,9 +142,10 @@ def _head_to_head(
     from enginetour.ratings.rows import grounds_of
     from enginetour.reports import headtohead
 
-    name, wide = display.versus or EVERYBODY, quantile(display.confidence)
-    if name != EVERYBODY and name not in pairs.names:
-        raise UsageRefused(f"{name!r} has no games here{did_you_mean(name, pairs.names)}", place="--against")
+    word, wide = display.versus or EVERYBODY, quantile(display.confidence)
+    name = word if word == EVERYBODY else called(word, pairs.names)
+    if name is None:
+        raise UsageRefused(f"{word!r} has no games here{not_called(word, pairs.names)}", place="--against")
     only = None if name == EVERYBODY else name
     met = dict(opposition(pairs, list(grounds_of(found.rows).values()), only=only))
     if as_json:

@@ -147,7 +147,7 @@ def check(
     limit, lines together and in pieces, pondering, the end. Each step is ok,
     warn, FAIL or not offered; exit 4 if one failed: it is not fit to play.
 
-    ENGINE is an id of `engines list`, or all.
+    ENGINE is an id or a name of `engines list`, the beginning of one, or all.
 
     Example: enginetour engines check stockfish fairymax --verbose
     """
@@ -235,9 +235,17 @@ def _is_here(entry: EngineEntry) -> bool:
 
 
 def _by_id_or_name(word: str) -> EngineEntry:
+    """The engine file of that id or name, or the only one whose id or name begins so."""
+    from enginetour.nearmiss import called
+
     registry = _registry()
-    named = (entry for entry in registry.entries() if entry.name == word and word not in registry.paths)
-    return next(named, None) or registry.get(word)
+    if word in registry.paths:
+        return registry.get(word)
+    entries = registry.entries()
+    name = called(word, [entry.name for entry in entries])
+    return next((entry for entry in entries if entry.name == name), None) or registry.get(
+        called(word, registry.ids) or word
+    )
 
 
 def _passed_over(broken: InputRefused) -> None:

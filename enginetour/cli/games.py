@@ -93,7 +93,7 @@ def games(
             else:
                 put(_told(stored, log.title, log.known_ratings))
             return
-        _refuse_unknown(log, engine, termination)
+        engine = _known(log, engine, termination)
         lines = log.games(engine=engine, termination=termination, incidents=incidents)
         if not lines:
             click.echo("no such games", err=True)
@@ -107,17 +107,22 @@ def games(
         show(sheet, as_json=as_json, as_csv=as_csv)
 
 
-def _refuse_unknown(log: TournamentLog, engine: str | None, termination: str | None) -> None:
+def _known(log: TournamentLog, word: str | None, termination: str | None) -> str | None:
+    """The entrant that is meant; UsageRefused for a word that means none, and for an unknown ending."""
     from enginetour.errors import UsageRefused
     from enginetour.model import Termination
-    from enginetour.nearmiss import near
+    from enginetour.nearmiss import called, near, not_called
 
-    if engine is not None and engine not in log.specs:
-        raise UsageRefused(f"{engine!r} is not in {log.title}{near(engine, log.specs)}", place="--engine")
+    engine = None if word is None else called(word, log.specs)
+    if word is not None and engine is None:
+        raise UsageRefused(
+            f"{word!r} is not in {log.title}{not_called(word, log.specs) or near(word, log.specs)}", place="--engine"
+        )
     known = ["adjudication", *Termination]
     if termination is not None and termination not in known:
         what = f"no game ends by {termination!r}{near(termination, [str(one) for one in known])}"
         raise UsageRefused(what, place="--termination")
+    return engine
 
 
 def _row(line: GameLine) -> dict[str, object]:

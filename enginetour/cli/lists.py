@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +143,7 @@ def asked_list(
     if log is not None and which.as_of is None:
         log.refuse_struck_out()
     if log is not None:
-        _refuse_strangers({**(fields.get("anchors") or {}), **(fields.get("loose") or {})}, log)
+        asked = {**asked, **{key: _known(fields[key], log) for key in ("anchors", "loose") if fields.get(key)}}
     title = "all tournaments" if log is None else log.title
     found = _asked(store, log, asked, which.as_of, errors_for)
     return f"{_called(found)} · {title}{then}", found
@@ -219,9 +219,18 @@ def _tell_stream(store: Store, log: TournamentLog | None, system: str, into: Tar
     into.put_sheet(sheet, value, f"{len(sheet.rows):,} engines")
 
 
-def _refuse_strangers(fixed: Iterable[str], log: TournamentLog) -> None:
-    from enginetour.nearmiss import near
+def _known(fixed: Mapping[str, Any], log: TournamentLog) -> tuple[tuple[str, Any], ...]:
+    """What is fixed, by the names of the entrants that are meant."""
+    from enginetour.nearmiss import called, near, not_called
 
-    for name in fixed:
-        if name not in log.specs:
-            raise UsageRefused(f"{name!r} is not in {log.title}{near(name, log.specs)}", place="--anchor")
+    meant: dict[str, Any] = {}
+    for word, rating in fixed.items():
+        if (name := called(word, log.specs)) is None:
+            raise UsageRefused(
+                f"{word!r} is not in {log.title}{not_called(word, log.specs) or near(word, log.specs)}",
+                place="--anchor",
+            )
+        if name in meant:
+            raise UsageRefused(f"{name!r} is fixed twice, the second time as {word!r}", place="--anchor")
+        meant[name] = rating
+    return tuple(meant.items())

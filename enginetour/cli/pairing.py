@@ -311,11 +311,14 @@ def _resting(foreign: Foreign, bye: str | None, *, forced: bool) -> Foreign:
 
 
 def _place(foreign: Foreign, label: str, option: str) -> int:
-    from enginetour.nearmiss import near
+    from enginetour.nearmiss import near, not_called
 
     place = foreign.place(label)
     if place is None:
-        raise UsageRefused(f"no entrant {label!r}{near(label, foreign.labels)}", place=option)
+        known = [*foreign.labels, *(member.name for member in foreign.field.members)]
+        raise UsageRefused(
+            f"no entrant {label!r}{not_called(label, known) or near(label, foreign.labels)}", place=option
+        )
     return place
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -27,7 +27,7 @@ from enginetour.cli.outputfile import Target, output_option, size_words, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_file_test
 from enginetour.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused
 from enginetour.interop.tally import normal_name
-from enginetour.nearmiss import did_you_mean
+from enginetour.nearmiss import called, not_called
 
 if TYPE_CHECKING:
     from enginetour.interop.gamefilter import GameFilter, Taken
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from enginetour.ratings.sequential import Sprt
 
 NO_PAIRS = "no two games are a pair: one opening (a FEN tag, or moves marked book) with colours swapped"
+
+T = TypeVar("T")
 
 
 @click.command()
@@ -109,7 +111,7 @@ def rate(
     pairs, left = select(tally, **names, min_games=fields.get("min_games", 0), taken=taken)
     if not len(pairs.games):
         raise InputRefused(f"no game to rate; left out: {left_out_told(left)}", place=", ".join(map(str, files)))
-    _refuse_strangers({*fixed, *loose}, pairs.names)
+    fixed, loose = _known(fixed, pairs.names), _known(loose, pairs.names)
     openings = _openings(tally, names["aliases"], pairs, taken) if by_pairs else None
     found = rating_list(
         pairs,
@@ -227,7 +229,13 @@ def _notes(tally: Tally, left: LeftOut, names: tuple[str, ...]) -> list[str]:
     return notes + spelling_notes(tally, names)
 
 
-def _refuse_strangers(fixed: Iterable[str], names: tuple[str, ...]) -> None:
-    for name in fixed:
-        if name not in names:
-            raise UsageRefused(f"{name!r} has no games here{did_you_mean(name, names)}", place="--anchor")
+def _known(fixed: Mapping[str, T], names: tuple[str, ...]) -> dict[str, T]:
+    """What is fixed, by the names of the engines that are meant."""
+    meant: dict[str, T] = {}
+    for word, rating in fixed.items():
+        if (name := called(word, names)) is None:
+            raise UsageRefused(f"{word!r} has no games here{not_called(word, names)}", place="--anchor")
+        if name in meant:
+            raise UsageRefused(f"{name!r} is fixed twice, the second time as {word!r}", place="--anchor")
+        meant[name] = rating
+    return meant

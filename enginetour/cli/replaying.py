@@ -90,7 +90,9 @@ def _plain(found: Reenacted) -> dict[str, object]:
 def _incident(game: Game, engine: str | None, number: int) -> Incident:
     """The last one that cost somebody a game."""
     from enginetour.errors import UsageRefused
+    from enginetour.nearmiss import called
 
+    engine = None if engine is None else called(engine, game.pairing.pair) or engine
     grave = [one for one in game.incidents if one.is_repeatable]
     named = [one for one in grave if engine is None or one.engine == engine]
     if not named:

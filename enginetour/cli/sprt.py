@@ -74,7 +74,7 @@ def tell_test(
     notes += [_unopened_told(*each) for each in met.unopened.items()]
     title = "all tournaments" if log is None else log.title
     value = {"versions": [list(versions) for versions in met.versions], "openings_not_kept": dict(met.unopened)}
-    _tell(test, engines, met.scheduled, title, notes, value, as_json=as_json, as_csv=as_csv)
+    _tell(test, met.names, met.scheduled, title, notes, value, as_json=as_json, as_csv=as_csv)
 
 
 def _unopened_told(title: str, games: int) -> str:
@@ -97,8 +97,9 @@ def tell_file_test(
     as_csv: bool,
 ) -> None:
     """The test over the games of two engines in files, in their order."""
-    from enginetour.interop.pgnmatch import match_games
+    from enginetour.interop.pgnmatch import match_games, meant_engines
 
+    engines = meant_engines(games, naming, engines)
     met = match_games(games, naming, *engines)
     value = {"files": list(map(str, files))}
     _tell(test, engines, met, ", ".join(path.name for path in files), notes, value, as_json=as_json, as_csv=as_csv)

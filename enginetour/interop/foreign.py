@@ -9,6 +9,7 @@ from functools import cached_property
 
 from enginetour.field import WHITE, Board, Field, Kind, Paired, Turn, Unpairable
 from enginetour.formats.pairing_system import PairingSystem
+from enginetour.nearmiss import called
 
 Pairs = tuple[tuple[int, int | None], ...]
 
@@ -66,12 +67,14 @@ class Foreign:
         return tuple(sorted(mine - theirs, key=_first)), tuple(sorted(theirs - mine, key=_first))
 
     def place(self, label: str) -> int | None:
-        """Of the member of that label, zeros before its number and case aside, or of that name."""
+        """Of the member of that label or name, zeros and case aside, or of the only one whose name begins so."""
         wanted = plain_label(label)
         for place, known in enumerate(self.labels):
             if plain_label(known) == wanted or self.field.members[place].name.lower() == label.strip().lower():
                 return place
-        return None
+        names = [member.name for member in self.field.members]
+        name = None if label.strip().isdigit() else called(label.strip(), names)
+        return None if name is None or names.count(name) > 1 else names.index(name)
 
 
 def as_it_stands(row: Sequence[Turn]) -> tuple[Paired, frozenset[tuple[int, int]]]:

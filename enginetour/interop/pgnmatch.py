@@ -10,7 +10,7 @@ from enginetour.errors import UsageRefused
 from enginetour.interop.gamecolumns import Games
 from enginetour.interop.gameopenings import Partners
 from enginetour.interop.tally import UNFINISHED, name_text, normal_name
-from enginetour.nearmiss import near
+from enginetour.nearmiss import called, near, not_called
 
 Met = list[tuple[Hashable, int]]
 
@@ -20,11 +20,10 @@ def match_games(games: Games, naming: Callable[[str], str | None], one: str, oth
 
     Only even games of standard chess with a result. UsageRefused for names that have no games here, or have not met.
     """
-    one, other = normal_name(one), normal_name(other)
-    called = [naming(name_text(raw)) for raw in games.names]
-    _refuse_strangers(one, other, {name for name in called if name is not None})
+    one, other = meant_engines(games, naming, (one, other))
     sides = {one: 0, other: 1}
-    places = np.array([-1 if name is None else sides.get(name, -1) for name in called])
+    names = [naming(name_text(raw)) for raw in games.names]
+    places = np.array([-1 if name is None else sides.get(name, -1) for name in names])
     white, black = (places[np.array(end, dtype=np.intp)] for end in (games.white, games.black))
     met = (white >= 0) & (black >= 0) & (white != black) & (np.array(games.results) < UNFINISHED)
     met[[*games.odds, *games.variants]] = False
@@ -42,9 +41,16 @@ def match_games(games: Games, naming: Callable[[str], str | None], one: str, oth
     return found
 
 
-def _refuse_strangers(one: str, other: str, names: set[str]) -> None:
-    for name in (one, other):
-        if name not in names:
-            raise UsageRefused(f"{name!r} has no games here{near(name, sorted(names)[:50])}", place="--sprt")
+def meant_engines(games: Games, naming: Callable[[str], str | None], words: tuple[str, str]) -> tuple[str, str]:
+    """The two engines of a test, by their names or the beginnings of them."""
+    known = sorted({name for raw in games.names if (name := naming(name_text(raw))) is not None})
+    found = [called(normal_name(word), known) for word in words]
+    for word, name in zip(words, found, strict=True):
+        if name is None:
+            raise UsageRefused(
+                f"{word!r} has no games here{not_called(word, known) or near(word, known[:50])}", place="--sprt"
+            )
+    one, other = map(str, found)
     if one == other:
-        raise UsageRefused(f"{one!r} and {other!r} are one engine, a test needs two", place="--sprt")
+        raise UsageRefused(f"{words[0]!r} and {words[1]!r} are one engine, a test needs two", place="--sprt")
+    return one, other

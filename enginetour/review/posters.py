@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from enginetour.errors import UsageRefused
 from enginetour.folded import fold
-from enginetour.nearmiss import near
+from enginetour.nearmiss import called, near, not_called
 from enginetour.reports.charts import crosstable as crosstables
 from enginetour.reports.charts import fairness as fairness_charts
 from enginetour.reports.charts import ladder as ladders
@@ -62,8 +62,7 @@ def scores(log: TournamentReader, names: Collection[str] = ()) -> Picture:
     """Points above half after each game, of `names` or of the best in the order of the table."""
     format_, state = fold(log)
     placed = [line.name for line in format_.standings(state)]
-    for name in names:
-        _refuse_stranger(name, log)
+    names = [_known(name, log) for name in names]
     runs: dict[str, list[int]] = {name: [] for name in placed if not names or name in names}
     for game in log.games(counting=True):
         for name, white in ((game.white, True), (game.black, False)):
@@ -86,7 +85,7 @@ def fairness(log: TournamentReader, kind: str) -> Picture:
 
 def opponents(log: TournamentReader, name: str) -> Picture:
     """An engine's score by the ratings of its opponents; UsageRefused for a name that is not there."""
-    _refuse_stranger(name, log)
+    name = _known(name, log)
     found = tournament_list(log, log.config.get("ratings", {}).get("anchor") or {})
     ratings = {row.name: row.rating for row in found.rows}
     met = opponents_of(log.games(), ratings).get(name, ())
@@ -97,10 +96,15 @@ def opponents(log: TournamentReader, name: str) -> Picture:
 def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
     """A list through its editions, all engines or those wanted; UsageRefused for fewer than two editions."""
     heads = editions_of(store, name)
-    found = list_history(store, name, heads, wanted or None)
-    if missing := sorted({*wanted} - {engine for engine, _ in found.engines}):
+    if wanted:
         known = [engine for engine, _ in list_history(store, name, heads).engines]
-        raise UsageRefused(f"{missing[0]!r} is in no edition of {name}{near(missing[0], known)}", place="--engine")
+        if missing := sorted(word for word in wanted if called(word, known) is None):
+            raise UsageRefused(
+                f"{missing[0]!r} is in no edition of {name}{not_called(missing[0], known) or near(missing[0], known)}",
+                place="--engine",
+            )
+        wanted = [called(word, known) or word for word in wanted]
+    found = list_history(store, name, heads, wanted or None)
     drawn = pictures.editions(found)
     if drawn is None:
         have = counted(len(heads), "edition")
@@ -111,8 +115,7 @@ def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
 
 def paths(store: Store, log: TournamentReader, system: str, wanted: Sequence[str] = ()) -> Picture:
     """Ratings by an incremental system after each game of a tournament."""
-    for name in wanted:
-        _refuse_stranger(name, log)
+    wanted = [_known(name, log) for name in wanted]
     own = [one for one in history_of(store, log.id, list(wanted or log.specs)).paths if one.system == system]
     drawn = pictures.paths(system, own)
     if drawn is None:
@@ -127,6 +130,10 @@ def _shares(found: Fairness) -> list[fairness_charts.Share]:
     return [fairness_charts.Share(name, share.share, share.error, share.games) for name, share in named]
 
 
-def _refuse_stranger(name: str, log: TournamentReader) -> None:
-    if name not in log.specs:
-        raise UsageRefused(f"{name!r} is not in {log.title}{near(name, log.specs)}", step="enginetour standings")
+def _known(word: str, log: TournamentReader) -> str:
+    if (name := called(word, log.specs)) is None:
+        raise UsageRefused(
+            f"{word!r} is not in {log.title}{not_called(word, log.specs) or near(word, log.specs)}",
+            step="enginetour standings",
+        )
+    return name

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, or_, select
 
 from enginetour.errors import UsageRefused
 from enginetour.model import Outcome
-from enginetour.nearmiss import near
+from enginetour.nearmiss import called, near, not_called
 from enginetour.ratings.base import RatingEvent
 from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.store.definition import ListDefinition
@@ -121,9 +121,11 @@ def _versions(store: Store, engine: str) -> tuple[set[int], str]:
     with store.database.reading() as connection:
         shown = rated_names(connection)
         plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-    found = {key for key, name in shown.items() if name == engine} or {k for k, name in plain.items() if name == engine}
+    known = {*shown.values(), *plain.values()}
+    meant = engine if engine in known else called(engine, plain.values()) or called(engine, known)
+    found = {key for key, name in shown.items() if name == meant} or {k for k, name in plain.items() if name == meant}
     if not found:
-        raise UsageRefused(f"{engine!r} is not in this store{near(engine, {*shown.values(), *plain.values()})}")
+        raise UsageRefused(f"{engine!r} is not in this store{not_called(engine, known) or near(engine, known)}")
     return found, plain[min(found)]
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, and_, select
 from enginetour.errors import UsageRefused
 from enginetour.grades import Scale
 from enginetour.model import Outcome
-from enginetour.nearmiss import near
+from enginetour.nearmiss import called, near, not_called
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.likelihood import ELO_SCALE
@@ -116,11 +116,13 @@ def _named(
     fixed: dict[str, Held] = {}
     for anchor, rating in anchors.items():
         meant = (anchor,) if anchor in pairs.names else selection.meant.get(anchor, ())
+        meant = meant or tuple(filter(None, [called(anchor, pairs.names)]))
         if len(meant) > 1:
             what = f"{anchor!r} has several versions in this list: {', '.join(meant)}"
             raise UsageRefused(what, place="anchor", step="name one of them, or add them up: --by name")
         if not meant or meant[0] not in pairs.names:
-            what = f"{anchor!r} has no games in this list{near(anchor, pairs.names[:50])}"
+            slip = not_called(anchor, pairs.names) or near(anchor, pairs.names[:50])
+            what = f"{anchor!r} has no games in this list{slip}"
             raise UsageRefused(what, place="anchor", step="name an engine that has")
         if meant[0] in fixed or meant[0] in there:
             raise UsageRefused(f"{meant[0]!r} is fixed twice, the second time as {anchor!r}", place="anchor")

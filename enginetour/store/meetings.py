@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 from enginetour.errors import UsageRefused
 from enginetour.interop.gameopenings import NOT_TOLD, Partners
 from enginetour.model import Outcome
-from enginetour.nearmiss import near
+from enginetour.nearmiss import called, near, not_called
 from enginetour.store.queries import EVEN, EVEN_READ, STRUCK
 from enginetour.store.ratednames import rated_names
 from enginetour.store.removals import stands, title_of
@@ -37,6 +37,7 @@ class Meetings:
     places: tuple[PairKey, ...]
     versions: tuple[tuple[str, ...], tuple[str, ...]]
     unopened: Mapping[str, int]
+    names: tuple[str, str]  # of the two engines, as they were meant
 
     @property
     def scheduled(self) -> list[tuple[PairKey, int]]:
@@ -55,7 +56,7 @@ def meetings(store: Store, one: str, other: str, *, tournament: int | None = Non
     """
     with store.database.reading() as connection:
         shown = rated_names(connection)
-        first, second = (_versions(connection, shown, name) for name in (one, other))
+        (first, one), (second, other) = (_versions(connection, shown, name) for name in (one, other))
         if first & second:
             raise UsageRefused(f"{one!r} and {other!r} are one engine, a test needs two", place="--sprt")
         rows = [*_played(connection, first, second, tournament), *_imported(connection, first, second, tournament)]
@@ -75,7 +76,7 @@ def meetings(store: Store, one: str, other: str, *, tournament: int | None = Non
         places.append(place)
         key = partners.pair_of((own, foe), opening or NOT_TOLD, "white" if is_white else "black", place)
         games.append((key, points if is_white else 2 - points))
-    return Meetings(tuple(games), tuple(places), (tuple(sorted(met[0])), tuple(sorted(met[1]))), unopened)
+    return Meetings(tuple(games), tuple(places), (tuple(sorted(met[0])), tuple(sorted(met[1]))), unopened, (one, other))
 
 
 def _played(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
@@ -118,12 +119,14 @@ def _met(
     return or_(and_(white.in_(first), black.in_(second)), and_(white.in_(second), black.in_(first)))
 
 
-def _versions(connection: Connection, shown: dict[int, str], name: str) -> set[int]:
-    """The rows of an engine: those shown under the name, else all that bear it."""
+def _versions(connection: Connection, shown: dict[int, str], name: str) -> tuple[set[int], str]:
+    """The rows of an engine, those shown under the name or else all that bear it, and its name if that is a part."""
     plain = {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name))}
-    found = {key for key, words in shown.items() if words == name} or {k for k, own in plain.items() if own == name}
-    if not found:
+    known = [*shown.values(), *plain.values()]
+    meant = name if name in known else called(name, plain.values()) or called(name, known)
+    found = {key for key, words in shown.items() if words == meant} or {k for k, own in plain.items() if own == meant}
+    if not found or meant is None:
         raise UsageRefused(
-            f"{name!r} is not in this store{near(name, [*shown.values(), *plain.values()])}", place="--sprt"
+            f"{name!r} is not in this store{not_called(name, known) or near(name, known)}", place="--sprt"
         )
-    return found
+    return found, meant
