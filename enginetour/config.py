@@ -103,7 +103,7 @@ def slug(name: str) -> str:
 
 def load(path: Path) -> Config:
     """Read and validate a configuration; InputRefused names file, line and what is allowed."""
-    table, text = read_toml(path, "a configuration", step="enginetour init writes one")
+    table, text = read_toml(path, "a configuration", step="enginetour init writes one", named=True)
     _refuse_bare(path, text, table)
     scale = _scale(path, text, table)
     if scale is not None:

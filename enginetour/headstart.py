@@ -27,6 +27,7 @@ from enginetour.store.glimpse import is_new
 from enginetour.store.slugs import slug_of
 from enginetour.supervise.processors import allowed
 from enginetour.task import GameTask, Probe, ProbeTask, SeatTask
+from enginetour.wholefile import is_special
 from enginetour.workspace import database_of, results_of, workspace_of
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def birth_tags(plan: Plan) -> tuple[str, ...]:
 
 def warmed(config: Path, db: Address | None, slots: int | None) -> HeadStart | None:
     """Slots for a configuration as it looks at first sight; None where it can have no head start, or cannot be read."""
+    if is_special(config):
+        return None  # a pipe can be read once
     try:
         table = tomllib.loads(config.read_text("utf-8"))
         name, play = table["tournament"]["name"], table.get("play", {})

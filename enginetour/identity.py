@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from enginetour.errors import EngineRefused
+from enginetour.errors import EngineRefused, InputRefused
 from enginetour.task import EngineSpec, flag_and_word
+from enginetour.wholefile import refuse_special
 
 # Hex digits of a fingerprint: 64 bits, a chance collision among a million versions is 3 in 100 million.
 LENGTH = 16
@@ -25,6 +26,7 @@ _IDLE = re.compile(
 )
 # Options that name a file in which an engine keeps what it learns: it writes there itself, and stays the same engine.
 _LEARNT = re.compile(r"experience|learn|hash ?file|persist", re.IGNORECASE)
+_READ = re.compile(r"file|path|book|net|weights|tables|syzygy", re.IGNORECASE)  # options that name what an engine reads
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
 
 
@@ -77,7 +79,7 @@ def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
             yield from (f"module {module.name} {content(str(module))}" for module in _modules(Path(file)))
     for name, value in sorted((name.casefold(), value) for name, value in spec.options):
         if not _IDLE.search(name):
-            file = None if _LEARNT.search(name) else _file(value, spec)
+            file = None if _LEARNT.search(name) else _read_by(name, value, spec)
             yield f"option {name} {value if file is None else content(file)}"
     for name, text in sorted(spec.files):
         yield f"file {name}"
@@ -100,15 +102,30 @@ def _line(line: str, spec: EngineSpec, content: _Content) -> str:
 
 def _file(word: str, spec: EngineSpec) -> str | None:
     """The file that a word names, from the engine's folder or beside its program; None if it names none."""
+    return next(filter(os.path.isfile, _places(word, spec)), None)
+
+
+def _read_by(name: str, value: str, spec: EngineSpec) -> str | None:
+    """The file that an option names; EngineRefused for a pipe or a device, at which the engine would wait for ever."""
+    for path in _places(value, spec):
+        if os.path.isfile(path):  # noqa: PTH113 - a text
+            return path
+        if _READ.search(name) and os.path.exists(path):  # noqa: PTH110 - as above
+            try:
+                refuse_special(Path(path))
+            except InputRefused as refused:
+                raise EngineRefused(f"{spec.name}: option {name}: {refused}") from None
+    return None
+
+
+def _places(word: str, spec: EngineSpec) -> Iterator[str]:
+    """Where a file of that name would be."""
     if not word or len(word) > 4096 or "{scratch}" in word or "\0" in word:
-        return None
+        return
     program = os.path.dirname(os.path.realpath(spec.command[0]))  # noqa: PTH120 - realpath is a text
     folders = [spec.dir] if spec.dir and spec.dir != "scratch" else []
     for folder in (*folders, program):
-        path = os.path.join(folder, word)  # noqa: PTH118 - as above
-        if os.path.isfile(path):  # noqa: PTH113 - as above
-            return path
-    return None
+        yield os.path.join(folder, word)  # noqa: PTH118 - as above
 
 
 def _modules(script: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from enginetour.model import Opening
 from enginetour.numbered import Numbered
 from enginetour.openingcheck import over
 from enginetour.variants import STANDARD, board_of
+from enginetour.wholefile import refuse_special
 
 if TYPE_CHECKING:
     import chess  # whose run has no book need not load it
@@ -32,6 +33,7 @@ class Book:
         import chess.polyglot
 
         try:
+            refuse_special(path)
             size = path.stat().st_size
             self._entries = chess.polyglot.MemoryMappedReader(path)
         except FileNotFoundError:

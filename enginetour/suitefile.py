@@ -22,7 +22,7 @@ from enginetour.errors import InputRefused
 from enginetour.model import Opening
 from enginetour.openingcheck import Bad, Written, checked, shown
 from enginetour.variants import STANDARD, tag_fits
-from enginetour.wholefile import refuse_bomb
+from enginetour.wholefile import opened_input, refuse_bomb
 
 # Bounds on other people's files: the longest books in use have about 2.6 million lines of 70 bytes.
 LARGEST_TEXT = 1_000_000_000
@@ -107,7 +107,7 @@ def large_positions(path: Path) -> BinaryIO | None:
     pgn, _ = _is_pgn(path, _lines(path))
     if pgn:
         return None
-    stream = _unpacked(path) if _is_packed(path) else path.open("rb")
+    stream = _unpacked(path) if _is_packed(path) else opened_input(path)
     if stream.seek(0, os.SEEK_END) >= LARGE:
         return stream
     stream.close()
@@ -115,14 +115,14 @@ def large_positions(path: Path) -> BinaryIO | None:
 
 
 def _is_packed(path: Path) -> bool:
-    with path.open("rb") as raw:
+    with opened_input(path) as raw:
         return raw.read(2) == b"\x1f\x8b"  # RFC 1952, 2.3.1
 
 
 def _unpacked(path: Path) -> BinaryIO:
     """The text of a gzip file in one without a name, which goes with us."""
     sink = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the suite
-    with path.open("rb") as raw:
+    with opened_input(path) as raw:
         try:
             with gzip.GzipFile(fileobj=raw) as packed:
                 while block := packed.read(1 << 20):
@@ -136,7 +136,7 @@ def _unpacked(path: Path) -> BinaryIO:
 def _lines(path: Path) -> Iterator[tuple[int, str | Bad]]:
     """Numbered lines; one that is too long comes as `Bad`, its rest is read past."""
     try:
-        with path.open("rb") as raw:
+        with opened_input(path) as raw:
             zipped = raw.read(2) == b"\x1f\x8b"  # RFC 1952, 2.3.1
             raw.seek(0)
             stream = cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if zipped else raw

@@ -33,13 +33,15 @@ _STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n
 _SCALAR = re.compile(r"[^,\]}\n#]*")
 
 
-def read_toml(path: Path, what: str, *, step: str = "") -> tuple[dict[str, Any], str]:
+def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> tuple[dict[str, Any], str]:
     """The table and the text of a file of at most 1 MB; InputRefused names file and line.
 
-    `what` is the kind of file with its article, for the message.
+    `what` is the kind of file with its article, for the message. `named` on the command line, it may be a pipe.
     """
     try:
-        text = read_whole(path, LARGEST_FILE).decode("utf-8-sig")  # some editors put a byte order mark first
+        text = read_whole(path, LARGEST_FILE, named=named).decode(
+            "utf-8-sig"
+        )  # some editors put a byte order mark first
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if found := _LONG_KEY.search(text):
             line = text.count("\n", 0, found.start()) + 1

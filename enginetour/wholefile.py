@@ -9,11 +9,13 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
 from enginetour.errors import InputRefused, UsageRefused
 
+NULL_DEVICE = os.makedev(1, 3)  # Linux, Documentation/admin-guide/devices.txt
 UNPACKED_AT_LEAST = 10_000_000  # bytes; what unpacks to less harms nobody
 # Measured: a night of games packs 5 times, their tags alone 27, one game again and again 238 (zstd -19); zeros 1029
 # times by gzip, and 32 000 by zstd.
@@ -21,12 +23,35 @@ MOST_TIMES = 500
 SQLITE_MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
 
 
-def read_whole(path: Path, largest: int) -> bytes:
-    """All bytes of a file of at most `largest`; InputRefused for a larger one.
+def refuse_special(path: Path, *, named: bool = False) -> None:
+    """InputRefused for what is not a regular file: reading a device or a pipe may wait for ever.
 
-    OSError is the caller's to tell. One byte more is read at most: devices and pipes have no size to be asked for.
+    A pipe may be read where the user named it on the command line: `named`. The null device is an empty file.
     """
-    with path.open("rb") as source:
+    found = path.stat()
+    kind = found.st_mode
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind) or (named and stat.S_ISFIFO(kind)) or found.st_rdev == NULL_DEVICE:
+        return  # a folder has other words for it
+    what = "a pipe" if stat.S_ISFIFO(kind) else "a socket" if stat.S_ISSOCK(kind) else "a device"
+    raise InputRefused(
+        f"found {what}, expected a regular file{' or a pipe' if named else ''}",
+        place=str(path),
+        step="save its content in a file, and give that file",
+    )
+
+
+def opened_input(path: Path, *, named: bool = False) -> BufferedReader:
+    """A file to be read from its start, InputRefused as `refuse_special`. OSError is for the caller to explain."""
+    refuse_special(path, named=named)
+    return path.open("rb")
+
+
+def read_whole(path: Path, largest: int, *, named: bool = True) -> bytes:
+    """All bytes of a file of at most `largest`; InputRefused for a larger one, and as `refuse_special`.
+
+    OSError is the caller's to tell. One byte more is read at most: pipes have no size to be asked for.
+    """
+    with opened_input(path, named=named) as source:
         content = source.read(largest + 1)
     if len(content) > largest:
         raise InputRefused(f"more than {largest:,} bytes", place=str(path), step="is it the right file?")
@@ -42,7 +67,7 @@ def refuse_bomb(path: Path, packed: int, unpacked: int) -> None:
 
 def file_digest(path: Path) -> str:
     """128 bits of the bytes as they are on the disk; 200 MB take a quarter of a second of processor (measured)."""
-    with path.open("rb") as source:
+    with opened_input(path) as source:
         return hashlib.file_digest(source, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,6 +63,45 @@ def netty(folder: Path, net: str = "x.nnue") -> Path:
     own = entrant("Netty", [sys.executable, "-I", str(folder / "netty.py")])
     own += f'\noptions = {{ EvalFile = "{folder / net}" }}\n'
     return config(folder, (), "roundrobin", "cycles = 3", own + scripted("Ada", "uci"), tc="60+1")
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        ("[play]\nopenings = { file = 'PIPE' }", 3),
+        ("[play]\nopenings = { file = 'PIPE.bin' }", 3),
+        ("own_book = { file = 'PIPE' }", 3),
+        ("options = { EvalFile = 'PIPE' }", 4),
+        ("options = { EvalFile = '/dev/tty' }", 4),
+    ],
+)
+def test_a_pipe_or_a_device_is_no_file_of_a_tournament(tmp_path: Path, command: str, key: str, code: int) -> None:
+    """Whoever reads it would wait for ever: refused in one line that names it, before anything is written."""
+    for name in ("PIPE", "PIPE.bin"):
+        os.mkfifo(tmp_path / name)
+    path = netty(tmp_path)
+    text = path.read_text().replace("[play]", key) if key.startswith("[play]") else path.read_text()
+    option = f'options = {{ EvalFile = "{tmp_path / "x.nnue"}" }}'
+    (tmp_path / "x.nnue").write_text("weights")
+    path.write_text(text if key.startswith("[play]") else text.replace(option, key).replace("PIPE", f"{tmp_path}/PIPE"))
+    told = tour(tmp_path, command, str(path), expect=code).stderr
+    assert "expected a regular file" in told and told.count("\n") == 1
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_configuration_may_come_through_a_pipe(tmp_path: Path) -> None:
+    """The user named it; it is read once."""
+    path = netty(tmp_path)
+    (tmp_path / "x.nnue").write_text("weights")
+    text = path.read_text()
+    path.unlink()
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(text,))
+    writer.start()
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    writer.join()
+    assert audit(tmp_path) == 1
 
 
 def test_a_changed_net_under_the_same_option_stops_a_resume(tmp_path: Path) -> None:

@@ -170,13 +170,12 @@ def test_a_closed_terminal_ends_a_run_that_plays(workspace: Path) -> None:
     assert audit(workspace) == (begun + said).count("Finished game") + rest[1].count("Finished game")
 
 
-def test_a_signal_while_a_large_suite_is_read(workspace: Path) -> None:
+def test_a_signal_while_a_configuration_is_read(workspace: Path) -> None:
     """Before anything is open: out at once, nothing written."""
-    path = quick(workspace)
-    (workspace / "suite.epd").unlink()
-    os.mkfifo(workspace / "suite.epd")  # as slow as a suite can be
-    run = Forked(workspace, ["run", str(path)], workspace / "errors")
-    with (workspace / "suite.epd").open("w"):  # it has come to its suite
+    slow = workspace / "slow.toml"
+    os.mkfifo(slow)
+    run = Forked(workspace, ["run", str(slow)], workspace / "errors")
+    with slow.open("w"):
         until(lambda: "pipe" in Path(f"/proc/{run.pid}/wchan").read_text())  # and waits for it
         run.send(TERM)
         code, _, _ = run.ended()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import gzip
+import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,17 +16,41 @@ import pytest
 from enginetour.errors import InputRefused
 from enginetour.interop.pgnscan import scan
 from enginetour.suitefile import read_suite
-from enginetour.wholefile import MOST_TIMES, UNPACKED_AT_LEAST, read_whole, refuse_bomb, replace_bytes, replace_file
+from enginetour.wholefile import (
+    MOST_TIMES,
+    UNPACKED_AT_LEAST,
+    file_digest,
+    read_whole,
+    refuse_bomb,
+    replace_bytes,
+    replace_file,
+)
 
 
 def test_as_large_as_may_be(tmp_path: Path) -> None:
-    """One byte more is refused by name, and a device that never ends too."""
+    """One byte more is refused by name."""
     path = tmp_path / "file"
     path.write_bytes(b"x" * 100)
     assert read_whole(path, 100) == b"x" * 100
-    for large, most in ((path, 99), (Path("/dev/zero"), 10_000)):
-        with pytest.raises(InputRefused, match=f"{large}: more than {most:,} bytes"):
-            read_whole(large, most)
+    with pytest.raises(InputRefused, match=f"{path}: more than 99 bytes"):
+        read_whole(path, 99)
+
+
+def test_devices_and_pipes_are_no_input(tmp_path: Path) -> None:
+    """Only a pipe that the user named is read, as far as a file would be; the null device is an empty file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path, named in ((Path("/dev/zero"), True), (Path("/dev/tty"), True), (pipe, False)):
+        with pytest.raises(InputRefused, match=f"{path}: found a (device|pipe), expected a regular file"):
+            read_whole(path, 100, named=named)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(InputRefused, match="expected a regular file"):
+            file_digest(path)
+    assert read_whole(Path(os.devnull), 100, named=False) == b""
+    writer = threading.Thread(target=pipe.write_bytes, args=(b"x" * 100,))
+    writer.start()
+    assert read_whole(pipe, 100) == b"x" * 100
+    writer.join()
 
 
 def test_what_is_no_bomb() -> None:

@@ -106,7 +106,7 @@ def _meant(name: str | None, db: Address | None) -> tuple[str | None, Address | 
     from enginetour.workspace import database_of
 
     path = Path(name)
-    table, _ = read_toml(path, "a configuration")
+    table, _ = read_toml(path, "a configuration", named=True)
     section = table.get("tournament")
     named = section.get("name") if isinstance(section, dict) else None
     if not isinstance(named, str):

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import BinaryIO, cast
 
 from enginetour.errors import InputRefused
-from enginetour.wholefile import refuse_bomb
+from enginetour.wholefile import opened_input, refuse_bomb
 
 MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
 BLOCK = 1 << 19  # bytes read at once to count their lines
@@ -62,7 +62,7 @@ def opened(path: Path) -> Iterator[tuple[Part, BinaryIO | None]]:
     InputRefused for what cannot be read or unpacked, by whoever reads inside too.
     """
     try:
-        with path.open("rb") as file:
+        with opened_input(path, named=True) as file:
             status = os.fstat(file.fileno())
             head = file.peek(4)
             if head.startswith((b"\xff\xfe", b"\xfe\xff")):
