@@ -150,7 +150,7 @@ class Desk:
 
     def replace(self, old: str, entrant: Entrant, spec: EngineSpec, why: str) -> str:
         """Let an engine take the place of another one; refused as `add`."""
-        self._known(old)
+        old = self._known(old)
         if entrant.name != old:
             self._refuse_namesake(entrant.name)
         self._refuse_late(entrant.name)

@@ -78,7 +78,7 @@ def test_what_begins_several_names_is_told_so() -> None:
 
 def test_every_command_takes_the_beginning_of_a_name(tmp_path: Path) -> None:
     """It says what it says for the whole name."""
-    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2")
     named = (
         path.read_text()
         .replace('"wren1"', '"wren1"\nname = "Ada Lovelace"')
@@ -110,7 +110,8 @@ def test_every_command_takes_the_beginning_of_a_name(tmp_path: Path) -> None:
         assert said[0] == said[1], words
         refused = tour(tmp_path, *(word.format(ada="Adb", bea="b") for word in words.split()), expect=2)
         assert "'Adb'" in refused.stderr, words
-    assert "Ada Lovelace withdraws" in tour(tmp_path, "withdraw", "a").stdout
+    assert "Wren 3 takes the place of Ada Lovelace" in tour(tmp_path, "replace", "ADA", "wren3").stdout
+    assert "Bea withdraws" in tour(tmp_path, "withdraw", "b").stdout
     assert "it is the beginning of" not in tour(tmp_path, "withdraw", "x", expect=2).stderr
 
 
