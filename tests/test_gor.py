@@ -22,6 +22,7 @@ from enginetour.ratings.gor import (
     grade_rating,
     rate,
 )
+from enginetour.ratings.incremental import Mode
 
 SIX = {"A": 509.0, "B": 902.0, "C": 464.0, "D": 800.0, "E": 340.0, "F": 646.0}
 TABLE = """
@@ -109,6 +110,26 @@ def test_egf_handicap() -> None:
     assert (low, high) == pytest.approx((0.405014, 0.578986), abs=1e-6)
     assert 1200 + con(1200) * (1 - low) == pytest.approx(1235.699148, abs=1e-6)
     assert 1550 + con(1550) * (0 - high) == pytest.approx(1523.945639, abs=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["batch", "sequential"])
+@pytest.mark.parametrize("giver", ["white", "black"])
+def test_each_stone_counts_a_grade_in_rated_games(mode: Mode, giver: str) -> None:
+    """The side that takes 3 stones counts as 300 points stronger, whatever its color; con is that of its rating."""
+    start = {"A": 1200.0, "B": 1550.0}
+    game = RatedGame("B", "A", 0, 1, handicap=3) if giver == "white" else RatedGame("A", "B", 2, 1, handicap=-3)
+    found = after(rate([game], GorSettings(variant="egf", mode=mode), start))
+    assert found == pytest.approx({"A": 1235.699148, "B": 1523.945639}, abs=1e-6)
+    won = after(rate([game], GorSettings(mode=mode), start))["A"]
+    assert won == pytest.approx(1200 + con(1200) * (1 - czech_expected(-50)), abs=1e-9)
+
+
+def test_even_games_and_games_with_stones_count_apart() -> None:
+    """In one tournament, each by its own expectation."""
+    start = {"A": 1200.0, "B": 1550.0}
+    games = [RatedGame("A", "B", 2, 1), RatedGame("A", "B", 2, 2, handicap=-3), RatedGame("A", "B", 0, 3, handicap=-3)]
+    hoped = czech_expected(-350) + 2 * czech_expected(-50)
+    assert after(rate(games, GorSettings(), start))["A"] == pytest.approx(1200 + con(1200) * (2 - hoped), abs=1e-9)
 
 
 def test_egf_equals() -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import func, inspect, select
 from sqlalchemy.dialects.sqlite import dialect
 
 from enginetour.model import GameFinished, GameVoided, Outcome
+from enginetour.ratings.gor import con, czech_expected
 from enginetour.serveraddress import Address
 from enginetour.store.definition import ListDefinition
 from enginetour.store.grounds import lock_of
@@ -52,6 +53,21 @@ def log(store: Store) -> TournamentLog:
     played(made, 1, Outcome.WHITE, 3)
     played(made, 1, Outcome.VOID, 4)
     return made
+
+
+def test_stones_count_where_games_at_odds_are_rated(store: Store, log: TournamentLog) -> None:
+    """In Go ratings of a list with --odds, 100 points each."""
+    entry = {one.name: one.rating or 0.0 for one in log.entrants}
+    ahead = entry["Fruit"] - entry["Toga"]
+
+    def rated(**more: object) -> float:
+        made = listed(store, ListDefinition.model_validate({"system": "gor", **more}))
+        return next(row.rating for row in made.rows if row.name == "Fruit")
+
+    hoped = [czech_expected(ahead - 100 * stones) for stones in (0, 3, 3, 1)]
+    change = con(entry["Fruit"]) * (2.5 - sum(hoped))
+    assert rated(odds=True) == pytest.approx(entry["Fruit"] + change, abs=1e-9)
+    assert rated() == pytest.approx(entry["Fruit"] + con(entry["Fruit"]) * (1 - hoped[0]), abs=1e-9)
 
 
 def test_events_and_games_keep_it(log: TournamentLog) -> None:

@@ -11,13 +11,17 @@ LARGEST = 1_000_000  # points; no list spans a hundredth of it, and a double sti
 
 
 class RatedGame(NamedTuple):
-    """A game as rating systems see it. `game` grows in log order; `event` names the tournament edition."""
+    """A game as rating systems see it. `game` grows in log order; `event` names the tournament edition.
+
+    `handicap`: bands or stones that White gives, below 0 those that Black gives.
+    """
 
     white: str
     black: str
     white_half_points: int  # 0, 1, 2
     game: int
     event: str = ""
+    handicap: int = 0
 
 
 class RatingEvent(NamedTuple):

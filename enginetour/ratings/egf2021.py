@@ -86,8 +86,8 @@ class Egf2021Rule:
         """Weighed by the event's class too."""
         return bonus(standing.rating) * self._class_weight(event)
 
-    def expected(self, white: float, black: float) -> tuple[float, float]:
-        """Colours do not matter to Go ratings."""
+    def expected(self, white: float, black: float, _handicap: int = 0, /) -> tuple[float, float]:
+        """Colours do not matter to Go ratings; how the EGF counts handicap today is not published with its checks."""
         return expected_score(white, black), expected_score(black, white)
 
     def settle(self, rating: float) -> float:

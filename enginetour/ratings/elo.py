@@ -82,7 +82,7 @@ class EloRule:
         """Playing alone wins nothing."""
         return 0.0
 
-    def expected(self, white: float, black: float) -> tuple[float, float]:
+    def expected(self, white: float, black: float, _handicap: int = 0, /) -> tuple[float, float]:
         """White's is raised by the advantage; the two sum to 1. The clip counts the bare ratings, as FIDE does."""
         gap = white - black
         if self.settings.clip is not None:

@@ -151,8 +151,9 @@ class GorRule:
         """None; the points of the EGF variant come through its expectation."""
         return 0.0
 
-    def expected(self, white: float, black: float) -> tuple[float, float]:
-        """Colours do not matter to Go ratings."""
+    def expected(self, white: float, black: float, handicap: int = 0, /) -> tuple[float, float]:
+        """Colours do not matter to Go ratings. Each stone of handicap raises the side that takes it by a grade."""
+        white, black = white + STONE * max(0, -handicap), black + STONE * max(0, handicap)
         if self.settings.variant == "czech":
             return czech_expected(white - black), czech_expected(black - white)
         return egf_expected(white, black, eps=self.settings.eps, integer_steps=self.settings.integer_steps)

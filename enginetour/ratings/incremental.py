@@ -21,7 +21,8 @@ CAPTION = "incremental: no error can be given; more games, surer ratings"
 
 Mode = Literal["sequential", "batch"]
 Tally = tuple[int, int, int]  # White's wins, draws, losses
-Tallies = Mapping[tuple[str, str], Tally]  # of one event, by (white, black)
+Met = tuple[str, str, int]  # White, Black, the handicap that White gives
+Tallies = Mapping[Met, Tally]  # of one event
 
 
 class Standing(NamedTuple):
@@ -57,8 +58,8 @@ class Rule(Protocol):
         """Points for every game, whatever its result."""
         ...
 
-    def expected(self, white: float, black: float) -> tuple[float, float]:
-        """Expected scores of White and Black; they need not sum to 1."""
+    def expected(self, white: float, black: float, handicap: int, /) -> tuple[float, float]:
+        """Expected scores of White, who gives this handicap, and Black; they need not sum to 1."""
         ...
 
     def settle(self, rating: float) -> float:
@@ -76,7 +77,7 @@ class RatingState:
     rule: Rule
     standings: Map[str, Standing] = field(default_factory=Map)
     event: str | None = None
-    pending: Map[tuple[str, str], Tally] = field(default_factory=Map)
+    pending: Map[Met, Tally] = field(default_factory=Map)
     lineage: Lineage | None = None
 
     def standing(self, engine: str) -> Standing:
@@ -128,10 +129,10 @@ def rate_event(state: RatingState, event: str, tallies: Tallies) -> tuple[Rating
     """Rate the games of an event from the ratings before it, whatever the mode; writes as `close` does."""
     surprises: dict[str, list[float]] = {}
     played: dict[str, int] = {}
-    before = {name: state.standing(name) for pair in tallies for name in pair}
-    for (white, black), (won, drawn, lost) in tallies.items():
+    before = {name: state.standing(name) for white, black, _ in tallies for name in (white, black)}
+    for (white, black, handicap), (won, drawn, lost) in tallies.items():
         games, points = won + drawn + lost, won + drawn / 2
-        expected = state.rule.expected(before[white].rating, before[black].rating)
+        expected = state.rule.expected(before[white].rating, before[black].rating, handicap)
         for name, scored, hoped in ((white, points, expected[0]), (black, games - points, expected[1])):
             surprises.setdefault(name, []).append(scored - games * hoped)
             played[name] = played.get(name, 0) + games
@@ -167,8 +168,8 @@ def rate(games: Iterable[RatedGame], state: RatingState) -> tuple[RatingState, l
 
 
 def tallied(
-    games: Iterable[RatedGame], begun: Mapping[str, dict[tuple[str, str], Tally]] | None = None
-) -> dict[str, dict[tuple[str, str], Tally]]:
+    games: Iterable[RatedGame], begun: Mapping[str, dict[Met, Tally]] | None = None
+) -> dict[str, dict[Met, Tally]]:
     """The games of each event added up, events by their first game, after those already `begun`."""
     events = dict(begun or {})
     for game in games:
@@ -177,10 +178,10 @@ def tallied(
     return events
 
 
-def _pair(game: RatedGame) -> tuple[str, str]:
+def _pair(game: RatedGame) -> Met:
     if game.white == game.black:
         raise ValueError(f"game {game.game}: {game.white} against itself cannot be rated")
-    return game.white, game.black
+    return game.white, game.black, game.handicap
 
 
 def _counted(tally: Tally, game: RatedGame) -> Tally:
@@ -194,7 +195,7 @@ def _rated(
 ) -> tuple[tuple[Standing, RatingEvent], tuple[Standing, RatingEvent]]:
     """Both sides from their ratings before the game."""
     names = _pair(game)
-    expected = rule.expected(white.rating, black.rating)
+    expected = rule.expected(white.rating, black.rating, game.handicap)
     scored = game.white_half_points / 2
     return (
         _changed(rule, names[0], white, scored - expected[0], 1, game.event, game.game),

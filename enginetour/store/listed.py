@@ -235,9 +235,8 @@ def _opponents(pairs: Pairs, ratings: list[float]) -> list[float]:
 def _games(connection: Connection, selection: Selection, names: Mapping[int, str]) -> Iterable[RatedGame]:
     cut = cut_of(connection, selection.definition, selection.moment)
     points = {outcome.value: outcome.half_points(white=True) for outcome in Outcome}
-    own = select(GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome).where(
-        cut.games
-    )
+    columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
+    own = select(*columns, GAMES.c.handicap).where(cut.games)
     read = (
         select(
             IMPORTS.c.after_game,
@@ -246,23 +245,24 @@ def _games(connection: Connection, selection: Selection, names: Mapping[int, str
             IMPORTED_GAMES.c.black,
             IMPORTED_GAMES.c.half_points,
             IMPORTED_GAMES.c.id,
+            IMPORTED_GAMES.c.handicap,
         )
         .join(IMPORTS, IMPORTS.c.tournament == IMPORTED_GAMES.c.tournament)
         .where(cut.imported)
         .order_by(IMPORTS.c.after_game, IMPORTED_GAMES.c.id)
     )
     played = (
-        ((game, 0), white, black, points[outcome], tournament)
-        for game, tournament, white, black, outcome in connection.execute(own.order_by(GAMES.c.id))
+        ((game, 0), white, black, points[outcome], tournament, handicap)
+        for game, tournament, white, black, outcome, handicap in connection.execute(own.order_by(GAMES.c.id))
     )
     imported = (
-        ((after, game), white, black, half_points, tournament)
-        for after, tournament, white, black, half_points, game in connection.execute(read)
+        ((after, game), white, black, half_points, tournament, handicap or 0)
+        for after, tournament, white, black, half_points, game, handicap in connection.execute(read)
     )
-    for (game, _), white, black, half_points, tournament in merge(played, imported):
+    for (game, _), white, black, half_points, tournament, handicap in merge(played, imported):
         one, other = names.get(white), names.get(black)
         if one is not None and other is not None and one != other:
-            yield RatedGame(one, other, half_points, game, str(tournament))
+            yield RatedGame(one, other, half_points, game, str(tournament), handicap)
 
 
 def _brought(connection: Connection, names: Mapping[int, str], scale: Scale) -> dict[str, float]:

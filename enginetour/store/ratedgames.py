@@ -16,7 +16,7 @@ from enginetour.grades import Scale
 from enginetour.model import Outcome
 from enginetour.ratings.base import RatedGame
 from enginetour.ratings.egf2021 import Egf2021Settings
-from enginetour.ratings.incremental import Tally
+from enginetour.ratings.incremental import Met, Tally
 from enginetour.ratings.lineage import Lineage, Version, lineage
 from enginetour.store.paircounts import by_pair, kept_counts
 from enginetour.store.queries import EVEN, EVEN_READ, STRUCK
@@ -67,7 +67,7 @@ def _counts(connection: Connection) -> dict[int, Sums]:
     return {event: sums for event, sums in kept_counts(connection).items() if event not in odd}
 
 
-def tallies_by_event(connection: Connection) -> dict[str, dict[tuple[str, str], Tally]]:
+def tallies_by_event(connection: Connection) -> dict[str, dict[Met, Tally]]:
     """The results of every event that has a rated game, events by their first one."""
     counted = _counts(connection)
     places = {event: (after_game, 1, event) for event, after_game in _imports(connection)}
@@ -76,12 +76,10 @@ def tallies_by_event(connection: Connection) -> dict[str, dict[tuple[str, str], 
         first = connection.execute(select(GAMES.c.id).where(*own).order_by(GAMES.c.number).limit(1)).scalar()
         if first is not None:
             places[event] = first, 0, event
-    events: dict[str, dict[tuple[str, str], Tally]] = {
-        str(event): {} for event in sorted(places, key=places.__getitem__)
-    }
+    events: dict[str, dict[Met, Tally]] = {str(event): {} for event in sorted(places, key=places.__getitem__)}
     for event, sums in counted.items():
         for (white, black), results in by_pair(sums).items():
-            events[str(event)][str(white), str(black)] = results
+            events[str(event)][str(white), str(black), 0] = results
     return {event: tallies for event, tallies in events.items() if tallies}
 
 
