@@ -123,13 +123,18 @@ SURPLUS = [
 ]
 
 
-@pytest.mark.parametrize("protocol", ["cecp", "san"])
+@pytest.mark.parametrize(("fault", "protocol"), [("surplus", "cecp"), ("surplus", "san"), ("late", "cecp")])
 @pytest.mark.parametrize(("variant", "seed", "fen", "lacks"), SURPLUS)
-def test_surplus_moves_change_no_game(protocol: str, variant: str, seed: str, fen: str | None, lacks: str) -> None:
-    """An engine that also moves for its opponent is told the position again: both play the true game to its end."""
+def test_surplus_moves_change_no_game(
+    fault: str, protocol: str, variant: str, seed: str, fen: str | None, lacks: str
+) -> None:
+    """An engine that also moves for its opponent is told the position again: both play the true game to its end.
+
+    Its move may also come when the opponent has moved already, which it then refuses. In SAN it may be a legal answer.
+    """
     true, _ = true_game(variant, seed, fen)
-    white = player(protocol, "White", seed, "surplus", *lacks.split())
-    black = player(protocol, "Black", seed, "surplus", *lacks.split())
+    white = player(protocol, "White", seed, fault, *lacks.split())
+    black = player(protocol, "Black", seed, fault, *lacks.split())
     opening = Opening(fen=fen, variant=variant)
     played = game(white, black, opening=opening, fifty=75, max_moves=400)
     assert [move.uci for move in played.moves] == [move.uci() for move in true.move_stack], played.cause

@@ -305,6 +305,10 @@ class Engine(Wire):
 
     def question(self, deadline: int) -> Hearing:
         """Asked before an answer is called illegal (runner spec 5.6): the second answer before the pong, or None."""
+        return (yield from self._asked_again(deadline, []))
+
+    def _asked_again(self, deadline: int, refused: list[Said]) -> Hearing:
+        """A ping, and the second answer before its pong; `refused` gets what it says of the move it was sent."""
         deadline = min(deadline, time.monotonic_ns() + PING_NS)
         if not self._can_ping():
             deadline = min(deadline, time.monotonic_ns() + 200 * MS)
@@ -316,6 +320,8 @@ class Engine(Wire):
                 return said
             if said.what is What.PONG:
                 return None
+            if said.what is What.REFUSED_MOVE:
+                refused.append(said)
         return None
 
     @abstractmethod

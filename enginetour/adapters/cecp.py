@@ -40,6 +40,9 @@ class CecpEngine(CecpListener):
         super().__init__(spec, launch)
         self._limits: frozenset[str] = frozenset()  # of the games so far; empty before the first
         self._setup: Setup | None = None  # of its last game
+        self._ask: Ask | None = None  # that it was last asked
+        self._asked_ns = 0
+        self._was_set_right = False  # in this game, after a move that came too late to be seen as out of turn
         self._force = True
         self._told = 0  # plies it was told in force mode
         self._stage = _NO_STAGE  # as it was told last; `moves` are those of the game
@@ -161,7 +164,7 @@ class CecpEngine(CecpListener):
         if lines:
             yield from self._placed(self.ready_ns, lines)
         self._told = len(setup.position.moves)
-        self._is_astray = False
+        self._is_astray = self._was_set_right = False
         self.games += 1
 
     def _new_lines(self, setup: Setup) -> list[bytes]:
@@ -276,12 +279,36 @@ class CecpEngine(CecpListener):
             raise EngineStalled(f"it moved out of turn and cannot be set right: {fault.detail}") from fault
         self._is_astray = False
 
+    def question(self, deadline: int) -> Hearing:
+        """As of every engine. One that also refuses the move it was sent has moved out of turn, only later.
+
+        Its answer was none to this search: once a game it is told the position again, and asked again on its clock.
+        """
+        refused: list[Said] = []
+        second = yield from self._asked_again(deadline, refused)
+        ask = self._ask
+        if second is not None or not refused or ask is None or self._was_set_right:
+            return second
+        self._was_set_right, self.fence = True, "wait"
+        self.stale += 1
+        self.note(
+            "out-of-turn", f"moved out of turn and refused {printable(refused[0].text)!r}; told the position again"
+        )
+        yield from self._set_again(ask.position)
+        self.searches += 1
+        used_ms = (time.monotonic_ns() - self._asked_ns) // MS
+        own_ms = None if ask.own_ms is None else max(1, ask.own_ms - used_ms)
+        self.process.write(self.go_lines(ask._replace(own_ms=own_ms)))
+        while (said := (yield from self.hear(deadline))) is not None and said.what is not What.ANSWER:
+            pass
+        return said
+
     def go_lines(self, ask: Ask) -> bytes:
         """`time`, `otim`, then the move; `go` at its first move of the game."""
         lines = self._turn_lines(ask) if self._rest is None else [self._rest]
         if self.fence == "inline" and self._can_ping():
             lines.insert(0, self._ping())
-        self._rest = None
+        self._rest, self._ask, self._asked_ns = None, ask, time.monotonic_ns()
         self._force = self._parted = False
         self._listen()
         return b"".join(line + b"\n" for line in lines)

@@ -108,6 +108,9 @@ class Cecp:
         elif word == "force":
             self.force = True
         elif word == "usermove":
+            if "late" in self.faults and not self.force and self.moves == 5:
+                self.moves += 1
+                say(self.moved())  # it had moved for its opponent by the time that the move came
             forms = {in_cecp(self.board, move, san=self.san): move for move in self.board.legal_moves}
             if rest not in forms:
                 say(f"Illegal move: {rest}")
