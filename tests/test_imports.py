@@ -17,6 +17,8 @@ from enginetour.interop.naming import Naming
 from enginetour.interop.pgngames import read_games
 from enginetour.interop.ratable import ratable
 from enginetour.model import Outcome
+from enginetour.ratings.base import RatedGame
+from enginetour.ratings.gor import CzechSettings, rate
 from enginetour.ratings.pentanomial import paired
 from enginetour.store import bulk
 from enginetour.store.definition import ListDefinition
@@ -267,6 +269,61 @@ def test_an_import_notes_what_rate_notes(tmp_path: Path) -> None:
     assert "2 games imported" in invoke(tmp_path, "import", cases / "space.pgn").stdout
     names = {line["name"] for line in json.loads(invoke(tmp_path, "ratings", "--all", "--json").stdout)["list"]}
     assert names == {"A", "B", "M\N{LATIN SMALL LETTER U WITH DIAERESIS}ller 1.0"}
+
+
+def test_each_event_is_a_tournament(tmp_path: Path) -> None:
+    """In the order of their first games; games without an Event tag are of the file's name. None is counted again."""
+    path = tmp_path / "club.pgn"
+    spring, autumn = (
+        pgn(("A", "B", "1-0"), ("B", "A", "1-0"), event="spring"),
+        pgn(("A", "C", "0-1"), event="autumn  2"),
+    )
+    nameless = pgn(("C", "B", "1/2-1/2"), event="?")
+    path.write_text(autumn + spring + nameless + autumn.replace("2024.02.01", "2024.02.03"))
+    dry = invoke(tmp_path, "import", path, "--by-event", "--dry-run").stdout
+    assert "autumn 2: 2 games would be imported, 0 are there already; 2 engines, 2 of them new" in dry
+    assert "spring: 2 games would be imported, 0 are there already; 2 engines, 1 of them new" in dry
+    told = json.loads(invoke(tmp_path, "import", path, "--by-event", "--json").stdout)
+    assert [(one["name"], one["edition"], one["games"]) for one in told["events"]] == [
+        *(("autumn 2", 1, 2), ("spring", 1, 2), ("club", 1, 1))
+    ]
+    again = invoke(tmp_path, "import", path, "--by-event").stdout
+    assert [line.split(":")[0] for line in again.splitlines()] == ["autumn 2", "spring", "club"]
+    assert again.count("nothing new") == 3
+    path.write_text(autumn + pgn(("A", "B", "0-1"), event="spring"))
+    assert "spring #2: 1 game imported" in invoke(tmp_path, "import", path, "--by-event").stdout
+
+
+def test_a_tournament_is_rated_with_the_ratings_before_it(tmp_path: Path) -> None:
+    """All its games count with them, wherever they are in the file; an import of one event is rated as a whole."""
+    games = [("A", "B", "1-0", "x"), ("B", "C", "1-0", "y"), ("A", "C", "1-0", "x"), ("A", "B", "0-1", "y")]
+    path = tmp_path / "club.pgn"
+    path.write_text("".join(pgn(game[:3], event=game[3]) for game in games))
+    points = {"1-0": 2, "0-1": 0}
+    for words, event in ((("--by-event",), None), ((), "all")):
+        db = tmp_path / (event or "each")
+        db.mkdir()
+        invoke(db, "import", path, *words)
+        found = json.loads(invoke(db, "ratings", "--all", "--system", "gor", "--json").stdout)["list"]
+        rated = [
+            RatedGame(white, black, points[result], number, event or own)
+            for number, (white, black, result, own) in enumerate(games, 1)
+        ]
+        wanted = {one.engine: one.after for one in rate(rated, CzechSettings(), {})}
+        assert {row["name"]: row["rating"] for row in found} == pytest.approx(wanted, abs=1e-6), words
+
+
+def test_events_that_cannot_be_tournaments(tmp_path: Path, played: Path) -> None:
+    """Nothing is written where one has the name of a tournament that was played here; long names are cut."""
+    played.write_text(pgn(("A", "B", "1-0"), event="cup") + pgn(("Fruit", "Toga", "1-0"), event="club"))
+    assert "'club' is a tournament that was played here" in str(
+        invoke(tmp_path, "import", played, "--by-event").exception
+    )
+    assert json.loads(invoke(tmp_path, "imports", "--json").stdout) == []
+    played.write_text(pgn(("A", "B", "1-0"), event="x" * 99) + pgn(("A", "B", "0-1"), event="a\x07b"))
+    told = json.loads(invoke(tmp_path, "import", played, "--by-event", "--json").stdout)
+    assert [one["name"] for one in told["events"]] == ["x" * 64, "a b"]
+    assert invoke(tmp_path, "import", "--list", "--by-event").exit_code == 2
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def read(path: Path, content: str | bytes, events: frozenset[str] = frozenset())
 
 def careful(path: Path) -> Games:
     with patch.object(pgngames, "_quick", lambda games, at, piece: False):
-        return read_games([path])
+        return read_games([path], by_event=True)
 
 
 def noticed(games: Games) -> tuple[object, ...]:
@@ -61,6 +61,12 @@ def told(games: Games) -> list[tuple[object, ...]]:
         (names[white], names[black], WORDS.get(result, "*"), day, controls[control], offset, identity, *more)
         for ((white, black, result, day, control, offset), identity), more in zip(rows, marked(games), strict=True)
     ]
+
+
+def events(games: Games) -> list[bytes]:
+    """The Event tag of each game."""
+    tags = list(games.event_tags)
+    return [tags[number] for number in games.event]
 
 
 def marked(games: Games) -> list[tuple[object, ...]]:
@@ -194,6 +200,7 @@ more = st.lists(
             '[Variant "chess"]\n',
             '[WhiteOdds\n"pawn"]\n',
             '[Handicap  "White gives 1"]\n',
+            '[Event "F"]\n',
         ]
     ),
     max_size=2,
@@ -215,8 +222,9 @@ def test_quick_and_careful_reading_agree(tmp_path: Path, content: str, end: str,
     path.write_bytes(content.replace("\n", end).encode())
     wanted = careful(path)
     with patch.object(pgnscan, "PIECE", piece):
-        found = read_games([path])
+        found = read_games([path], by_event=True)
     assert told(found) == told(wanted)
+    assert events(found) == events(wanted)
     assert noticed(found) == noticed(wanted)
     assert found.games == pgnscan.scan([path]).games
 

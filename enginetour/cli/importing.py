@@ -33,6 +33,7 @@ _ENDINGS = {".gz", ".zst", ".pgn"}  # no part of an event's name
 @click.option("--remove", multiple=True, metavar="NAME", help="Strike out an import, or 'NAME #2' of several; repeat.")
 @click.option("--why", default="", metavar="TEXT", help="With --remove: words that stand with it.")
 @click.option("--name", metavar="EVENT", help="What the games are an event of; default: the first file's name.")
+@click.option("--by-event", is_flag=True, help="Make a tournament of each Event tag; rating systems rate it as one.")
 @click.option("--aliases", type=click.Path(path_type=Path), help='Lines of "name","alias","alias".')
 @click.option("--include", multiple=True, metavar="GLOB", help="Only games between such engines; repeat.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="No games of such engines; repeat.")
@@ -51,6 +52,7 @@ def import_(
     remove: tuple[str, ...],
     why: str,
     name: str | None,
+    by_event: bool,
     aliases: Path | None,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
@@ -79,8 +81,9 @@ def import_(
     Another: enginetour import --remove CCRL --why "wrong time control"
     """
     _refuse_mixture(files, listing=listing, remove=remove, why=why, others=(name, aliases, *include, *exclude))
-    if (variant != "standard" or match_names) and not files:
-        raise click.UsageError(f"{'--match-names' if match_names else '--variant'} is for files")
+    given = {"--by-event": by_event, "--match-names": match_names, "--variant": variant != "standard"}
+    if not files and (only := [option for option, there in given.items() if there]):
+        raise click.UsageError(f"{only[0]} is for files")
     if as_csv and not listing:
         raise click.UsageError("--csv is for --list")
     if not listing:
@@ -104,7 +107,7 @@ def import_(
     database = database_of(Path.cwd(), db)
     events = _titles(database)
     with reading_bar(files) as progress, without_collecting():
-        games = read_games(files, events, progress)
+        games = read_games(files, events, progress, by_event=by_event)
     tell_broken(games)
     from enginetour.interop.ratable import ratable
 
@@ -113,13 +116,13 @@ def import_(
     if not len(rated.wanted):
         raise InputRefused(f"no game to import; left out: {left}", place=", ".join(map(str, files)))
     options: dict[str, Any] = {"variant": variant, "match_names": match_names, "write": not dry_run}
-    found, anchors = _entered(database, event, games, rated, files, **options)
-    for line in _warnings(found, anchors, match_names=match_names):
+    made, anchors = _entered(database, event, games, rated, files, **options)
+    for line in _warnings(made, anchors, match_names=match_names):
         click.echo(safe(f"warning: {line}"), err=True)
     if as_json:
         broken = [{"place": place, "why": why} for place, why in games.broken]
         value = {
-            **asdict(found),
+            **({"events": list(map(asdict, made))} if by_event else asdict(made[0])),
             "anchors": [{"name": anchor, "list": name} for anchor, name in anchors],
             "dry_run": dry_run,
             "files": list(map(str, files)),
@@ -129,13 +132,14 @@ def import_(
         }
         say_json({**value, "broken": broken})
         return
-    say(_told(found, dry_run=dry_run))
+    for found in made:
+        say(_told(found, dry_run=dry_run, alone=not by_event))
     if left:
         say(f"games left out: {left}")
     from enginetour.interop.selection import few_of, spelling_notes
 
-    if found.matched:
-        say(f"counted for the engine of this store that has the name: {few_of(found.matched)}")
+    if matched := list(dict.fromkeys(name for found in made for name in found.matched)):
+        say(f"counted for the engine of this store that has the name: {few_of(matched)}")
     for note in spelling_notes(games, rated.names):
         say(note)
 
@@ -185,13 +189,13 @@ def _titles(database: Address) -> frozenset[str]:
 
 def _entered(
     database: Address, event: str, games: Games, rated: Ratable, files: tuple[Path, ...], *, write: bool, **options: Any
-) -> tuple[Imported, list[tuple[str, str]]]:
+) -> tuple[list[Imported], list[tuple[str, str]]]:
     """Into the store, which is made if there is none; a dry run asks an empty one then.
 
     With the anchors of lists that other engines have the name of now, each with its list.
     """
     from enginetour.store.database import is_made
-    from enginetour.store.imports import import_games
+    from enginetour.store.imports import import_events, import_games
     from enginetour.store.revisions import anchored_by
     from enginetour.store.tournaments import Store
 
@@ -201,30 +205,36 @@ def _entered(
         stack.enter_context(rows_of_others(database))
         store = stack.enter_context(Store.open(database, create=True, readonly=not write and is_made(database)))
         paths = [str(path) for path in files]
-        found = import_games(store.database, event, games, rated, paths, write=write, **options)
-        return found, anchored_by(store, found.namesakes) if found.namesakes else []
+        if games.by_event:
+            made = import_events(store.database, event, games, rated, paths, write=write, **options)
+        else:
+            made = [import_games(store.database, event, games, rated, paths, write=write, **options)]
+        namesakes = {name for found in made for name in found.namesakes}
+        return made, anchored_by(store, namesakes) if namesakes else []
 
 
-def _warnings(found: Imported, anchors: Sequence[tuple[str, str]], *, match_names: bool) -> Iterator[str]:
+def _warnings(made: Sequence[Imported], anchors: Sequence[tuple[str, str]], *, match_names: bool) -> Iterator[str]:
     """New engines that have the name of others, and the lists whose anchors are ambiguous by them."""
     from enginetour.interop.selection import few_of
 
-    if found.namesakes and match_names:
-        yield f"several engines of this store have the name, so these are counted apart: {few_of(found.namesakes)}"
-    elif found.namesakes:
+    namesakes = list(dict.fromkeys(name for found in made for name in found.namesakes))
+    if namesakes and match_names:
+        yield f"several engines of this store have the name, so these are counted apart: {few_of(namesakes)}"
+    elif namesakes:
         told = "other engines of this store have the same name, so lists show two versions"
-        yield f"{told}: {few_of(found.namesakes)}. Hint: --match-names counts the games for the engine that is there"
+        yield f"{told}: {few_of(namesakes)}. Hint: --match-names counts the games for the engine that is there"
     for anchor, name in anchors:
         yield (
             f"the anchor {anchor} of the list {name} is now ambiguous. Hint: name one version, "
             f"enginetour lists define {shlex.quote(name)} --anchor {shlex.quote('NAME [mark]=RATING')}, or undo this "
-            f"import, enginetour import --remove {shlex.quote(found.name)}, and repeat it with --match-names"
+            f"import, enginetour import --remove {shlex.quote(made[0].name)}, and repeat it with --match-names"
         )
 
 
-def _told(found: Imported, *, dry_run: bool) -> str:
+def _told(found: Imported, *, dry_run: bool, alone: bool) -> str:
     if not found.games:
-        return f"nothing new: all {found.duplicates:,} games are in the store already"
+        name = "" if alone else f"{found.name}: "
+        return f"{name}nothing new: all {found.duplicates:,} games are in the store already"
     title = found.name if found.edition <= 1 else f"{found.name} #{found.edition}"
     done = "would be imported" if dry_run else "imported"
     there = f"{found.duplicates:,} are there already" if dry_run else f"{found.duplicates:,} were there already"

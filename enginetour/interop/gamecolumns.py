@@ -51,7 +51,7 @@ class Days(dict[bytes, int]):
 
 
 class Controls(dict[bytes, int]):
-    """Values of TimeControl tags by number; 0 is that of a game without one."""
+    """Values of a tag, as TimeControl, by number; 0 is that of a game without one."""
 
     def __init__(self) -> None:
         super().__init__({b"": 0})
@@ -71,6 +71,9 @@ class Games(Tally):
     """
 
     events: frozenset[str] = frozenset()
+    by_event: bool = False  # the Event tags are kept
+    event: array[int] = field(default_factory=lambda: array("i"))  # number in `event_tags`, where they are kept
+    event_tags: Controls = field(default_factory=Controls)
     days: array[int] = field(default_factory=lambda: array("i"))
     control: array[int] = field(default_factory=lambda: array("i"))  # number in `controls`, White's if there are two
     black_control: dict[int, int] = field(default_factory=dict)
@@ -89,6 +92,8 @@ class Games(Tally):
         """What is known of a game beyond its count."""
         self.days.append(self.by_day[tags.get(b"Date", b"")])
         self.control.append(self.controls[tags.get(b"TimeControl", b"")])
+        if self.by_event:
+            self.event.append(self.event_tags[tags.get(b"Event", b"")])
         self.offsets.append(offset)
         self.digests += digest[:DIGEST]
         self.openings.append(opening)

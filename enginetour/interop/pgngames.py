@@ -34,10 +34,17 @@ _EVENT = re.compile(rb'\n\n\[Event "([^\n]*)"\]')
 
 
 def read_games(
-    paths: Iterable[Path], events: frozenset[str] = frozenset(), progress: Progress = lambda _: None
+    paths: Iterable[Path],
+    events: frozenset[str] = frozenset(),
+    progress: Progress = lambda _: None,
+    *,
+    by_event: bool = False,
 ) -> Games:
-    """All games of the files, with claims on the events; refusals and `progress` are those of `pgnscan.scan`."""
-    games = Games(events=events)
+    """All games of the files, with claims on the events; refusals and `progress` are those of `pgnscan.scan`.
+
+    `by_event`: with the Event tag of each game.
+    """
+    games = Games(events=events, by_event=by_event)
     for path in paths:
         before = games.games + games.broken_games
         with opened(path) as (part, _):
@@ -81,6 +88,9 @@ def _quick(games: Games, at: int, piece: bytes) -> bool:
         dates = tuple(_values(b"Date", piece, parts))
     games.days.extend(map(games.by_day.__getitem__, dates))
     games.control.extend(map(games.controls.__getitem__, _values(b"TimeControl", piece, parts)))
+    if games.by_event:
+        headers = (b"\n[" + own[: _header_end(own)] for own in parts)
+        games.event.extend([games.event_tags[_value(b"Event", header, b"\n[Event ")] for header in headers])
     games.digests += b"".join([sha256(own).digest()[:DIGEST] for own in bodies])
     if tells_opening(piece):
         games.openings.extend([opening_of(b"[" + own[:LONGEST_OPENING]) for own in parts])

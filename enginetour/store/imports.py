@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _FORMAT_VERSION = 1  # of what an import's config holds
 _CLASSES = 3  # White won, drew, lost
+MOST_EVENTS = 10_000  # tournaments of one import
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,37 +94,102 @@ def import_games(
 
     UsageRefused for the name of a tournament that was played here.
     """
-    identities = games.identities()
-    # References are not looked up: all of them are to rows that are read or written here.
-    with database.writing(bulk=True) if write else database.reading() as connection:
+    bring = _Bringing(database, games, rated, files, variant, match_names=match_names, write=write)
+    with bring.connected() as connection:
+        return bring.event(connection, name, rated.wanted)
+
+
+def import_events(
+    database: Database,
+    name: str,
+    games: Games,
+    rated: Ratable,
+    files: Sequence[str],
+    *,
+    variant: str = STANDARD,
+    match_names: bool = False,
+    write: bool = True,
+) -> list[Imported]:
+    """The same with each Event tag as a tournament, in the order of their first games; `name` is of games without one.
+
+    UsageRefused, with nothing written, where one has the name of a tournament that was played here.
+    """
+    numbers = np.array(games.event, dtype=np.intp)[rated.wanted]
+    called = [_event_name(text(raw)) or name for raw in games.event_tags]
+    wanted: dict[str, list[NDArray[np.intp]]] = {}
+    for number in dict.fromkeys(numbers.tolist()):
+        wanted.setdefault(called[number], []).append(rated.wanted[numbers == number])
+    if len(wanted) > MOST_EVENTS:
+        what = f"{len(wanted):,} Event tags; at most {MOST_EVENTS:,} tournaments are made of one import"
+        raise UsageRefused(what, place="--by-event", step="leave it out")
+    bring = _Bringing(database, games, rated, files, variant, match_names=match_names, write=write)
+    with bring.connected() as connection:
+        return [bring.event(connection, one, np.sort(np.concatenate(parts))) for one, parts in wanted.items()]
+
+
+def _event_name(tag: str) -> str:
+    """An Event tag as the name of a tournament; nothing where it says none (PGN standard 8.1.1.1)."""
+    words = " ".join("".join(sign if sign.isprintable() else " " for sign in tag).split())
+    return "" if words == "?" else words[:LONGEST_NAME].rstrip()
+
+
+class _Bringing:
+    """Games of files on their way into the store, event by event in one transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        games: Games,
+        rated: Ratable,
+        files: Sequence[str],
+        variant: str,
+        *,
+        match_names: bool,
+        write: bool,
+    ) -> None:
+        self._database, self._games, self._rated = database, games, rated
+        self._files, self._variant = files, variant
+        self._match_names, self._write = match_names, write
+        self._identities = games.identities()
+        self._promised: set[str] = set()  # new engines of the events before, where nothing is written
+
+    def connected(self) -> AbstractContextManager[Connection]:
+        """The transaction."""
+        # References are not looked up: all of them are to rows that are read or written here.
+        return self._database.writing(bulk=True) if self._write else self._database.reading()
+
+    def event(self, connection: Connection, name: str, wanted: NDArray[np.intp]) -> Imported:
+        """Those of the `wanted` games that are new, as the next edition of the event."""
+        rated = self._rated
         own = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, TOURNAMENTS.c.system != IMPORT)
-        if connection.execute(own).first() is not None:
-            step = "give the import another name with --name"
+        fresh = known.fresh(connection, self._games, self._identities, wanted)
+        if connection.execute(own).first() is not None and (len(fresh) or not self._games.by_event):
+            step = "give the import another name with --name, without --by-event"
             raise UsageRefused(f"{name!r} is a tournament that was played here", place="--name", step=step)
-        fresh = known.fresh(connection, games, identities, rated.wanted)
         white, black = rated.white[fresh], rated.black[fresh]
         used = [rated.names[place] for place in np.unique(np.concatenate([white, black])).tolist()]
-        known_by_name = _known(connection)
-        matched = {one: known_by_name[one][0] for one in used if match_names and len(known_by_name.get(one, ())) == 1}
-        there = _engines(connection) | matched
-        new = [one for one in used if one not in there]
-        namesakes = tuple(one for one in new if one in known_by_name)
-        duplicates = len(rated.wanted) - len(fresh)
-        even = np.isin(fresh, np.array(list(games.odds), dtype=np.intp), invert=True)
+        named = _known(connection)
+        matched = {one: named[one][0] for one in used if self._match_names and len(named.get(one, ())) == 1}
+        there = {**_engines(connection), **matched}
+        new = [one for one in used if one not in there and one not in self._promised]
+        self._promised.update(new)
+        duplicates = len(wanted) - len(fresh)
+        even = np.isin(fresh, np.array(list(self._games.odds), dtype=np.intp), invert=True)
         odds, edition = int((~even).sum()), 0
-        if write and len(fresh):
+        if self._write and len(fresh):
             _add_engines(connection, new)
-            there = _engines(connection) | matched
+            there = {**_engines(connection), **matched}
             keys = np.array([there.get(one, 0) for one in rated.names], dtype=np.int64)
-            event, edition = _add_event(connection, name, rated.naming, variant)
+            event, edition = _add_event(connection, name, rated.naming, self._variant)
             after = int(connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one())
-            digests = identities[fresh].astype("<u8").tobytes()
             counts = packed(_counted(keys[white][even], keys[black][even], rated.results[fresh][even]))
-            row = {"tournament": event, "files": records.packed(list(files)), "after_game": after, "games": len(fresh)}
-            row |= {"duplicates": duplicates, "counts": counts, "digests": digests, "odds": odds}
+            row = {"tournament": event, "files": records.packed(list(self._files)), "after_game": after}
+            row |= {"games": len(fresh), "duplicates": duplicates, "counts": counts, "odds": odds}
+            row |= {"digests": self._identities[fresh].astype("<u8").tobytes()}
             connection.execute(insert(IMPORTS), row)
-            _add_games(database, connection, event, games, fresh, keys[white], keys[black])
-    return Imported(name, edition, len(fresh), duplicates, len(used), len(new), odds, namesakes, tuple(matched))
+            _add_games(self._database, connection, event, self._games, fresh, keys[white], keys[black])
+        namesakes = tuple(one for one in new if one in named)
+        return Imported(name, edition, len(fresh), duplicates, len(used), len(new), odds, namesakes, tuple(matched))
 
 
 def refuse_name(name: str) -> None:
