@@ -159,6 +159,12 @@ class Note:
         """To be told before the first game."""
         return self.kind == "warning"
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What must be told of a round: above all the rules that it breaks, because no other round is left."""
+        said = dict(self.fields).get("remarks", ())
+        return tuple(map(str, said)) if isinstance(said, list | tuple) else ()
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:

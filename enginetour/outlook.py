@@ -23,6 +23,7 @@ def foretold(plan: Plan) -> dict[str, Any]:
     """
     refuse_field(plan)
     state = plan.format.start(plan.entrants)
+    notes = plan.format.notes(state)
     fewest, most = plan.format.remaining(state)
     sides = plan.sides.values()
     moves, speed = long_game(plan), _speed(plan)
@@ -39,8 +40,9 @@ def foretold(plan: Plan) -> dict[str, Any]:
         "openings": len(plan.suite.openings),
         "tables": list(table_lines(plan.config)),
         "suite": plan.suite.told + (plan.suite.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
-        "starts": [note.text for note in plan.format.notes(state) if note.kind == "starts"],
-        "warnings": [note.text for note in plan.format.notes(state) if note.is_warning]
+        "starts": [note.text for note in notes if note.kind == "starts"],
+        "warnings": [note.text for note in notes if note.is_warning]
+        + [f"round 1: {remark}" for note in notes for remark in note.remarks]
         + list(scale_doubts(plan))
         + list(cautions(sides))
         + list(_again(plan, most))

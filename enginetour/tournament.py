@@ -267,7 +267,7 @@ def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -
     for note in notes:
         if note.is_warning:
             tell(f"warning: {note.text}")
-        elif note.kind == "starts":
+        elif note.kind in ("starts", "round"):
             tell(note.text)
     for doubt in scale_doubts(plan):
         tell(f"warning: {doubt}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from enginetour.formats.dutch import Dutch, DutchOptions
 from enginetour.formats.rounds import Rounds
 from enginetour.model import Entrant, GameFinished, Outcome, Withdrawn
 from tests.roundplay import entered, unmet
+from tests.touring import config, tour
 
 FOUR = tuple(map(Entrant, "ABCD"))
 
@@ -205,3 +207,13 @@ def test_who_is_left_alone_has_no_second_bye_in_silence() -> None:
     assert [one["byes"] for one in rounds] == [["C"], ["A"], ["A"]]
     assert [one["remarks"] for one in rounds[:2]] == [[], []]
     assert rounds[2]["remarks"] == ["A gets the bye, but already had a bye or a win without a game (C2)"]
+
+
+def test_a_first_round_without_a_legal_pairing_says_so(tmp_path: Path) -> None:
+    """check warns of it, and run shows round 1 with its warnings before the first game, like every later round."""
+    path = config(tmp_path, ("wren1", "wren2", "wren3", "wren4"), "dutch", "rounds = 2\nforbid_family = true")
+    told = tour(tmp_path, "check", str(path)).stdout
+    assert told.count("warning: round 1: ") == 2 and "Wren 1 and Wren 3 are of one family" in told
+    shown = tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    first = next(line for line in (shown.stdout + shown.stderr).splitlines() if "round 1: " in line)
+    assert "Wren 1 and Wren 3 are of one family" in first

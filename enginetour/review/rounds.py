@@ -95,7 +95,7 @@ def _round(
         half_byes=tuple(row.get("half_byes", ())),
         absent=tuple(row.get("absent", ())),
         guarantee=str(row.get("guarantee", "")),
-        remarks=tuple(map(str, row.get("remarks", ()))),
+        remarks=note.remarks,
         told=tuple(told),
     )
 
