@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from operator import add
 from pathlib import Path
 from unittest.mock import patch
 
@@ -209,9 +210,11 @@ usual = st.builds(game, names, names, results, st.just("") | more, moves, ends)
 spaced = usual.map(lambda words: words.replace("[Black", "[ Black").replace("[Site ", "[Site\n"))
 three = st.builds('[White "{}"]\n[Black "{}"]\n[Result "1-0"]\n\n'.format, names, names)
 odd = st.builds('[Event "E"]\n[Black "{}"]\n[White "{}"]\n\n[Result "0-1"]\n\n{}\n\n'.format, names, names, moves)
-files = st.lists(usual | three | odd | spaced | usual.map(lambda words: "\n" + words), min_size=1, max_size=6).map(
-    "".join
+indented = usual.map(lambda words: words.replace("[", "  [")) | usual.map(
+    lambda words: words.replace("[Date", " [Date")
 )
+tagged = usual | three | odd | spaced | indented | usual.map(lambda words: "\n" + words)
+files = st.builds(add, tagged, st.lists(tagged | st.just("1. e4 e5 0-1\n\n"), max_size=5).map("".join))
 
 
 @SHARING

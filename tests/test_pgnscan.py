@@ -227,7 +227,40 @@ def test_an_odd_game_costs_one_piece(tmp_path: Path) -> None:
         assert quick_pieces(tmp_path / "g.pgn").count(False) == 1
 
 
+TIGHT = '[Event"E"]\n[White"A"]\n[Black"B"]\n[Result"1-0"]\n\n1. e4 1-0\n\n'
+LOWER = '[event "E"]\n[white "A"]\n[black "B"]\n[result "1-0"]\n\n1. e4 1-0\n\n'
+
+
+@pytest.mark.parametrize("odd", [game().replace("[", "  ["), game().replace("[", "\t["), TIGHT, LOWER])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_tags_with_unusual_blanks_and_case_are_read(tmp_path: Path, odd: str, end: str) -> None:
+    """Blanks before the bracket, none before the value, lower case: such a game counts wherever it stands."""
+    for content in (odd * 2, game() + odd, odd + game(), game() + odd + game()):
+        found = read(tmp_path / "g.pgn", content.replace("\n", end))
+        assert games(found) == {("A", "B", "1-0"): content.lower().count("result")}
+        assert not found.broken_games and not found.contradicted
+
+
 # --- what cannot be counted
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ("1. e4 e5 0-1\n\n" + game(), [1]),
+        (game() + "1. e4 e5 0-1\n\n1.d4 *\n\n" + game(), [9, 11]),
+        (game() + "1.e4\n\n", [9]),
+        (game().replace("\n\n1.", "\n\n\n1.") * 2, []),
+        (game(moves="1. e4 {on\n\n1. d4 is met by}") + game(moves="1. e4\n\n2. d4"), []),
+    ],
+)
+def test_games_without_tags_are_told(tmp_path: Path, content: str, lines: list[int], end: str) -> None:
+    """Moves that begin behind the end of a game are left out with their line, and change nothing of that game."""
+    path = tmp_path / "g.pgn"
+    found = read(path, content.replace("\n", end))
+    assert found.broken == [(f"{path}:{line}", "a game without tags") for line in lines]
+    assert games(found) == {("A", "B", "1-0"): content.count("Result")} and not found.contradicted
 
 
 @pytest.mark.parametrize(

@@ -307,6 +307,14 @@ def test_names_that_nearly_agree_are_noted(tmp_path: Path) -> None:
     done = " ".join(invoke(path).stdout.split())
     assert "rated as different engines: Fruit 2.1 / fruit 2.1, To ga / Toga; --alias OTHER=NAME joins them" in done
     assert "rated as one engine: Fruit 2.1" in done
+    path.write_text(pgn(("Toga", "Fruit", "wdl"), ("Toga\N{ZERO WIDTH SPACE}", "Fruit", "wdl")))
+    assert r"rated as different engines: Toga / Toga\u200b;" in " ".join(invoke(path).stdout.split())
+
+
+def test_aliases_join_names_that_nearly_agree(tmp_path: Path) -> None:
+    """Then there is no note."""
+    path = tmp_path / "g.pgn"
+    path.write_text(pgn(("Fruit 2.1", "Toga", "wdl"), ("fruit 2.1", "To ga", "wdl")))
     joined = invoke(path, "--alias", "fruit 2.1=Fruit 2.1", "--alias", "To ga=Toga").stdout
     assert "different engines" not in joined
 

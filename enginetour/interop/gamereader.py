@@ -87,9 +87,13 @@ class GameReader(TagReader):
     def _bracket(self, line: bytes, here: tuple[int, int], *, whole: bool = False) -> None:
         super()._bracket(line, here, whole=whole)
         if self._header and self._begun == here:
-            self._header_at = self._place_of(here)
+            self._header_at = self._at + self._bytes.index(b"[", self._place_of(here) - self._at)
         if self._header:
             self._others |= {name: value for name, value in tags_of(line) if name in _KEPT or is_odds_tag(name)}
+
+    def _untagged(self, here: tuple[int, int]) -> None:
+        super()._untagged(here)
+        self._close(self._place_of(here))
 
     def _place_of(self, here: tuple[int, int]) -> int:
         """Where a line of the last feed begins, or the tag that it continued."""

@@ -18,7 +18,7 @@ from enginetour.interop.gamecolumns import DIGEST, TERMINATION, WHITE_TC, Games,
 from enginetour.interop.gamefile import MARK, opened
 from enginetour.interop.gameopenings import LONGEST_OPENING, NOT_TOLD, opening_of, tells_opening
 from enginetour.interop.gamereader import GameReader
-from enginetour.interop.pgnscan import Progress, read, refuse_empty, results_in
+from enginetour.interop.pgnscan import Progress, has_untagged, read, refuse_empty, results_in
 from enginetour.interop.pgntags import contradicts, tags_of
 from enginetour.interop.tally import VARIANT, text
 
@@ -29,7 +29,7 @@ _GAME = re.compile(
 )
 _HEAD = b"\n\n["  # what stands between two games, and is no part of either
 _NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC, b"[%s " % VARIANT)  # what `Games.note` looks for
-_UNUSUAL = re.compile(rb'\n(?:\[(?:\s|[^\s"]*\t)|")')  # a tag with unusual blanks, or one that goes on
+_UNUSUAL = re.compile(rb'\n(?:\[(?:\s|[^\s"]*\t)|"|[ \t]+\[)')  # a tag with unusual blanks, or one that goes on
 _EVENT = re.compile(rb'\n\n\[Event "([^\n]*)"\]')
 
 
@@ -46,10 +46,10 @@ def read_games(
     """
     games = Games(events=events, by_event=by_event)
     for path in paths:
-        before = games.games + games.broken_games
+        before = games.games + games.broken_games - games.untagged
         with opened(path) as (part, _):
             read(part, GameReader(games, part), lambda at, piece: _quick(games, at, piece), progress)
-        refuse_empty(path, games.games + games.broken_games - before)
+        refuse_empty(path, games.games + games.broken_games - games.untagged - before)
         games.ends.append(games.games)
     return games
 
@@ -70,10 +70,12 @@ def _quick(games: Games, at: int, piece: bytes) -> bool:
     front, *parts = piece.split(_HEAD)
     if front or not len(found) == len(parts) == results_in(piece, len(found)) == piece.count(b'\n[White "') > 0:
         return False
+    if has_untagged(piece):
+        return False
     # A comment holds no game: within a game braces close after they open.
     if b"{" in piece and any(own.rfind(b"{") > own.rfind(b"}") for own in parts):
         return False
-    if any(signs in piece for signs in (b"\t", b"\n[ ", b'\n"')) and _UNUSUAL.search(piece):
+    if any(signs in piece for signs in (b"\t", b"\n[ ", b"\n ", b'\n"')) and _UNUSUAL.search(piece):
         return False
     dates, whites, blacks, results = zip(*found, strict=True)
     bodies = [own.rstrip() for own in parts]

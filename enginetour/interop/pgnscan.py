@@ -53,8 +53,8 @@ def _games_between(n: bytes, end: bytes, sign: bytes) -> re.Pattern[bytes]:
 _GAME = _games_between(rb"\r?\n", b"\r\n", rb"[^\r\n]")
 # The same where no carriage return stands: a dot and a bare newline take two thirds of the time (measured).
 _GAME_LF = _games_between(rb"\n", b"\n", b".")
-_RESULT_TAG = re.compile(rb"\[\s*Result")
-_WHITE_TAG = re.compile(rb"\[\s*White\s")
+_RESULT_TAG = re.compile(rb"\[\s*Result", re.IGNORECASE)
+_WHITE_TAG = re.compile(rb'\[\s*White[\s"]', re.IGNORECASE)
 _WHITE = b'\n[White "'
 _ODDS = re.compile(rb"\[\s*%b\s" % HANDICAP)
 _MAYBE = VARIANT[:1]  # a sign that no move has: where it is missing that is seen in a tenth of the time (measured)
@@ -72,7 +72,7 @@ def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odd
             one = (file and _by_two(path, file, progress, take_odds=take_odds)) or _counted(
                 part, progress, take_odds=take_odds
             )
-        refuse_empty(path, one.games + one.broken_games)
+        refuse_empty(path, one.games + one.broken_games - one.untagged)
         if found is None:
             found = one
         else:
@@ -180,12 +180,14 @@ def _quick(piece: bytes, tally: Tally) -> bool:
             return False
     if not games:
         return False
+    if has_untagged(piece):
+        return False
     whites, blacks, results, agree = zip(*games, strict=True)
     contradicted: int | None = 0
     # All agree and each block of tags has one of them: then there is nothing else that could be a game.
     blocks = piece.count(b"\n\r\n[" if b"\r" in piece else b"\n\n[") + piece.startswith(b"\n[")
     if blocks != len(games) or not all(agree):
-        if not len(games) == results_in(piece, len(games)) == len(_WHITE_TAG.findall(piece)):
+        if not len(games) == len(_RESULT_TAG.findall(piece)) == len(_WHITE_TAG.findall(piece)):
             return False
         contradicted = _contradicted(piece, results)
     if contradicted is None or (contradicted and not tally.contradicted_at):
@@ -199,6 +201,12 @@ def _quick(piece: bytes, tally: Tally) -> bool:
 def results_in(piece: bytes, games: int) -> int:
     """How many Result tags there are, with blanks in their brackets too; quick where each of the games has one."""
     return games if piece.count(b"Result") == games else len(_RESULT_TAG.findall(piece))
+
+
+def has_untagged(piece: bytes) -> bool:
+    """Whether moves begin behind a blank line that no tag stands before."""
+    begun = b"\r\n\r\n1." if b"\r" in piece else b"\n\n1."
+    return piece.count(b"]" + begun) != piece.count(begun)
 
 
 def _contradicted(piece: bytes, results: Sequence[bytes]) -> int | None:

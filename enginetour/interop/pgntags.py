@@ -22,16 +22,18 @@ from enginetour.interop.tally import (
     unescaped,
 )
 
-_TAG = rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s+"((?:[^"\\]|\\.)*)"\s*\]'
+_TAG = rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s*"((?:[^"\\]|\\.)*)"\s*\]'
 _EXACT = re.compile(rb"(?:" + _TAG + rb"\s*)+")
 _EACH = re.compile(_TAG)
 # Writers that escape nothing: the value ends at the last quote of the line.
-_LOOSE = re.compile(rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s+"(.*)"\s*\]\s*', re.DOTALL)
+_LOOSE = re.compile(rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s*"(.*)"\s*\]\s*', re.DOTALL)
 _BRACES = re.compile(rb"[{};]")
 LONGEST_HEADER = 1 << 20  # bytes between the pieces where tags begin and where they still go on: no game has so many
 LONGEST_LINE = 65536  # bytes of a line of tags; the standard's readers need 255 (PGN standard 4.3)
 _WANTED = (b"White", b"Black", b"Result")
 _TELLING = (b"White", b"Result")  # without one of them it is not a game
+_ANY_CASE = {name.lower(): name for name in _WANTED}
+_FIRST_MOVE = re.compile(rb"1\.+\s*[a-hKQRBNO]")
 
 
 def tags_of(line: bytes) -> list[tuple[bytes, bytes]]:
@@ -73,6 +75,7 @@ class TagReader:
         self._cut = ""  # what goes on in the next feed: moves, or words that mean nothing
         self._partial = b""  # a tag that goes on in the next line, begun in line `_partial_at`
         self._partial_at = (0, 0)
+        self._moved = True  # since the last tags: moves that begin again are a game without tags
         self._result: tuple[bytes, tuple[int, int]] | None = None  # of the last game that counts, and where it began
         self._last = b""  # line of moves behind it
 
@@ -90,15 +93,17 @@ class TagReader:
             if self._comment:
                 if b"}" in line:
                     self._moves(line, here)
-            elif line[:1] == b"[":
-                self._bracket(line, here)
+            elif line[:1] == b"[" or (line[:1] in (b" ", b"\t") and tags_of(line.lstrip())):
+                self._bracket(line.lstrip(), here)
             elif not line or line.isspace():
                 self._blanks += 1
                 if self._blanks > 1:
                     self._end()
             elif line[:1] != b"%" and not (self._header and line[:1] == b";"):
                 self._end()
-                self._blanks = 0
+                if self._moved and self._blanks and _FIRST_MOVE.match(line):
+                    self._untagged(here)
+                self._blanks, self._moved = 0, True
                 self._moves(line, here)
             elif not self._header:
                 self._last = b""
@@ -149,6 +154,11 @@ class TagReader:
             line, self._partial = self._partial, b""
             self._bracket(line, self._partial_at, whole=True)
 
+    def _untagged(self, here: tuple[int, int]) -> None:
+        """A game without tags begins, and ends the one before it."""
+        self._judge()
+        self._tally.break_untagged(self._place(*here))
+
     def _judge(self) -> None:
         """The moves of the last game are over."""
         if self._result is not None and contradicts(self._result[0], self._last):
@@ -166,8 +176,10 @@ class TagReader:
             return
         if self._header and self._blanks and (line.startswith(b'[Event "') or (tags and tags[0][0] == b"Event")):
             self._end()
+        self._moved = False
         if not self._header:
             self._header, self._begun = True, here
+        tags = [(_ANY_CASE.get(name.lower(), name), value) for name, value in tags]
         for name, value in tags:
             if name in _WANTED:
                 if len(self._tags) == len(_WANTED) or (self._blanks and name in self._tags):

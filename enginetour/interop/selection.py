@@ -96,8 +96,10 @@ def spelling_notes(tally: Tally, names: Collection[str]) -> list[str]:
     alike: dict[str, list[str]] = {}
     for name in sorted(names):
         alike.setdefault(_bare(name), []).append(name)
-    if pairs := [" / ".join(one) for one in alike.values() if len(one) > 1]:
-        different = "names that differ only by case, blanks or compatible characters, rated as different engines"
+    if pairs := [" / ".join(map(_visible, one)) for one in alike.values() if len(one) > 1]:
+        different = (
+            "names that differ only by case, blanks, invisible or compatible characters, rated as different engines"
+        )
         notes.append(f"{different}: {few_of(pairs)}; --alias OTHER=NAME joins them")
     return notes
 
@@ -112,8 +114,14 @@ def few_of(names: Sequence[str]) -> str:
 
 
 def _bare(name: str) -> str:
-    """What is left of a name without case, blanks and Unicode form."""
-    return "".join((name if name.isascii() else normalize("NFKC", name)).casefold().split())
+    """What is left of a name without case, Unicode form, blanks and signs that nobody sees."""
+    folded = (name if name.isascii() else normalize("NFKC", name)).casefold()
+    return "".join(sign for sign in folded if sign.isprintable() and not sign.isspace())
+
+
+def _visible(name: str) -> str:
+    """A name whose invisible signs show as escapes."""
+    return name if name.isprintable() else repr(name)[1:-1]
 
 
 def _named(tally: Tally) -> Mapping[str, int]:

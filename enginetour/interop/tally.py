@@ -124,6 +124,7 @@ class Tally:
     variants_aside: Counter[bytes] = field(default_factory=Counter)  # raw tags of the games that are `OF_VARIANT`
     broken: list[tuple[str, str]] = field(default_factory=list)
     broken_games: int = 0
+    untagged: int = 0  # of these, moves behind the end of another game or before the first
 
     @property
     def games(self) -> int:
@@ -184,6 +185,11 @@ class Tally:
         if len(self.broken) < BROKEN_KEPT:
             self.broken.append((place, why))
 
+    def break_untagged(self, place: str) -> None:
+        """Moves that begin where no tags stand before them."""
+        self.untagged += 1
+        self.break_at(place, "a game without tags")
+
     def join(self, other: Tally) -> None:
         """Add the games of another tally behind our own."""
         import numpy as np
@@ -200,6 +206,7 @@ class Tally:
         self.variants_aside.update(other.variants_aside)
         self.broken += other.broken[: BROKEN_KEPT - len(self.broken)]
         self.broken_games += other.broken_games
+        self.untagged += other.untagged
 
     def pairs(
         self, naming: Callable[[str], str | None], taken: NDArray[np.bool_] | None = None
