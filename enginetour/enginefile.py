@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from enginetour.errors import InputRefused
+from enginetour.findings import words_of
 from enginetour.model import Entrant
 from enginetour.nearmiss import near
 from enginetour.task import EngineSpec, Quirks, Resources, Restart, Sandbox
@@ -198,7 +199,8 @@ def from_json(text: object) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is not JSON ({error}; found {reprlib.repr(text)})") from None
+        why = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise ValueError(f"it is not JSON ({why}; found {reprlib.repr(text)})") from None
 
 
 def stored_spec(text: object) -> EngineSpec:
@@ -244,7 +246,7 @@ def first_finding(error: ValidationError, *, skip: int = 0) -> str:
     key = ".".join(str(part) for part in first["loc"][skip:])
     if first["type"] == "extra_forbidden":
         return f"unknown key {reprlib.repr(key)}"
-    words = first["msg"].removeprefix("Value error, ")
+    words = "not a JSON object" if first["type"] == "model_type" else words_of([first])
     found = "" if first["type"] == "missing" else f" (found {reprlib.repr(first['input'])})"
     return f"{key}: {words}{found}" if key else f"{words}{found}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -128,3 +129,24 @@ def test_a_path_that_is_not_utf_8_is_read_back() -> None:
     """A program in a directory of any bytes keeps its command."""
     spec = {"name": "A", "command": ["/opt/\udcff/a"], "protocol": "uci", "limits": ["clock"]}
     assert stored_spec(json.dumps(spec)).command == ("/opt/\udcff/a",)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("7", "not a JSON object (found 7)"),
+        (
+            '{"name": "A", "command": ["a"], "protocol": "uci", "limits": [], "quirks": []}',
+            "quirks: not a JSON object (found [])",
+        ),
+        (
+            '{"name": "A", "command": ["a"], "protocol": "uci", "limits": [], "ponder": 1}',
+            "ponder: input should be true or false (found 1)",
+        ),
+        ("[" * 50_000, "it is not JSON (nested too deeply; found '[[[[[[[[[[[[...[[[[[[[[[[[[[')"),
+    ],
+)
+def test_what_is_wrong_with_a_specification_has_no_words_of_python(text: str, words: str) -> None:
+    """It named a class of enginetour and a limit of the interpreter."""
+    with pytest.raises(ValueError, match=re.escape(words)):
+        stored_spec(text)

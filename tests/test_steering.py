@@ -40,7 +40,7 @@ def test_slots_are_refused_before_anything_changes() -> None:
     """No number, too many for the machine: the reason, and all stays; forced ones are taken, fewer always."""
     steer, told = helm()
     for wish in (0, 1025, "3", None, True, 2.0):
-        with pytest.raises(UsageRefused, match="slots: slots: Input should be"):
+        with pytest.raises(UsageRefused, match="slots: slots: input should be"):
             asked(steer, {"do": "slots", "slots": wish})
     assert said(asked(steer, {"do": "slots", "slots": 5})) == "too many"
     assert (steer.scheduler.slots, told) == (2, [])
