@@ -106,7 +106,7 @@ def test_more_rounds_than_opponents(tmp_path: Path) -> None:
     """Another program's tournament is paired as long as it can be, as by bbpPairings, with a note."""
     found = read(tmp_path, "pair", str(four(tmp_path, "142 5", "152 W")))
     assert [(one["white"], one["black"]) for one in found["pairs"]] == [(1, 3), (4, 2)]
-    assert found["warnings"] == ["5 rounds are more than the entrants have opponents: at most 3"]
+    assert found["warnings"] == ["5 rounds need rematches: without any the entrants can play at most 3"]
 
 
 def test_a_round_without_a_legal_pairing_is_named(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_round_without_a_legal_pairing_is_named(tmp_path: Path) -> None:
     assert found["differing"] == 0
     told = [text for text in found["warnings"] if text.startswith("round")]
     assert len(told) == 2 and all(text.startswith("round 4: ") for text in told)
-    assert "4 rounds are more than the entrants have opponents: at most 3" in found["warnings"]
+    assert "4 rounds need rematches: without any the entrants can play at most 3" in found["warnings"]
     assert "already had a bye" in told[1]
 
 

@@ -140,7 +140,7 @@ def pairer(name: str, foreign: Foreign, given: Mapping[str, object]) -> tuple[Pa
         told.append(f"{raised}, and its lowest rating is {FLOOR:g}" if more else lowest)
     most = RoundsOptions.most_rounds(len(foreign.field.members))
     if "rounds" in fields and foreign.field.rounds > most:
-        told.append(f"{foreign.field.rounds} rounds are more than the entrants have opponents: at most {most}")
+        told.append(f"{foreign.field.rounds} rounds need rematches: without any the entrants can play at most {most}")
     system.bounded = False  # as long as another program's tournament goes
     try:
         system.check(rated.field.members)
