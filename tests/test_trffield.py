@@ -115,7 +115,9 @@ def test_the_settings_of_a_file() -> None:
         entry(1, "   2 - -", "   3 b 1", points="1.0"), entry(2, "   1 - +"), entry(3, "        ", "   1 w 0"), rounds=3
     )
     assert second.settings == {"initial_colour": "black"}
-    assert before("192 FIDE_DUTCH_2025_BAKU", entry(1), entry(2)).settings == {"acceleration": "baku"}
+    baku = before("192 FIDE_DUTCH_2025_BAKU", entry(1), entry(2))
+    assert baku.settings == {"acceleration": "baku"} and baku.warnings == ()
+    assert before("192 FIDE_DUBOV", entry(1), entry(2)).warnings == ("f.trf: pairing system FIDE_DUBOV has no effect",)
 
 
 def test_virtual_points_are_data() -> None:

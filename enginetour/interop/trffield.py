@@ -95,7 +95,7 @@ class _Reader:
                 for pair in [(places[numbers[0]], places[numbers[1]])]
             ),
         )
-        warnings = (*self._sums(entries, paired), *self._second_byes(entries, following))
+        warnings = (*self._sums(entries, paired), *self._second_byes(entries, following), *self._type())
         labels = tuple(str(entry.number) for entry in entries)
         stands, colorless = self._stands(entries, places, following) if following <= paired else (None, frozenset())
         return Foreign(field, labels, self._settings(), asked, warnings, stands=stands, colorless=colorless)
@@ -199,6 +199,13 @@ class _Reader:
         if letter == " ":
             return Kind.ABSENT if number <= paired else None
         return ALONE[letter][0] if letter in ALONE else self._refuse(entry, number, "an opponent", letter)
+
+    def _type(self) -> list[str]:
+        """A system of the file that is not the Dutch one, where a round is to be paired."""
+        is_dutch = not self.header.type or self.header.type.upper().startswith("FIDE_DUTCH")
+        return (
+            [] if is_dutch or self.whole else [f"{self.report.place}: pairing system {self.header.type} has no effect"]
+        )
 
     def _second_byes(self, entries: Sequence[Entry], number: int) -> list[str]:
         return [

@@ -61,6 +61,7 @@ class Header:
     rounds: int | None = None
     colour: int | None = None
     by_line: bool = False
+    type: str = ""  # code of the pairing system
     baku: bool = False
     scores: dict[str, int] = field(default_factory=usual_scores)
     coded: dict[str, int] = field(default_factory=dict)  # as `scores`, by the codes of XXS, if a line has them
@@ -198,6 +199,7 @@ def _tiebreaks(found: Header, line: _Reading) -> None:
 
 
 def _type(found: Header, line: _Reading) -> None:
+    found.type = line.rest
     found.baku = line.rest.upper().endswith("BAKU")
 
 
