@@ -16,6 +16,8 @@ from click.testing import CliRunner, Result
 
 from enginetour.cli import cli, gamefiles
 from enginetour.errors import InputRefused, UsageRefused
+from enginetour.ratings import egf2021, elo, gor
+from enginetour.ratings.base import RatedGame
 
 CASES = Path(__file__).parent / "cases" / "lists"
 WORDS = {"w": "1-0", "d": "1/2-1/2", "l": "0-1", "*": "*"}
@@ -333,6 +335,97 @@ def test_files_with_the_same_content_are_noted(games: Path, tmp_path: Path) -> N
     test = invoke(games, copy, "--sprt", "Fruit 2.1", "Toga II", "0", "5").stdout
     assert f"{games} = {copy}" in " ".join(test.split())
     assert "same content" not in invoke(games, other, more).stdout
+
+
+CLUB = [
+    ("GNU Go", "Pachi", 2, "spring", 3),
+    ("GNU Go", "Fuego", 0, "autumn", 0),
+    ("Pachi", "Fuego", 2, "spring", 0),
+    ("Fuego", "Pachi", 1, "autumn", -2),
+]
+
+
+@pytest.fixture
+def club(tmp_path: Path) -> Path:
+    """Two tournaments of Go in one file, games at odds among theirs."""
+    path, words = tmp_path / "club.pgn", ("0-1", "1/2-1/2", "1-0")
+    given = {3: '[Handicap "White gives 3"]\n', 0: "", -2: '[Handicap "Black gives 2"]\n'}
+    path.write_text(
+        "".join(
+            f'[Event "{event}"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{words[points]}"]\n{given[stones]}\n'
+            f"{words[points]}\n\n"
+            for white, black, points, event, stones in CLUB
+        )
+    )
+    return path
+
+
+def by_hand(event: str | None, *, odds: bool) -> list[RatedGame]:
+    """The games of the club; all of one event, or each of its own for None."""
+    return [
+        RatedGame(white, black, points, number, event or own, stones)
+        for number, (white, black, points, own, stones) in enumerate(CLUB, 1)
+        if odds or not stones
+    ]
+
+
+@pytest.mark.parametrize("odds", [True, False])
+@pytest.mark.parametrize("words", [(), ("--by-event",)])
+def test_go_ratings_of_files(club: Path, words: tuple[str, ...], odds: bool) -> None:
+    """A file, or each Event tag, is a tournament; a stone counts a grade; engines enter with grades or ratings."""
+    event, start = None if words else "all", {"GNU Go": 1500.0, "Pachi": 2100.0}
+    entry = ("--start", "gnu=6k", "--start", "Pachi=2100", *(["--odds"] if odds else []))
+    for system, settings in (("gor", gor.CzechSettings()), ("egf", gor.EgfSettings())):
+        found = listed(club, "--system", system, *entry, *words)
+        wanted = {one.engine: one.after for one in gor.rate(by_hand(event, odds=odds), settings, start)}
+        assert {one["name"]: one["rating"] for one in found["list"]} == pytest.approx(wanted, abs=1e-9)
+        assert (found["model"], found["start"], found["skipped"]) == (system, start, 0 if odds else 2)
+
+
+def test_elo_and_egf2021_of_files(club: Path) -> None:
+    """Game by game, with settings."""
+    found = listed(club, "--system", "elo", "--setting", "k=40", "--start", "Fuego=100", "--odds")
+    wanted = {
+        one.engine: one.after for one in elo.rate(by_hand(None, odds=True), elo.EloSettings(k=40), {"Fuego": 100.0})
+    }
+    assert {one["name"]: one["rating"] for one in found["list"]} == pytest.approx(wanted, abs=1e-9)
+    found = listed(club, "--system", "egf2021", "--setting", "start_value=2 dan", "--odds")
+    settings = egf2021.Egf2021Settings(start_value=2200.0)
+    wanted = {one.engine: one.after for one in egf2021.rate(by_hand(None, odds=True), settings, {})}
+    assert {one["name"]: one["rating"] for one in found["list"]} == pytest.approx(wanted, abs=1e-9)
+
+
+def test_lists_of_other_systems_have_the_forms_of_lists(club: Path, tmp_path: Path) -> None:
+    """Text, CSV and pictures; filters and notes as for likelihood lists, but nothing that needs errors."""
+    text = invoke(club, "--system", "gor", "--exclude", "Fuego", "--odds").stdout
+    assert text.startswith("GoR, Czech 1998")
+    assert "games left out: 3 of engines that are not wanted" in text
+    assert invoke(club, "--system", "gor", "--csv").stdout.startswith("rank,name,rating,games\n1,")
+    assert invoke(club, "--system", "gor", "-o", tmp_path / "list.svg").exit_code == 0
+    assert invoke(club, "--system", "gor", "--strict").exit_code == 9
+    assert invoke(club, "--system", "gor", "--odds", "--strict").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--system", "gor", "--start", "Pachi=30k"), "no grade '30k'"),
+        (("--system", "gor", "--start", "Pachi=strong"), "'strong' is not a valid rating"),
+        (("--system", "elo", "--start", "Pachi=6k"), "Elo has none"),
+        (("--system", "gor", "--start", "Nobody=6k"), "'Nobody' has no games here"),
+        (("--system", "gor", "--setting", "start_value=30k"), "start_value: no grade '30k'"),
+        (("--system", "gor", "--anchor", "Pachi=2000"), "anchors is for the system ml"),
+        (("--system", "gor", "--matrix", "los"), "for --system ml"),
+        (("--start", "Pachi=6k"), "--start is for --system"),
+        (("--by-event",), "--by-event is for --system"),
+        (("--setting", "k=40"), "--setting is for --system"),
+    ],
+)
+def test_what_a_system_does_not_know_is_rejected(club: Path, words: tuple[str, ...], told: str) -> None:
+    """In one line with the option."""
+    done = invoke(club, *words)
+    assert told in f"{done.exception}{done.output}"
+    assert done.exit_code
 
 
 def test_an_unbeaten_engine_is_named(tmp_path: Path) -> None:

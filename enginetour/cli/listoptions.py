@@ -57,7 +57,7 @@ def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date 
         raise click.BadParameter(f"{value!r} is no day, write 2026-11-01", ctx, param) from None
 
 
-def _table(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def table(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """``NAME=VALUE`` each; the last ``=`` divides."""
     pairs = [] if values == (_TAKEN_BACK,) else [value.rpartition("=") for value in values]
     for (name, _, text), value in zip(pairs, values, strict=False):
@@ -81,7 +81,7 @@ def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 
 def ratings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
     """Names with numbers; one pair of nothing where an empty value takes them back."""
-    pairs = _table(ctx, param, values)
+    pairs = table(ctx, param, values)
     return tuple((name, name and number(ctx, param, text)) for name, text in pairs)
 
 
@@ -89,7 +89,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--system",), {"type": click.Choice(SYSTEMS), "help": "Likelihood (ml, default), Elo, Czech GoR, EGF GoR."}),
     (
         ("--setting", "settings"),
-        {"multiple": True, "metavar": "KEY=VALUE", "callback": _table, "help": "Of an incremental system; repeat."},
+        {"multiple": True, "metavar": "KEY=VALUE", "callback": table, "help": "Of an incremental system; repeat."},
     ),
     (
         ("--model", "likelihood"),
@@ -106,7 +106,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         {
             "multiple": True,
             "metavar": "NAME=RATING+-SD",
-            "callback": _table,
+            "callback": table,
             "help": "Believe an engine near a rating; repeat.",
         },
     ),
@@ -164,14 +164,14 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     ),
     (
         ("--alias", "alias"),
-        {"multiple": True, "metavar": "OTHER=NAME", "callback": _table, "help": "Rate OTHER as NAME; repeat."},
+        {"multiple": True, "metavar": "OTHER=NAME", "callback": table, "help": "Rate OTHER as NAME; repeat."},
     ),
     (("--aliases",), {"type": click.Path(path_type=Path), "help": 'The same from lines of "name","alias","alias".'}),
 )
 
 
-# What a list of files has no use for: one system, and names without versions, families, machines and tournaments.
-_STORE_ONLY = (*("system", "settings", "tournaments", "not_tournaments", "hardware", "best_of_family", "by"),)
+# What a list of files has no use for: its names have no versions, families, machines and tournaments.
+_STORE_ONLY = ("tournaments", "not_tournaments", "hardware", "best_of_family", "by")
 
 
 def list_options(command: F) -> F:

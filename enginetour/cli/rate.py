@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -21,7 +21,7 @@ from enginetour.cli.gamefiles import (
     twins_told,
     without_collecting,
 )
-from enginetour.cli.listoptions import file_list_options, flags, given
+from enginetour.cli.listoptions import file_list_options, flags, given, table
 from enginetour.cli.memory import keep_memory
 from enginetour.cli.outputfile import Target, output_option, size_words, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_file_test
@@ -53,6 +53,14 @@ T = TypeVar("T")
 @errors_option
 @file_list_options
 @click.option("--pairs", "by_pairs", is_flag=True, help="Errors by pairs of games on one opening, colours swapped.")
+@click.option(
+    "--start",
+    multiple=True,
+    metavar="NAME=RATING",
+    callback=table,
+    help="Rating that an engine enters with, or a Go grade as 6k; with --system gor, egf, egf2021 or elo.",
+)
+@click.option("--by-event", is_flag=True, help="With such a system: each Event tag is a tournament, not each file.")
 @click.option("--strict", is_flag=True, help="Print the list, then exit with code 9 if games were left out.")
 @sprt_options
 @without_collecting()
@@ -64,6 +72,8 @@ def rate(
     output: Path | None,
     errors_for: tuple[str, ...],
     by_pairs: bool,
+    start: tuple[tuple[str, str], ...],
+    by_event: bool,
     strict: bool,
     sprt: tuple[str, str, float, float] | None,
     model: str | None,
@@ -79,6 +89,8 @@ def rate(
 
     Example: enginetour rate night.pgn --anchor "Fruit 2.1=2784"
 
+    Go ratings: enginetour rate go.pgn --system gor --by-event --start "GNU Go=6k"
+
     A sequential test: enginetour rate night.pgn --sprt "My engine 2" Fruit 0 5
     """
     keep_memory()
@@ -88,10 +100,18 @@ def rate(
     into = target(output, as_json=as_json, as_csv=as_csv, sources=files)
     display.check(as_json=into.as_json, as_csv=into.as_csv)
     test, fields = asked_test(sprt, model, alpha, beta), {k: v for k, v in given(asked).items() if v is not None}
+    incremental = {"--start": start, "--by-event": by_event, "--setting": "settings" in fields}
+    if fields.get("system", "ml") == "ml" and (only := [option for option, there in incremental.items() if there]):
+        raise click.UsageError(f"{only[0]} is for --system elo, gor, egf or egf2021")
     if sprt is not None and test is not None:
         others = "--pairs" if by_pairs else "how to show one" if display != Display() or errors_for else ""
         _test(files, fields, sprt[:2], test, into, others)
         return
+    if fields.get("system", "ml") != "ml":
+        if display != Display() or errors_for or by_pairs:
+            raise click.UsageError("columns, layouts, matrices, errors and confidence are for --system ml")
+        code = _incremental(files, fields, dict(start), into, by_event=by_event)
+        sys.exit(code if strict else 0)
     fixed = {normal_name(name): rating for name, rating in fields.get("anchors", {}).items()}
     loose = {normal_name(name): near for name, near in _loose(fields.get("loose", {})).items()}
     if (fixed or loose) and "average" in fields:
@@ -127,14 +147,7 @@ def rate(
     code = GAMES_LEFT_OUT if strict and left.games else 0
     if into.put_picture(found, f"ratings · {', '.join(path.name for path in files)}", shown=display != Display()):
         sys.exit(code)
-    value = {
-        "files": list(map(str, files)),
-        "same_content": (twins := twins_of(files)),
-        "left_out": {**asdict(left), "games": left.games},
-        "broken": [{"place": place, "why": why} for place, why in tally.broken],
-        "respelled": dict(tally.respelled),
-        "contradicted": tally.contradicted,
-    }
+    value = _read_told(files, tally, left, twins := twins_of(files))
     text = present(
         *(found, pairs, display),
         room=into.room,
@@ -163,6 +176,82 @@ def _read(
     from enginetour.interop.pgnscan import scan
 
     return scan(files, progress, take_odds=wanted.odds), None
+
+
+def _incremental(
+    files: tuple[Path, ...], fields: dict[str, Any], start: Mapping[str, str], into: Target, *, by_event: bool
+) -> int:
+    """A list by a system that rates game by game or tournament by tournament; the exit code of --strict."""
+    from enginetour.interop.gamefilter import GameFilter
+    from enginetour.interop.naming import Naming
+    from enginetour.interop.pgngames import read_games
+    from enginetour.interop.ratable import rated_games
+    from enginetour.interop.selection import select
+    from enginetour.ratings.lineage import Version, lineage
+    from enginetour.ratings.listing import incremental_list
+    from enginetour.reports.editions import listed
+    from enginetour.reports.ratings import SYSTEM_NAMES
+    from enginetour.store.definition import defined
+    from enginetour.store.lists import system_named
+
+    definition = defined(fields, "list options")
+    known, settings = system_named(definition.system), definition.system_settings()
+    wanted = GameFilter(**{name: fields[name] for name in GameFilter.__slots__ if name in fields})
+    wanted.check()
+    with reading_bar(files) as progress:
+        games = read_games(files, progress=progress, by_event=by_event)
+    tell_broken(games)
+    names: dict[str, Any] = {
+        "aliases": definition.aliases,
+        "include": definition.engines,
+        "exclude": definition.not_engines,
+    }
+    taken = wanted.taken(games)
+    pairs, left = select(games, **names, min_games=definition.min_games, taken=taken)
+    if not len(pairs.games):
+        raise InputRefused(f"no game to rate; left out: {left_out_told(left)}", place=", ".join(map(str, files)))
+    brought = {normal_name(name): _entry(words, definition.system) for name, words in start.items()}
+    entered = _known(brought, pairs.names, place="--start")
+    rated = rated_games(games, Naming(**names), set(pairs.names), taken[0], list(map(str, files)))
+    relatives = lineage(Version(name, name) for name in pairs.names)
+    ratings = {event.engine: event.after for event in known.rate(rated, settings, entered, relatives)}
+    notes = [*twins_told(twins := twins_of(files)), *_notes(games, left, pairs.names)]
+    found = incremental_list(pairs, ratings, definition.system, skipped=left.games, told=notes)
+    title = f"{SYSTEM_NAMES[definition.system]} · {', '.join(path.name for path in files)}"
+    value = {**found.to_json(), "start": entered, **_read_told(files, games, left, twins)}
+    if not into.put_picture(found, title, shown=False):
+        into.put_sheet(listed(title, found), value, size_words(found))
+    return GAMES_LEFT_OUT if left.games else 0
+
+
+def _entry(words: str, system: str) -> float:
+    """A rating, or a grade of Go on the scale of the system."""
+    from enginetour import grades
+    from enginetour.ratings.gor import grade_rating
+
+    graded = system != "elo" and grades.parse(words) is not None
+    try:
+        if graded and system != "egf2021":
+            return grade_rating(words, "egf" if system == "egf" else "czech")
+        if system == "elo" and grades.parse(words) is not None:
+            raise UsageRefused(f"{words!r} is a grade of Go, and Elo has none", place="--start", step="write a number")
+        return grades.rating(words)
+    except InputRefused as refusal:
+        raise UsageRefused(refusal.what, place="--start", step=refusal.step) from None
+    except ValueError as error:
+        raise UsageRefused(str(error), place="--start") from None
+
+
+def _read_told(files: tuple[Path, ...], tally: Tally, left: LeftOut, twins: Sequence[object]) -> dict[str, object]:
+    """What was read and left out, for JSON."""
+    return {
+        "files": list(map(str, files)),
+        "same_content": twins,
+        "left_out": {**asdict(left), "games": left.games},
+        "broken": [{"place": place, "why": why} for place, why in tally.broken],
+        "respelled": dict(tally.respelled),
+        "contradicted": tally.contradicted,
+    }
 
 
 def _openings(tally: Tally, aliases: Mapping[str, str] | None, pairs: Pairs, taken: Taken | None) -> Openings | None:
@@ -229,13 +318,13 @@ def _notes(tally: Tally, left: LeftOut, names: tuple[str, ...]) -> list[str]:
     return notes + spelling_notes(tally, names)
 
 
-def _known(fixed: Mapping[str, T], names: tuple[str, ...]) -> dict[str, T]:
+def _known(fixed: Mapping[str, T], names: tuple[str, ...], place: str = "--anchor") -> dict[str, T]:
     """What is fixed, by the names of the engines that are meant."""
     meant: dict[str, T] = {}
     for word, rating in fixed.items():
         if (name := called(word, names)) is None:
-            raise UsageRefused(f"{word!r} has no games here{not_called(word, names)}", place="--anchor")
+            raise UsageRefused(f"{word!r} has no games here{not_called(word, names)}", place=place)
         if name in meant:
-            raise UsageRefused(f"{name!r} is fixed twice, the second time as {word!r}", place="--anchor")
+            raise UsageRefused(f"{name!r} is fixed twice, the second time as {word!r}", place=place)
         meant[name] = rating
     return meant

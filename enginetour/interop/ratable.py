@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,8 @@ from enginetour.interop.gamecolumns import Games
 from enginetour.interop.gamefilter import of_variant, variants_of
 from enginetour.interop.naming import Naming
 from enginetour.interop.selection import LeftOut, places_of
-from enginetour.interop.tally import UNFINISHED, name_text
+from enginetour.interop.tally import UNFINISHED, name_text, text
+from enginetour.ratings.base import RatedGame
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +27,25 @@ class Ratable:
     results: NDArray[np.int64]
     wanted: NDArray[np.intp]
     left_out: LeftOut
+
+
+def rated_games(
+    games: Games, naming: Naming, names: Collection[str], taken: NDArray[np.bool_], files: Sequence[str]
+) -> Iterator[RatedGame]:
+    """The games taken between two of these names, in order, for systems that rate game by game or event by event.
+
+    An event is a file, or an Event tag where those were kept. Odds of unknown size count as none.
+    """
+    called = [name if name in names else None for name in (naming(name_text(raw)) for raw in games.names)]
+    results = np.array(games.results)
+    tags = [" ".join(text(raw).split()) for raw in games.event_tags]
+    file_of = np.searchsorted(np.array(games.ends), np.arange(len(results)), side="right")
+    for place in np.flatnonzero(taken & (results < UNFINISHED)).tolist():
+        white, black = called[games.white[place]], called[games.black[place]]
+        if white is not None and black is not None and white != black:
+            event = (tags[games.event[place]] if games.by_event else "") or files[file_of[place]]
+            points = 2 - int(results[place])
+            yield RatedGame(white, black, points, place + 1, event, games.odds.get(place, 0) or 0)
 
 
 def ratable(games: Games, naming: Naming, variant: str = "standard") -> Ratable:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+CAPTION = "incremental: no error can be given; more games, surer ratings"
 LARGEST = 1_000_000  # points; no list spans a hundredth of it, and a double still tells a 1e-9th of one
 
 

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from math import exp, log, log1p
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from enginetour import grades
 from enginetour.errors import InputRefused
 from enginetour.ratings import incremental
 from enginetour.ratings.base import LARGEST, RatedGame, RatingEvent
@@ -47,6 +48,12 @@ class Egf2021Settings(BaseModel):
         default=NEWCOMER, ge=-LARGEST, lt=CEILING, description="rating of an engine that brings none"
     )
     inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
+
+    @field_validator("start_value", mode="before")
+    @classmethod
+    def _graded(cls, value: object) -> object:
+        """A grade is a rating too."""
+        return grades.rating(value) if isinstance(value, str) else value
 
 
 def con(rating: float) -> float:

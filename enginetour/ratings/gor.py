@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import exp, floor
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from enginetour import grades
 from enginetour.errors import InputRefused
@@ -32,6 +32,7 @@ FLOOR = 100.0  # Cieply 1998: 20 kyu, the lowest rating
 CZECH_A = 115.0  # Cieply 1998
 EPS = 0.016  # Vuorinen 2010: against deflation
 STONE = grades.WIDTH  # Vuorinen 2010: a handicap stone is worth one grade
+GRADES = "20 kyu to 1 kyu, 1 dan to 7 dan or 1 pro to 9 pro"
 HIGHEST = {"kyu": 20, "dan": 7, "pro": 9}  # Cieply 1998: 20 kyu is the floor, 1 pro is as strong as 7 dan
 FARTHEST = 700.0  # exp overflows at 709.78 (IEEE 754): a gap of 80,000 points of the Czech scale
 CON = (  # Cieply 1998: con at 100, 200, ... 2700
@@ -56,6 +57,17 @@ class GorSettings(BaseModel):
     integer_steps: bool = Field(default=False, description="egf: a in whole steps of 20 points")
     start_value: float = Field(default=FLOOR, ge=FLOOR, le=LARGEST, description="rating of an engine that brings none")
     inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
+
+    @field_validator("start_value", mode="before")
+    @classmethod
+    def _graded(cls, value: object, info: ValidationInfo) -> object:
+        """A grade is a rating too."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return grade_rating(value, info.data.get("variant", "czech"))
+        except InputRefused as refusal:
+            raise ValueError(f"{refusal.what}: write a number, or {GRADES}") from None
 
     @model_validator(mode="after")
     def _of_the_variant(self) -> GorSettings:
@@ -125,7 +137,7 @@ def grade_rating(grade: str, variant: Variant = "czech") -> float:
     """
     found = grades.parse(grade)
     if found is None or found.number > HIGHEST[found.kind]:
-        raise InputRefused(f"no grade {grade!r}", step="write 20 kyu to 1 kyu, 1 dan to 7 dan or 1 pro to 9 pro")
+        raise InputRefused(f"no grade {grade!r}", step=f"write {GRADES}")
     if found.kind == "pro":
         return grades.FIRST_PRO + PRO_STEP[variant] * (found.number - 1)
     return found.rating()

@@ -17,8 +17,6 @@ from immutables import Map
 from enginetour.ratings.base import RatedGame, RatingEvent
 from enginetour.ratings.lineage import Lineage
 
-CAPTION = "incremental: no error can be given; more games, surer ratings"
-
 Mode = Literal["sequential", "batch"]
 Tally = tuple[int, int, int]  # White's wins, draws, losses
 Met = tuple[str, str, int]  # White, Black, the handicap that White gives

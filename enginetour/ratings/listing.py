@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import log10
 from statistics import NormalDist
 from typing import Any, Literal
 
+import numpy as np
+
 from enginetour.errors import InputRefused
+from enginetour.ratings.base import CAPTION
 from enginetour.ratings.bridges import connecting_games, games_told
 from enginetour.ratings.connectivity import pools, unbeaten, winless
 from enginetour.ratings.likelihood import ELO_SCALE, Fit, ModelName, Undetermined, fit
@@ -168,6 +172,55 @@ def rating_list(
         draw_parameter=None if largest is None else largest.draw,
         point=point,
         level=_level(terms, prior),
+    )
+
+
+def incremental_list(
+    pairs: Pairs, ratings: Mapping[str, float], system: str, *, skipped: int = 0, told: Sequence[str] = ()
+) -> RatingList:
+    """The last ratings of an incremental system as a list: one pool, without errors."""
+    won, drawn, lost = pairs.record
+    met = np.array([ratings[name] for name in pairs.names])
+    opponents = pairs.per_engine(pairs.games * met[pairs.black], pairs.games * met[pairs.white]) / pairs.played
+    place_of = {name: place for place, name in enumerate(pairs.names)}
+    rows: list[Row] = []
+    for place, name in enumerate(sorted(pairs.names, key=lambda name: (-round(ratings[name], SHARED), name)), 1):
+        at = place_of[name]
+        games, points = int(won[at] + drawn[at] + lost[at]), float(won[at] + drawn[at] / 2)
+        score, others = points / games, float(opponents[at])
+        shared = rows and round(rows[-1].rating, SHARED) == round(ratings[name], SHARED)
+        rows.append(
+            Row(
+                rank=rows[-1].rank if shared else place,
+                name=name,
+                rating=ratings[name],
+                plus=None,
+                minus=None,
+                games=games,
+                score=score,
+                wins=int(won[at]),
+                draws=int(drawn[at]),
+                losses=int(lost[at]),
+                opponents=others,
+                performance=others + ELO_SCALE * log10(score / (1 - score)) if 0 < score < 1 else None,
+                los=None,
+                pool=1,
+            )
+        )
+    total = int(pairs.games.sum())
+    return RatingList(
+        rows=tuple(rows),
+        unrated=(),
+        pools=(pairs.names,) if pairs.names else (),
+        caption=(CAPTION, *told),
+        white_advantage=0.0,
+        draw_rate=float(pairs.draws.sum()) / total if total else None,
+        residual=0.0,
+        anchors=(),
+        games=total,
+        skipped=skipped,
+        model=system,
+        level="",
     )
 
 

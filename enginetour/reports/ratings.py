@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from enginetour.ratings.base import CAPTION
 from enginetour.ratings.confidence import quantile
-from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.listing import RatingList
 from enginetour.ratings.rows import EXTREME, FEW, NOT_ASKED, Row
 from enginetour.reports.columns import COLUMNS, NAME_ROOM, NARROW, USUAL, WIDE

@@ -130,7 +130,9 @@ class ListDefinition(BaseModel):
             return type(own).model_validate({**own.model_dump(), **self.settings})
         except ValidationError as error:
             first = error.errors()[0]
-            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+            raise ValueError(
+                f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
+            ) from None
 
 
 _DEFAULT: dict[str, Any] = {

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from heapq import merge
 from itertools import zip_longest
-from math import log10
 from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, select
@@ -16,10 +15,8 @@ from enginetour.grades import Scale
 from enginetour.model import Outcome
 from enginetour.nearmiss import called, near, not_called
 from enginetour.ratings.base import RatedGame
-from enginetour.ratings.incremental import CAPTION
-from enginetour.ratings.likelihood import ELO_SCALE
 from enginetour.ratings.lineage import Lineage, Version, lineage
-from enginetour.ratings.listing import RatingList, rating_list
+from enginetour.ratings.listing import RatingList, incremental_list, rating_list
 from enginetour.ratings.loose import Near
 from enginetour.ratings.loose import near as near_rating
 from enginetour.ratings.pairs import Pairs
@@ -180,56 +177,8 @@ def _folded(store: Store, selection: Selection) -> RatingList:
         settings = for_events(connection, definition.system_settings())
         relatives = _lineage(connection, names)
     ratings = {event.engine: event.after for event in known.rate(games, settings, start, relatives)}
-    won, drawn, lost = pairs.record
-    row_of = {name: place for place, name in enumerate(pairs.names)}
-    opponents = _opponents(pairs, [ratings[name] for name in pairs.names])
-    rows: list[Row] = []
-    for place, name in enumerate(sorted(pairs.names, key=lambda name: (-round(ratings[name], SHARED), name)), 1):
-        at = row_of[name]
-        played = int(won[at] + drawn[at] + lost[at])
-        score = float(won[at] + drawn[at] / 2) / played
-        shared = rows and round(rows[-1].rating, SHARED) == round(ratings[name], SHARED)
-        rows.append(
-            Row(
-                rank=rows[-1].rank if shared else place,
-                name=name,
-                rating=ratings[name],
-                plus=None,
-                minus=None,
-                games=played,
-                score=score,
-                wins=int(won[at]),
-                draws=int(drawn[at]),
-                losses=int(lost[at]),
-                opponents=opponents[at],
-                performance=opponents[at] + ELO_SCALE * log10(score / (1 - score)) if 0 < score < 1 else None,
-                los=None,
-                pool=1,
-            )
-        )
-    games_taken = selection.games
-    return RatingList(
-        rows=tuple(rows),
-        unrated=(),
-        pools=(pairs.names,) if pairs.names else (),
-        caption=(CAPTION, *told(selection)),
-        white_advantage=0.0,
-        draw_rate=float(pairs.draws.sum()) / games_taken if games_taken else None,
-        residual=0.0,
-        anchors=(),
-        games=games_taken,
-        skipped=sum(selection.left_out.values()),
-        model=definition.system,
-        level="",
-    )
-
-
-def _opponents(pairs: Pairs, ratings: list[float]) -> list[float]:
-    import numpy as np
-
-    met = np.array(ratings)
-    sums = pairs.per_engine(pairs.games * met[pairs.black], pairs.games * met[pairs.white])
-    return [float(average) for average in sums / pairs.played]
+    skipped = sum(selection.left_out.values())
+    return incremental_list(pairs, ratings, definition.system, skipped=skipped, told=told(selection))
 
 
 def _games(connection: Connection, selection: Selection, names: Mapping[int, str]) -> Iterable[RatedGame]:
