@@ -142,6 +142,15 @@ def test_a_bye_alone_in_the_round_is_fixed() -> None:
     assert (done.field.number, done.field.bye, done.field.present) == (3, None, (0, 1, 2))
 
 
+def test_several_byes_before_the_round_is_paired_are_refused() -> None:
+    """The round has no games yet; entrants without a cell are not absent from it."""
+    lines = [entry(number, *["0000 - U"] * (number < 3)) for number in range(1, 6)]
+    with pytest.raises(InputRefused, match=r"one bye in round 1, which has no games, found byes of 1, 2"):
+        before(*lines)
+    gone = [entry(number, "0000 - Z") for number in range(3, 6)]
+    assert before(*lines[:2], *gone).field.number == 2
+
+
 def test_who_rests_by_decision() -> None:
     """The bye comes with the round; a second one and an odd rest are told; the initial color counts its taker."""
     system = Dutch(DutchOptions(rounds=3, initial_colour="white"))

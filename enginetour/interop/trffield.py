@@ -66,6 +66,7 @@ class _Reader:
         entries = sorted(self.report.entries, key=self._order)
         places = {entry.number: place for place, entry in enumerate(entries)}
         paired, fixed = _rounds_paired(entries)
+        self._refuse_byes_alone(entries, paired)
         following = paired + 1 if number is None else number
         if not 1 <= following <= paired + 1:
             self.report.refuse(0, f"a round to pair from 1 to {paired + 1}", following)
@@ -118,6 +119,14 @@ class _Reader:
             if cell.colour == "w" or (cell.colour == "-" and place < other):
                 boards.append(Board(place, other))
         return Paired(tuple(boards), tuple(byes)), frozenset(colorless)
+
+    def _refuse_byes_alone(self, entries: Sequence[Entry], number: int) -> None:
+        """InputRefused if the last round has several allocated byes, no game, and entrants that could play."""
+        cells = {str(entry.number): _cell(entry, number) for entry in entries} if number else {}
+        resting = [label for label, cell in cells.items() if cell.result == "U"]
+        waiting = list(cells.values()).count(Cell())
+        if len(resting) > 1 and waiting >= FEWEST and not any(cell.opponent for cell in cells.values()):
+            self.report.refuse(0, f"one bye in round {number}, which has no games", f"byes of {', '.join(resting)}")
 
     def _order(self, entry: Entry) -> tuple[int, int]:
         return (entry.line if self.header.by_line else 0, entry.number)
