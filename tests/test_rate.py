@@ -235,7 +235,9 @@ def test_what_is_left_out_is_told(games: Path, tmp_path: Path) -> None:
     other.write_text(pgn(("Fruit 2.1", "Toga II", "w**"), ("?", "Toga II", "w")))
     done = invoke(games, other)
     assert f"{other}:22: a game whose White has no name" in done.stderr
-    assert f"games left out: 2 with result * ({other}:8), 1 broken" in " ".join(done.stdout.split())
+    # Long paths are broken anywhere.
+    told = f"games left out: 2 with result * ({other}:8), 1 broken"
+    assert "".join(told.split()) in "".join(done.stdout.split())
     found = listed(games, other)
     assert (found["games"], found["skipped"]) == (126, 3)
     assert found["left_out"]["others"] == {"*": 2}
@@ -328,12 +330,12 @@ def test_files_with_the_same_content_are_noted(games: Path, tmp_path: Path) -> N
     packed.write_bytes(gzip.compress(FIELD.encode()))
     more.write_text(FIELD + pgn(("A", "Toga II", "w")))
     other.write_text(pgn(("A", "Toga II", "l")))
-    text = " ".join(invoke(games, other, copy, packed, more).stdout.split())
-    assert f"files with the same content, whose games count more than once: {games} = {copy} = {packed}" in text
-    assert f"= {more}" not in text
+    text = "".join(invoke(games, other, copy, packed, more).stdout.split())  # long paths are broken anywhere
+    assert f"fileswiththesamecontent,whosegamescountmorethanonce:{games}={copy}={packed}" in text
+    assert f"={more}" not in text
     assert listed(games, other, copy)["same_content"] == [[str(games), str(copy)]]
     test = invoke(games, copy, "--sprt", "Fruit 2.1", "Toga II", "0", "5").stdout
-    assert f"{games} = {copy}" in " ".join(test.split())
+    assert f"{games}={copy}" in "".join(test.split())
     assert "same content" not in invoke(games, other, more).stdout
 
 

@@ -72,13 +72,15 @@ def test_priors_of_draws_are_told() -> None:
     assert made.caption[0] == "2 virtual draws an engine are counted, to compare with BayesElo's lists only"
 
 
-def test_pools_lean_on_the_draws_of_the_largest() -> None:
-    """Two pools are shown in points of one draw parameter, that of the larger."""
-    counts = {**POOL, ("X", "Y"): (20, 10, 15)}
-    made = rating_list(counts, model="davidson")
-    assert made.draw_parameter == pytest.approx(fit(POOL, model="davidson").draw)
-    lesser = fit({("X", "Y"): (20, 10, 15)}, model="davidson", draw=made.draw_parameter or 0)
-    assert row(made, "X").rating == pytest.approx(lesser.ratings[0] * made.point)
+def test_pools_share_one_draw_parameter() -> None:
+    """Two pools are shown in points of one draw parameter, between those of each alone."""
+    lone = {("X", "Y"): (20, 10, 15)}
+    made = rating_list({**POOL, **lone}, model="davidson")
+    apart = [fit(pool, model="davidson").draw or 0 for pool in (lone, POOL)]
+    assert apart[0] < (made.draw_parameter or 0) < apart[1]
+    for pool, name, at in ((lone, "X", 0), (POOL, "A", 0)):
+        held = fit(pool, model="davidson", draw=made.draw_parameter or 0)
+        assert row(made, name).rating == pytest.approx(held.ratings[at] * made.point)
 
 
 def test_errors_only_for_those_asked_in_a_very_large_pool(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,7 @@ class Life:
         format_ = make_format(system, options_model(system).model_validate(chosen))
         config = {"format": {"system": system, **chosen}, "play": {"tc": "depth=1"}}
         specs = {entrant.name: spec(entrant.name) for entrant in self.entrants}
-        draft = Draft("trial", system, 1, config, 1, self.entrants, specs)
+        draft = Draft("trial", system, format_.version, config, 1, self.entrants, specs)
         notes = format_.notes(format_.start(self.entrants))
         with Store.open(path) as store:
             store.create_tournament(draft, notes)

@@ -33,7 +33,7 @@ from enginetour.store.tournaments import Store
 from enginetour.suitefile import MOST_PLIES, MOST_TAGS, read_suite
 from enginetour.tomlplace import read_toml
 from tests.mangled import TRF
-from tests.touring import tour
+from tests.touring import config, tour
 
 DIGITS = "9" * 5000  # Python reads and writes numbers up to 4300 (int_max_str_digits)
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
@@ -231,6 +231,7 @@ def test_xboard_that_says_no_text() -> None:
 
 def test_a_name_that_is_none(tmp_path: Path) -> None:
     """`add --name` is refused in words, as in a configuration."""
+    tour(tmp_path, "run", config(tmp_path, ("wren1", "wren2"), "roundrobin", "", tc="depth=1").name)
     for words in (("add", "wren3", "--name", "a\x1bb"), ("add", "wren3", "--name", ""), ("add", "")):
         done = tour(tmp_path, *words, expect=2)
         assert done.stderr.count("enginetour: ") == 1

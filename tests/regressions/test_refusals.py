@@ -72,7 +72,7 @@ def test_a_mark_at_the_start_of_the_file_is_no_mistake(tmp_path: Path) -> None:
 def test_a_program_that_says_nothing_is_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first version of CECP greets nobody, so a move is asked for; `cat` has none."""
     try_engines_once(monkeypatch)
-    entrant = '\n[[entrants]]\nname = "X"\ncommand = ["/bin/cat"]\nprotocol = "cecp"'
+    entrant = '\n[[entrants]]\nname = "X"\ncommand = ["/bin/cat"]\nprotocol = "cecp"\nquirks.handshake_timeout = 1'
     path = config(tmp_path, ("wren1",), "roundrobin", "", entrant, tc="1+0.1")
     line = refused(tmp_path, "run", path.name, code=4)
     assert "engine X: " in line
