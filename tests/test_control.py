@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, cast
@@ -183,25 +183,46 @@ def test_several_requests(running: Answering) -> None:
         assert [json.loads(answers.readline())["n"] for _ in range(50)] == list(range(50))
 
 
-def test_many_clients(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More connections than the limit are turned away, and the places come back."""
+def test_silent_clients_give_their_places_to_others(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no request, part of one or all answers they asked for they have no claim; the oldest goes first."""
     path, server = running
     monkeypatch.setattr(server_module, "MOST_CLIENTS", 3)
-    held = [raw(server) for _ in range(3)]
-    for connection in held:
-        connection.sendall(b'{"do":"status"}\n')
-        assert connection.recv(1000)
-    with raw(server) as turned_away:
-        assert turned_away.recv(100) == b""
-    for connection in held:
-        connection.close()
-    answer = None
-    while answer is None:
-        try:
-            answer = ask(path, {"do": "status"})
-        except StoreRefused:
-            continue  # the server has not yet seen that they hung up
-    assert answer["ok"]
+    monkeypatch.setattr(server_module, "PATIENCE_S", 3600.0)
+    with ExitStack() as stack:
+        asked, silent, partial = (stack.enter_context(raw(server)) for _ in range(3))
+        asked.sendall(b'{"do":"status"}\n')
+        assert asked.recv(1000)
+        partial.sendall(b'{"do":')
+        assert ask(path, {"do": "status"}) == {"ok": True, "do": "status"}
+        assert ended(silent)
+        for _ in range(30):
+            stack.enter_context(raw(server))
+        assert ended(asked)
+        assert ended(partial)
+        assert ask(path, {"do": "status"}) == {"ok": True, "do": "status"}
+
+
+def ended(connection: socket.socket) -> bool:
+    """The server closed it, with nothing to say."""
+    try:
+        return connection.recv(100) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_a_client_that_waits_for_an_answer_keeps_its_place(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a subscriber lose it: where all have a claim the next one is closed."""
+    path, server = running
+    monkeypatch.setattr(server_module, "MOST_CLIENTS", 2)
+    stream = subscribe(path, timeout=60)
+    assert stream is not None
+    with raw(server) as waits:
+        waits.sendall(b'{"do":"n"}\n{"do":"ignore"}\n')
+        assert waits.recv(1000), "the second request is under way now"
+        with raw(server) as surplus:
+            assert ended(surplus)
+        server.publish({"event": "game", "number": 1})
+        assert next(stream) == {"event": "game", "number": 1}
 
 
 def test_listeners_leave_room_for_commands(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import re
 import signal
 import socket
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from http.cookiejar import CookieJar
 from itertools import count
 from types import SimpleNamespace
@@ -168,18 +168,98 @@ def connected(stack: ExitStack, port: int) -> socket.socket:
 HEAD = b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n"
 
 
-def test_connections_are_counted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the most a connection is closed at once; those before it are answered."""
-    monkeypatch.setattr(server, "MOST_CONNECTIONS", 3)
+def stays_open(connection: socket.socket) -> bool:
+    """Nothing came, and no end either. What the server closed before its last answer has arrived here: loopback."""
+    connection.setblocking(False)
+    with suppress(BlockingIOError):
+        return bool(connection.recv(1))
+    return True
+
+
+def test_silent_connections_give_their_places_to_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 connections without a request, each with an hour left, some of them with a part of one: a page comes."""
+    monkeypatch.setattr(server, "PATIENCE_S", 3600.0)
+
+    def scene(port: int) -> tuple[list[bytes], list[bool]]:
+        with ExitStack() as stack:
+            silent, answers = [], []
+            for _ in range(6):  # fewer at a time than the kernel keeps waiting
+                silent += [connected(stack, port) for _ in range(50)]
+                for slow in silent[-20::2]:
+                    slow.sendall(HEAD)
+                asks = connected(stack, port)
+                asks.sendall(HEAD + b"\r\n")
+                answers.append(asks.recv(100)[:12])
+            return answers, [stays_open(one) for one in silent]
+
+    answers, stay = in_a_server(stage, scene)
+    assert answers == [b"HTTP/1.1 204"] * 6
+    assert stay.count(True) >= server.MOST_CONNECTIONS - 6
+    assert stay == sorted(stay), "the oldest go"
+
+
+def test_a_byte_now_and_then_keeps_no_place(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a connection sends makes it no younger, as long as its request is not whole."""
+    monkeypatch.setattr(server, "PATIENCE_S", 3600.0)
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 2)
 
     def scene(port: int) -> tuple[bytes, bytes]:
         with ExitStack() as stack:
-            first, *_ = (connected(stack, port) for _ in range(3))
-            surplus = connected(stack, port).recv(100)
-            first.sendall(HEAD + b"\r\n")
-            return surplus, first.recv(100)[:12]
+            slow = connected(stack, port)
+            slow.sendall(HEAD)
+            connected(stack, port)
+            slow.sendall(b"X")
+            asks = connected(stack, port)
+            asks.sendall(HEAD + b"\r\n")
+            return asks.recv(100)[:12], ended(slow)
 
-    assert in_a_server(stage, scene) == (b"", b"HTTP/1.1 204")
+    assert in_a_server(stage, scene) == (b"HTTP/1.1 204", b"")
+
+
+def ended(connection: socket.socket) -> bytes:
+    """What came before the other end closed it, in order or not."""
+    with suppress(ConnectionResetError):
+        return connection.recv(100)
+    return b""
+
+
+def test_who_has_asked_keeps_the_place(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streams of events outlive any number of silent connections; a connection between two requests does not."""
+    monkeypatch.setattr(server, "PATIENCE_S", 3600.0)
+    monkeypatch.setattr(server, "IDLE_S", 3600)
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
+
+    def scene(port: int) -> list[bool | bytes]:
+        with ExitStack() as stack:
+            streams = [connected(stack, port) for _ in range(2)]
+            for stream in streams:
+                stream.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert stream.recv(100)[:12] == b"HTTP/1.1 200"
+            idle = connected(stack, port)
+            idle.sendall(HEAD + b"\r\n")
+            answer = idle.recv(1000)[:12]
+            for _ in range(8):
+                connected(stack, port)
+            gone = ended(idle)
+            asks = connected(stack, port)
+            asks.sendall(HEAD + b"\r\n")
+            return [answer, gone, asks.recv(100)[:12], *(stays_open(stream) for stream in streams)]
+
+    assert in_a_server(stage, scene) == [b"HTTP/1.1 204", b"", b"HTTP/1.1 204", True, True]
+
+
+def test_where_all_are_being_answered_the_next_one_is_closed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody gives a place then."""
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 1)
+
+    def scene(port: int) -> tuple[bytes, bool]:
+        with ExitStack() as stack:
+            stream = connected(stack, port)
+            stream.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert stream.recv(100)[:12] == b"HTTP/1.1 200"
+            return ended(connected(stack, port)), stays_open(stream)
+
+    assert in_a_server(stage, scene) == (b"", True)
 
 
 def test_a_connection_must_come_to_its_request(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from enginetour.errors import StorageFailed
 from enginetour.supervise.unheard import hear_no_end
 
 MOST_CLIENTS = 64  # far more commands and pages than one tester has open; bounds descriptors
-MOST_LISTENERS = 48  # of them; the rest is for commands: whoever asks nothing gives its place back in PATIENCE_S
+MOST_LISTENERS = 48  # of them; the rest is for commands: a client that asks nothing gives its place to the next one
 UNREAD_BYTES = 1 << 20  # a subscriber that lets more than this lie is cut off
 FAREWELL_S = 0.5  # s to hand out the last answers at the end
 _USAGE = 2  # exit code of errors.UsageRefused
@@ -192,12 +192,20 @@ class ControlServer:
         if trouble:
             with contextlib.suppress(OSError):
                 connection.send(line_of(refusal(f"the running tournament rejects this program: {trouble}", _BUSY)))
+        if not trouble and len(self._clients) >= MOST_CLIENTS:
+            self._make_room()
         if trouble or len(self._clients) >= MOST_CLIENTS:
             connection.close()
             return
         client = _Client(connection)
         self._clients.add(client)
         self._selector.register(connection, selectors.EVENT_READ, lambda events: self._attend(client, events))
+
+    def _make_room(self) -> None:
+        """Drop the client that owes a request for the longest time; those that have an answer to take come last."""
+        silent = [one for one in self._clients if not one.busy and not one.listens]
+        if silent:
+            self._drop(min(silent, key=lambda one: (bool(one.unsent), one.since)))
 
     def _attend(self, client: _Client, events: int) -> None:
         if events & selectors.EVENT_WRITE:

@@ -24,17 +24,39 @@ GOODBYE_S = 2  # for answers under way at the end
 
 
 class Patient(H11Protocol):
-    """A connection that is dropped if it does not come to its request, or if there are too many."""
+    """A connection that is dropped if its request does not come in time, or if its place is needed for another one."""
 
     _due: asyncio.TimerHandle | None = None
+    _since = 0.0  # when it was made or last answered, on the clock of the loop
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """One more, if there is room."""
+        """Accept one more connection; if there are too many, the one that waits longest without a request is closed."""
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
-            transport.abort()
-            return
+        self._since = self.loop.time()
         self._due = self.loop.call_later(PATIENCE_S, transport.abort)
+        if len(self.connections) > MOST_CONNECTIONS:
+            patients = (one for one in self.connections if isinstance(one, Patient) and one.rank is not None)
+            min(patients, key=lambda one: one.rank or ()).make_room()  # this new one is among them
+
+    @property
+    def rank(self) -> tuple[bool, float] | None:
+        """Its place among the connections to close, lowest first; None while a request of it is being answered.
+
+        Connections that owe a request come before those that have not read their whole answer.
+        """
+        if self.cycle is not None and not self.cycle.response_complete:
+            return None
+        return self.transport.get_write_buffer_size() > 0, self._since
+
+    def make_room(self) -> None:
+        """Close it now: its place is free even before the loop has come to its `connection_lost`."""
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def on_response_complete(self) -> None:
+        """The wait for its next request begins."""
+        self._since = self.loop.time()
+        super().on_response_complete()
 
     def data_received(self, data: bytes) -> None:
         """The clock stops with the end of a request's head."""
