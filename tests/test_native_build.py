@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +11,13 @@ import pytest
 
 from enginetour.model import MoveMade
 from enginetour.referee.scribe import RawPly
-
-ROOT = Path(__file__).parent.parent
+from tests.nativebuild import ROOT, build_hook, built, loaded
 
 
 @pytest.fixture
-def build(monkeypatch: pytest.MonkeyPatch) -> Any:
+def build() -> Any:
     """What builds it, without the builder that calls it."""
-    interface = types.ModuleType("hatchling.builders.hooks.plugin.interface")
-    interface.BuildHookInterface = object  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, interface.__name__, interface)
-    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return build_hook()
 
 
 @pytest.fixture
@@ -64,19 +53,13 @@ def test_whoever_wants_none_gets_none(build: Any, tree: Path, monkeypatch: pytes
     assert build.compiled(tree) is None
 
 
-def test_bytes_are_read_alike_where_char_is_unsigned(build: Any, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_are_read_alike_where_char_is_unsigned(tree: Path) -> None:
     """Any byte in a search line leaves the same lines to Python, whether the platform's char is signed or unsigned."""
     found = {}
     for flag in ("-fsigned-char", "-funsigned-char"):
-        monkeypatch.setenv("CC", f"cc {flag}")
-        built = build.compiled(tree)
-        assert built is not None
-        spec = importlib.util.spec_from_file_location("_native", built)
-        assert spec is not None and spec.loader is not None
-        native = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(native)
+        native = loaded("_native", made := built(tree, f"-Werror {flag}"))
         found[flag] = [_reads(native, value) for value in range(256)]
-        built.unlink()
+        made.unlink()
     assert found["-funsigned-char"] == found["-fsigned-char"]
     assert [value for value in range(127, 256) if found["-funsigned-char"][value]] == []
 

@@ -175,6 +175,10 @@ def test_plain_plies_are_played(desk: Callable[..., Desk]) -> None:
         b"bestmove e1g1\n",
         b"bestmove e4\n",  # odd
         b"bestmove e2e4 \x07\n",
+        b"bestmove e2e4 \x7f\n",
+        b"bestmove e2e4 \x80\n",
+        b"bestmove e2e4\xff\n",
+        b"\xa0bestmove e2e4\n",
         b" bestmove e2e4\n",
         b"bestmoved e2e4\n",
         b"bestmove\n",

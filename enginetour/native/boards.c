@@ -129,7 +129,7 @@ static PyObject *shadow_new(PyTypeObject *type, PyObject *args, PyObject *named)
 
 static bool read_uci(PyObject *text, Move *move) {
     Py_ssize_t length;
-    const char *word = PyUnicode_AsUTF8AndSize(text, &length);
+    const Byte *word = (const Byte *)PyUnicode_AsUTF8AndSize(text, &length);
     if (word != NULL && move_read(word, (size_t)length, move))
         return true;
     if (!PyErr_Occurred())
@@ -147,12 +147,12 @@ static bool read_legal(const Board *board, PyObject *text, Move *move) {
 
 /* Plays the move; its notation, mark included. */
 static PyObject *noted(Board *board, Move move) {
-    char san[LONGEST_SAN + 1];
+    Byte san[LONGEST_SAN];
     size_t length = move_san(board, move, san);
     play(board, move);
     if (in_check(board))
         san[length++] = can_move(board) ? '+' : '#';
-    return PyUnicode_FromStringAndSize(san, (Py_ssize_t)length);
+    return PyUnicode_FromStringAndSize((const char *)san, (Py_ssize_t)length);
 }
 
 static PyObject *shadow_play(Shadow *self, PyObject *text) {
@@ -187,9 +187,9 @@ static PyObject *figure_or_none(const Thought *thought, int figure) {
 
 /* The PV, and whether its first `plies` moves begin with the one played and can be played. */
 static PyObject *line_of(const Thought *thought, Board board, Move played, long plies, int *holds) {
-    char kept[LONGEST_PV];
+    Byte kept[LONGEST_PV];
     size_t used = 0, length;
-    const char *at = thought->pv, *end = at + thought->pv_length, *word;
+    const Byte *at = thought->pv, *end = at + thought->pv_length, *word;
     *holds = 1;
     for (int ply = 0; ply < PV_PLIES && (length = next_word(&at, end, &word)) != 0; ply++) {
         Move move;
@@ -209,7 +209,7 @@ static PyObject *line_of(const Thought *thought, Board board, Move played, long 
             break;
         }
     }
-    return PyUnicode_DecodeASCII(kept, (Py_ssize_t)used, NULL);
+    return PyUnicode_DecodeASCII((const char *)kept, (Py_ssize_t)used, NULL);
 }
 
 /* The move as it was made: a tuple of that kind, with all of its search. */
@@ -236,14 +236,15 @@ static PyObject *made_of(Shadow *self, PyTypeObject *kind, PyObject *raw, PyObje
 /* write(kind, raw, gap_ns, uci): a ply of which there is nothing to tell but what it was; None: left to Python. */
 static PyObject *shadow_write(Shadow *self, PyObject *args) {
     PyObject *kind, *raw, *gap, *uci;
-    char *search;
+    char *bytes;
     Py_ssize_t length;
     Move move;
     Thought thought;
     if (!PyArg_ParseTuple(args, "O!O!OU", &PyType_Type, &kind, &PyTuple_Type, &raw, &gap, &uci) ||
         !read_legal(&self->board, uci, &move) ||
-        PyBytes_AsStringAndSize(PyTuple_GET_ITEM(raw, SEARCH), &search, &length) < 0)
+        PyBytes_AsStringAndSize(PyTuple_GET_ITEM(raw, SEARCH), &bytes, &length) < 0)
         return NULL;
+    const Byte *search = (const Byte *)bytes;
     if (thought_of(search, (size_t)length, true, &thought) != FOUND || thought.bound || thought.score >= SOME_MATE ||
         thought.score <= -SOME_MATE || has_more(search, (size_t)length, &thought))
         Py_RETURN_NONE;

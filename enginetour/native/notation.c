@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-bool move_read(const char *text, size_t length, Move *move) {
+bool move_read(const Byte *text, size_t length, Move *move) {
     static const char PROMOTIONS[] = "nbrq";
     if (length != 4 && length != 5)
         return false;
@@ -14,7 +14,7 @@ bool move_read(const char *text, size_t length, Move *move) {
     move->to = (uint8_t)((text[3] - '1') * 8 + text[2] - 'a');
     move->promotion = NONE;
     if (length == 5) {
-        const char *found = text[4] ? strchr(PROMOTIONS, text[4]) : NULL;
+        const char *found = memchr(PROMOTIONS, text[4], sizeof PROMOTIONS - 1);
         if (found == NULL)
             return false;
         move->promotion = (uint8_t)(KNIGHT + (found - PROMOTIONS));
@@ -22,12 +22,12 @@ bool move_read(const char *text, size_t length, Move *move) {
     return move->from != move->to;
 }
 
-size_t move_write(Move move, char text[6]) {
-    text[0] = (char)('a' + (move.from & 7));
-    text[1] = (char)('1' + (move.from >> 3));
-    text[2] = (char)('a' + (move.to & 7));
-    text[3] = (char)('1' + (move.to >> 3));
-    text[4] = "\0\0nbrq\0"[move.promotion];
+size_t move_write(Move move, Byte text[6]) {
+    text[0] = (Byte)('a' + (move.from & 7));
+    text[1] = (Byte)('1' + (move.from >> 3));
+    text[2] = (Byte)('a' + (move.to & 7));
+    text[3] = (Byte)('1' + (move.to >> 3));
+    text[4] = (Byte)"\0\0nbrq\0"[move.promotion];
     text[5] = 0;
     return move.promotion ? 5 : 4;
 }
@@ -43,37 +43,37 @@ static Squares rivals(const Board *board, int piece, Move move) {
     return found;
 }
 
-size_t move_san(const Board *board, Move move, char san[LONGEST_SAN]) {
+size_t move_san(const Board *board, Move move, Byte san[LONGEST_SAN]) {
     int piece = piece_at(board, move.from), file = move.from & 7, rank = move.from >> 3;
-    char *end = san;
+    Byte *end = san;
     if (move_is_castling(board, move)) {
         const char *word = castling_rook(board, move) > move.from ? "O-O" : "O-O-O";
-        strcpy(san, word);
-        return strlen(word);
+        size_t length = strlen(word);
+        memcpy(san, word, length);
+        return length;
     }
     bool takes = (board->side[0] | board->side[1]) & BIT(move.to) || (piece == PAWN && file != (move.to & 7));
     if (piece == PAWN) {
         if (takes)
-            *end++ = (char)('a' + file);
+            *end++ = (Byte)('a' + file);
     } else {
-        *end++ = "  NBRQK"[piece];
+        *end++ = (Byte)"  NBRQK"[piece];
         Squares others = piece == KING ? 0 : rivals(board, piece, move);
         if (others) {
             bool same_file = others & FILE_A << file, same_rank = others & RANK_1 << (rank * 8);
             if (same_rank || !same_file)
-                *end++ = (char)('a' + file);
+                *end++ = (Byte)('a' + file);
             if (same_file)
-                *end++ = (char)('1' + rank);
+                *end++ = (Byte)('1' + rank);
         }
     }
     if (takes)
         *end++ = 'x';
-    *end++ = (char)('a' + (move.to & 7));
-    *end++ = (char)('1' + (move.to >> 3));
+    *end++ = (Byte)('a' + (move.to & 7));
+    *end++ = (Byte)('1' + (move.to >> 3));
     if (move.promotion) {
         *end++ = '=';
-        *end++ = "  NBRQK"[move.promotion];
+        *end++ = (Byte)"  NBRQK"[move.promotion];
     }
-    *end = 0;
     return (size_t)(end - san);
 }

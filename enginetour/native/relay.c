@@ -26,10 +26,12 @@ long long now_ns(void) { return now_on(CLOCK_MONOTONIC); }
 
 long long slept_ns(void) { return now_on(CLOCK_BOOTTIME) - now_ns(); }
 
-int told_by(int file, char text[TOLD]) {
+int told_by(int file, Byte text[TOLD]) {
     struct timespec time;
     if (file < 0)
-        return clock_gettime(file, &time) ? 0 : snprintf(text, TOLD, "%lld", time.tv_sec * 1000000000LL + time.tv_nsec);
+        return clock_gettime(file, &time)
+                   ? 0
+                   : snprintf((char *)text, TOLD, "%lld", time.tv_sec * 1000000000LL + time.tv_nsec);
     ssize_t length = pread(file, text, TOLD - 1, 0);
     return length > 0 ? (int)length : 0;
 }
@@ -48,12 +50,12 @@ static bool hand_notes_over(Side *side) {
     return done != NULL;
 }
 
-bool note(Side *side, PyObject *direction, long long stamp, const char *text, size_t length) {
+bool note(Side *side, PyObject *direction, long long stamp, const Byte *text, size_t length) {
     if (side->noted_size > READ_SIZE && !hand_notes_over(side))
         return false;
     if (side->noted == NULL && (side->noted = PyList_New(0)) == NULL)
         return false;
-    PyObject *chunk = Py_BuildValue("OLy#", direction, stamp, text, (Py_ssize_t)length);
+    PyObject *chunk = Py_BuildValue("OLy#", direction, stamp, (const char *)text, (Py_ssize_t)length);
     bool kept = chunk != NULL && PyList_Append(side->noted, chunk) == 0;
     Py_XDECREF(chunk);
     side->noted_size += length;
@@ -125,7 +127,7 @@ static Why await(Relay *relay) {
 /* One read of what the search under way says. */
 static Why hear(Relay *relay) {
     Side *side = &relay->side[relay->board.turn];
-    char *at = relay->text + relay->text_length;
+    Byte *at = relay->text + relay->text_length;
     if (relay->text_length >= READ_SIZE)
         return ODD;
     ssize_t length = read(side->out, at, READ_SIZE);

@@ -33,7 +33,7 @@ typedef struct {
     long moves, margin_uses, searches;
     long long total, longest, least, asked, look;
     int threads, thread[MOST_MARKS]; /* files of threads; a negative number is the clock of a process */
-    char marked[MOST_MARKS][TOLD];
+    Byte marked[MOST_MARKS][TOLD];
     int marked_length[MOST_MARKS];
     long long marked_ns;
 } Side;
@@ -55,16 +55,16 @@ typedef struct {
     Board board;
     Seen *seen;
     int seen_count;
-    char *line;
+    Byte *line;
     size_t line_length, line_room;
     bool words_begun;
     long plies, anchor, begun_at;
     /* of the ply under way */
     bool thinking;
-    char *text;
+    Byte *text;
     size_t text_length;
     long long go, write, gap_ns, answered, stamp, slept, now, until;
-    char waited[TOLD];
+    Byte waited[TOLD];
     int waited_length;
     long marks, long_waits; /* of both sides, enginetour/referee/queueing.py */
     long long waited_ns; /* when that was asked for: searches that are sooner over are not told apart */
@@ -98,10 +98,10 @@ int seen_from(Relay *relay, PyObject *dict); /* positions that count for repetit
 PyObject *seen_told(const Relay *relay);
 void foresee_books(Relay *relay); /* when they are due in the search under way */
 bool reserve_line(Relay *relay, size_t more);
-bool note(Side *side, PyObject *direction, long long stamp, const char *text, size_t length);
+bool note(Side *side, PyObject *direction, long long stamp, const Byte *text, size_t length);
 extern PyObject *to_it, *from_it; /* directions */
 long long flag_of(const Side *side); /* ns of thought from which a move is late */
-int told_by(int file, char text[TOLD]); /* what a file of /proc says, or a clock by a negative number; bytes of it */
+int told_by(int file, Byte text[TOLD]); /* what a file of /proc says, or a clock by a negative number; bytes of it */
 long long now_ns(void);                 /* CLOCK_MONOTONIC */
 long long slept_ns(void);               /* that this machine has been suspended since boot */
 

@@ -18,7 +18,7 @@ bool reserve_line(Relay *relay, size_t more) {
     if (relay->line_length + more <= relay->line_room)
         return true;
     size_t room = relay->line_room * 2 + more;
-    char *line = realloc(relay->line, room);
+    Byte *line = realloc(relay->line, room);
     if (line == NULL) {
         PyErr_NoMemory();
         return false;
@@ -33,7 +33,7 @@ static size_t ask(Relay *relay, const Side *side, const Side *other) {
     size_t room = TOLD + strlen(side->limits);
     if (!reserve_line(relay, room))
         return 0;
-    char *at = relay->line + relay->line_length;
+    char *at = (char *)relay->line + relay->line_length;
     int length;
     if (side->rest < 0) {
         length = snprintf(at, room, "\ngo%s\n", side->limits);
@@ -71,11 +71,11 @@ void foresee_books(Relay *relay) {
 }
 
 /* The nanoseconds in a run queue that a schedstat file tells: its second number. */
-static long long waited_by(const char *text, int length) {
-    const char *blank = memchr(text, ' ', (size_t)length);
+static long long waited_by(const Byte *text, int length) {
+    const Byte *blank = memchr(text, ' ', (size_t)length);
     long long number = 0;
     if (blank != NULL)
-        for (const char *at = blank + 1; at < text + length && *at >= '0' && *at <= '9'; at++)
+        for (const Byte *at = blank + 1; at < text + length && *at >= '0' && *at <= '9'; at++)
             number = 10 * number + (*at - '0');
     return number;
 }
@@ -106,12 +106,12 @@ Why set_thinking(Relay *relay) {
     Side *side = &relay->side[relay->board.turn], *other = &relay->side[!relay->board.turn];
     if (relay->line_length + (size_t)ROOM > (size_t)relay->longest_line && relay->anchor != relay->begun_at)
         return ODD; /* Python shortens the line */
-    char *aside = relay->text + 2 * READ_SIZE; /* before it stands what is not noted yet */
+    Byte *aside = relay->text + 2 * READ_SIZE; /* before it stands what is not noted yet */
     ssize_t stale = read(side->out, aside, READ_SIZE);
     if (stale >= 0 || errno != EAGAIN) {
         if (stale > 0) {
             relay->stamp = now_ns();
-            relay->unread = PyBytes_FromStringAndSize(aside, stale);
+            relay->unread = PyBytes_FromStringAndSize((const char *)aside, stale);
             if (!settle(relay) || relay->unread == NULL || !note(side, from_it, relay->stamp, aside, (size_t)stale))
                 return FAILED;
         }
@@ -139,7 +139,8 @@ Why set_thinking(Relay *relay) {
         noted = done != NULL;
     }
     if (noted && (taken < 0 || relay->taken < length)) {
-        relay->unread = PyBytes_FromStringAndSize(relay->line, (Py_ssize_t)length); /* the pipe is full or broken */
+        /* the pipe is full or broken */
+        relay->unread = PyBytes_FromStringAndSize((const char *)relay->line, (Py_ssize_t)length);
         return relay->unread ? ODD : FAILED;
     }
     if (!noted)

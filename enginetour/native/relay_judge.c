@@ -10,20 +10,20 @@ static const long long SLEPT = 1000 * MS; /* enginetour/referee/clock.py */
 Py_ssize_t answer_of(const Relay *relay, size_t from) {
     static const char WORD[] = "bestmove";
     size_t begun = from > sizeof WORD ? from - sizeof WORD : 0; /* a word may come in two reads */
-    const char *hit = memmem(relay->text + begun, relay->text_length - begun, WORD, sizeof WORD - 1);
+    const Byte *hit = memmem(relay->text + begun, relay->text_length - begun, WORD, sizeof WORD - 1);
     if (hit == NULL)
         return -2;
     size_t at = (size_t)(hit - relay->text), left = relay->text_length - at;
     if (at && relay->text[at - 1] != '\n')
         return -1;
-    const char *end = memchr(hit, '\n', left);
+    const Byte *end = memchr(hit, '\n', left);
     if (end == NULL)
         return -1; /* a line in pieces */
     return (size_t)(end - hit) + 1 == left ? (Py_ssize_t)at : -1;
 }
 
-static bool plain_answer(const char *line, const char *end, Move *move) {
-    const char *at = line, *word;
+static bool plain_answer(const Byte *line, const Byte *end, Move *move) {
+    const Byte *at = line, *word;
     size_t length = next_word(&at, end, &word);
     if (length != 8) /* bestmove */
         return false;
@@ -32,14 +32,7 @@ static bool plain_answer(const char *line, const char *end, Move *move) {
     for (int one = 0; one < 4; one++)
         if (length == 4 && memcmp(word, ROOK_TAKING[one], 4) == 0)
             return false; /* enginetour/adapters/moves.py */
-    if (!move_read(word, length, move))
-        return false;
-    for (; at < end; at++) {
-        unsigned char byte = (unsigned char)*at;
-        if ((byte < ' ' && byte != '\r' && byte != '\t') || byte >= 127)
-            return false;
-    }
-    return true;
+    return move_read(word, length, move) && is_plain(at, end);
 }
 
 static Seen *seen_of(Relay *relay, const Key *key) {
@@ -101,7 +94,7 @@ static bool enter(Relay *relay, Side *side, Move move, long long elapsed, size_t
     relay->last_elapsed = (long)spent;
     if (!reserve_line(relay, 16))
         return false;
-    char text[6], *at = relay->line + relay->line_length;
+    Byte text[6], *at = relay->line + relay->line_length;
     size_t length = move_write(move, text);
     if (!relay->words_begun) {
         memcpy(at, " moves", 6);
@@ -119,11 +112,11 @@ static PyObject *number_or_none(long long number) {
 }
 
 static bool settle_ply(Relay *relay) {
-    char text[6];
+    Byte text[6];
     size_t length = move_write(relay->ply.move, text);
-    PyObject *uci = PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
+    PyObject *uci = PyUnicode_FromStringAndSize((const char *)text, (Py_ssize_t)length);
     PyObject *made = uci ? PyObject_CallOneArg(relay->written, uci) : NULL;
-    PyObject *search = PyBytes_FromStringAndSize(relay->text, (Py_ssize_t)relay->ply.search);
+    PyObject *search = PyBytes_FromStringAndSize((const char *)relay->text, (Py_ssize_t)relay->ply.search);
     PyObject *clock = number_or_none(relay->ply.clock), *gap = number_or_none(relay->ply.gap);
     PyObject *fields = NULL, *ply = NULL, *done = NULL;
     if (uci && made && search && gap && clock && PyList_Append(relay->moves, uci) == 0) {

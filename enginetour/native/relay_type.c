@@ -217,8 +217,8 @@ static PyObject *relay_give(Relay *self, PyObject *board) {
     PyObject *seen = seen_told(self);
     if (seen == NULL)
         return NULL;
-    return Py_BuildValue("y#NlN", self->line, (Py_ssize_t)self->line_length, PyBool_FromLong(self->words_begun),
-                         self->anchor, seen);
+    return Py_BuildValue("y#NlN", (const char *)self->line, (Py_ssize_t)self->line_length,
+                         PyBool_FromLong(self->words_begun), self->anchor, seen);
 }
 
 /* clocked(white) -> (rest, to_go, moves, total, longest, least, margin_uses, searches, asked, marked, marked_ns). */
@@ -226,7 +226,7 @@ static PyObject *relay_clocked(Relay *self, PyObject *white) {
     const Side *side = &self->side[PyObject_IsTrue(white) == 1];
     PyObject *marked = PyList_New(side->threads);
     for (int at = 0; marked != NULL && at < side->threads; at++) {
-        PyObject *said = PyBytes_FromStringAndSize(side->marked[at], side->marked_length[at]);
+        PyObject *said = PyBytes_FromStringAndSize((const char *)side->marked[at], side->marked_length[at]);
         if (said == NULL)
             Py_CLEAR(marked);
         else
@@ -241,9 +241,9 @@ static PyObject *relay_clocked(Relay *self, PyObject *white) {
 /* ply() -> (thinking, text, stamp, go, write, gap, answered, waited, now, until, taken, unread, end). */
 static PyObject *relay_ply(Relay *self, PyObject *Py_UNUSED(none)) {
     PyObject *none = Py_None;
-    return Py_BuildValue("Oy#LLLLLy#LLnOO", self->thinking ? Py_True : Py_False, self->text,
-                         (Py_ssize_t)self->text_length, self->stamp, self->go, self->write,
-                         self->gap_ns, self->answered, self->waited,
+    return Py_BuildValue("Oy#LLLLLy#LLnOO", self->thinking ? Py_True : Py_False,
+                         (const char *)self->text, (Py_ssize_t)self->text_length, self->stamp, self->go, self->write,
+                         self->gap_ns, self->answered, (const char *)self->waited,
                          (Py_ssize_t)self->waited_length, self->now, self->until, (Py_ssize_t)self->taken,
                          self->unread ? self->unread : none, self->end ? self->end : none);
 }

@@ -5,12 +5,14 @@
 #ifndef ENGINETOUR_RULES_H
 #define ENGINETOUR_RULES_H
 
+#include "bytes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { NONE, PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING };
-enum { LONGEST_SAN = 12 }; /* bytes of "Qa1xb2=Q+#" and its end */
+enum { LONGEST_SAN = 7 }; /* bytes of "Qa1xb2#" and of "bxa1=Q#" */
 
 typedef uint64_t Squares;
 
@@ -41,8 +43,8 @@ typedef struct {
 
 void rules_begin(void);
 bool rules_fit(const Board *board); /* one king a side, the side that has moved not in check */
-bool move_read(const char *text, size_t length, Move *move);
-size_t move_write(Move move, char text[6]);
+bool move_read(const Byte *text, size_t length, Move *move);
+size_t move_write(Move move, Byte text[6]);
 bool move_is_castling(const Board *board, Move move);
 bool move_is_legal(const Board *board, Move move);
 bool in_check(const Board *board);
@@ -50,7 +52,7 @@ bool can_move(const Board *board);
 bool play(Board *board, Move move); /* a legal one; true where no earlier position can come again */
 bool is_thin(const Board *board);   /* so few pieces that nobody may be able to mate */
 void key_of(const Board *board, Key *key);
-size_t move_san(const Board *board, Move move, char san[LONGEST_SAN]); /* without its mark of check or mate */
+size_t move_san(const Board *board, Move move, Byte san[LONGEST_SAN]); /* without its mark of check or mate */
 
 /* For notation.c. */
 int piece_at(const Board *board, int square);

@@ -8,7 +8,7 @@ static const char *const FIGURE_WORDS[FIGURES] = {" depth ", " seldepth ", " nod
 static const char SCORE[] = " score ";
 enum { DIGITS = 18, MATE = 32000 }; /* surely within 64 bits; runner spec 6: mate in n counts as +-(32000 - n) */
 
-size_t next_word(const char **at, const char *end, const char **word) {
+size_t next_word(const Byte **at, const Byte *end, const Byte **word) {
     while (*at < end && (**at == ' ' || **at == '\t' || **at == '\r'))
         ++*at;
     *word = *at;
@@ -17,23 +17,20 @@ size_t next_word(const char **at, const char *end, const char **word) {
     return (size_t)(*at - *word);
 }
 
-static bool is(const char *word, size_t length, const char *other) {
+static bool is(const Byte *word, size_t length, const char *other) {
     return length == strlen(other) && memcmp(word, other, length) == 0;
 }
 
-/* Printable ASCII, blanks and tabs: what has no second reading. */
-static bool is_plain(const char *line, const char *end) {
-    for (; line < end; line++) {
-        unsigned char byte = (unsigned char)*line; /* the sign of char differs between processors */
-        if ((byte < ' ' && byte != '\t' && byte != '\r') || byte >= 127)
+bool is_plain(const Byte *at, const Byte *end) {
+    for (; at < end; at++)
+        if ((*at < ' ' && *at != '\t' && *at != '\r') || *at >= 127)
             return false;
-    }
     return true;
 }
 
 typedef enum { NUMBER, NO_NUMBER, LONG_NUMBER } Reading;
 
-static Reading number_of(const char *word, size_t length, long long *number) {
+static Reading number_of(const Byte *word, size_t length, long long *number) {
     bool minus = length && *word == '-';
     size_t sign = length && (*word == '-' || *word == '+');
     if (length == sign)
@@ -57,24 +54,25 @@ static long long mate_score(long long moves) {
     return moves > 0 ? MATE - distance : distance - MATE;
 }
 
-static int figure_of(const char *word, size_t length) {
+static int figure_of(const Byte *word, size_t length) {
     for (int figure = 0; figure < FIGURES; figure++)
         if (strlen(FIGURE_WORDS[figure]) == length + 2 && memcmp(FIGURE_WORDS[figure] + 1, word, length) == 0)
             return figure;
     return -1;
 }
 
-static Finding thought_in(const char *line, const char *end, Thought *thought) {
+static Finding thought_in(const Byte *line, const Byte *end, Thought *thought) {
     if (!is_plain(line, end))
         return ODD_WORDS;
-    const char *at = line, *word, *value;
+    const Byte *at = line, *word, *value;
     size_t length, long_value;
     memset(thought, 0, sizeof *thought);
-    for (const char *look = line; (length = next_word(&look, end, &word)) != 0;)
+    thought->pv = line; /* none of its bytes where there is no PV */
+    for (const Byte *look = line; (length = next_word(&look, end, &word)) != 0;)
         if (is(word, length, "string")) /* the rest of the line is text */
             end = word;
     bool spelt = false;
-    for (const char *look = line; (length = next_word(&look, end, &word)) != 0;)
+    for (const Byte *look = line; (length = next_word(&look, end, &word)) != 0;)
         spelt = spelt || is(word, length, "score");
     length = next_word(&at, end, &word);
     if (!spelt || !is(word, length, "info"))
@@ -95,7 +93,7 @@ static Finding thought_in(const char *line, const char *end, Thought *thought) {
                 return ODD_WORDS;
             thought->known[figure] = reading == NUMBER;
         } else if (is(word, length, "score")) {
-            const char *told;
+            const Byte *told;
             size_t told_length = next_word(&at, end, &told);
             long long number;
             Reading reading = number_of(told, told_length, &number);
@@ -120,10 +118,10 @@ static Finding thought_in(const char *line, const char *end, Thought *thought) {
     return thought->scored ? FOUND : NOTHING;
 }
 
-static const char *last_score(const char *text, size_t length) {
+static const Byte *last_score(const Byte *text, size_t length) {
     size_t word = sizeof SCORE - 1;
     while (length >= word) {
-        const char *hit = memrchr(text, 'c', length); /* the rarest of its letters */
+        const Byte *hit = memrchr(text, 'c', length); /* the rarest of its letters */
         if (hit == NULL)
             return NULL;
         if (hit - text >= 2 && (size_t)(hit - text) + 5 <= length && memcmp(hit - 2, SCORE, word) == 0)
@@ -133,13 +131,13 @@ static const char *last_score(const char *text, size_t length) {
     return NULL;
 }
 
-Finding thought_of(const char *text, size_t length, bool bounds, Thought *thought) {
-    const char *hit;
+Finding thought_of(const Byte *text, size_t length, bool bounds, Thought *thought) {
+    const Byte *hit;
     size_t left = length;
     while ((hit = last_score(text, left)) != NULL) {
-        const char *before = memrchr(text, '\n', (size_t)(hit - text));
-        const char *line = before ? before + 1 : text;
-        const char *after = memchr(hit, '\n', length - (size_t)(hit - text));
+        const Byte *before = memrchr(text, '\n', (size_t)(hit - text));
+        const Byte *line = before ? before + 1 : text;
+        const Byte *after = memchr(hit, '\n', length - (size_t)(hit - text));
         Finding finding = thought_in(line, after ? after : text + length, thought);
         if (finding == ODD_WORDS || (finding == FOUND && (bounds || !thought->bound)))
             return finding;
@@ -149,7 +147,7 @@ Finding thought_of(const char *text, size_t length, bool bounds, Thought *though
     return NOTHING;
 }
 
-bool has_more(const char *text, size_t length, const Thought *thought) {
+bool has_more(const Byte *text, size_t length, const Thought *thought) {
     for (int figure = 0; figure < FIGURES; figure++)
         if (!thought->known[figure] && memmem(text, length, FIGURE_WORDS[figure], strlen(FIGURE_WORDS[figure])))
             return true;

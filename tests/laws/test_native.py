@@ -96,7 +96,12 @@ PVS = st.lists(
     st.sampled_from(["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "e1g1", "a1a8", "e4", "x", "1.", "d2d4"]), max_size=7
 ).map(" ".join)
 TOLD = st.builds(lambda pv, score: f"info depth 4 score cp {score} nodes 5 pv {pv}".encode(), PVS, st.integers(-99, 99))
-SAID = st.lists(st.one_of(TOLD, usual_lines(), INFO.map(lambda words: f"info {words} score cp 7".encode())), max_size=4)
+PUT_IN = st.binary(min_size=1, max_size=3) | st.integers(0, 255).map(
+    lambda value: bytes([value])
+)  # half of it not ASCII
+SPOILT = st.builds(lambda line, at, odd: line[:at] + odd + line[at:], TOLD, st.integers(0, 60), PUT_IN)
+SCORED = INFO.map(lambda words: f"info {words} score cp 7".encode())
+SAID = st.lists(st.one_of(TOLD, usual_lines(), SCORED, SPOILT), max_size=4)
 
 
 @settings(deadline=None)
