@@ -22,7 +22,7 @@ from enginetour.errors import InputRefused
 from enginetour.model import Opening
 from enginetour.openingcheck import Bad, Written, checked, shown
 from enginetour.variants import STANDARD, tag_fits
-from enginetour.wholefile import opened_input, refuse_bomb
+from enginetour.wholefile import MOST_TAGS, opened_input, refuse_bomb
 
 # Bounds on other people's files: the longest books in use have about 2.6 million lines of 70 bytes.
 LARGEST_TEXT = 1_000_000_000
@@ -30,8 +30,7 @@ LOOK = 1 << 20  # bytes unpacked between two looks at how many they were packed:
 MOST_OPENINGS = 5_000_000
 LARGE = 1_500_000  # bytes of positions: 20 000 of them, which take 2 s of processor and 10 MB (measured)
 PACKED_LARGE = LARGE // 20  # as gzip packs positions at best
-MOST_PLIES = 20_000  # of a game, as tags our choice: what is held of one has an end
-MOST_TAGS = 1000
+MOST_PLIES = 20_000  # of a game, our choice: what is held of one has an end
 _TAG = re.compile(r'\s*\[\s*(\w+)\s+"((?:\\.|[^"\\])*)"\s*\]\s*')
 _LINE_TAG = re.compile(r'\s*\[\s*(\w+)\s+"(.*)"\s*\]\s*')  # alone on its line: quotes in it need no backslash
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -212,13 +211,13 @@ def _games(lines: Iterator[tuple[int, str | Bad]], variant: str) -> Iterator[Wri
         at = 0
         while not (comment or depth) and (tag := _TAG.match(text, at) or _LINE_TAG.fullmatch(text, at)):
             at = tag.end()
-            if game.moves or game.broken or tag[1] in game.tags:
+            if game.moves or (game.broken and len(game.tags) < MOST_TAGS) or tag[1] in game.tags:
                 yield _written(game, variant)
                 game = _Game()
             game.line = game.line or number
             if len(game.tags) == MOST_TAGS:
-                game.broken = Bad(number, f"more than {MOST_TAGS} tags")
-                break
+                game.broken = game.broken or Bad(number, f"more than {MOST_TAGS:,} tags")
+                continue
             game.tags[tag[1]] = tag[2].replace('\\"', '"').replace("\\\\", "\\")
         while at < len(text):
             if comment:

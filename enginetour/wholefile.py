@@ -20,6 +20,7 @@ UNPACKED_AT_LEAST = 10_000_000  # bytes; what unpacks to less harms nobody
 # Measured: a night of games packs 5 times, their tags alone 27, one game again and again 238 (zstd -19); zeros 1029
 # times by gzip, and 32 000 by zstd.
 MOST_TIMES = 500
+MOST_TAGS = 1000  # of one game of a PGN, our choice: the seven of the standard, and some dozens by the programs in use
 SQLITE_MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
 
 

@@ -24,21 +24,25 @@ class _Open:
         self.begin = begin
         self.read = begin + 1  # behind the bracket
         self.front = b"["  # with its opening
-        self._sum = sha256()
-        self._held = b""  # white space that is not the last yet
+        self._sum = sha256()  # of all of them
+        self._body = self._sum.copy()  # the same without the white space at their end
+        self._held = b""  # a carriage return that may be half of a line's end
 
     def feed(self, own: bytes) -> None:
         """More of its bytes."""
         own = self._held + own
+        self._held = b"\r" * own.endswith(b"\r")
+        own = own.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        self.front += own[: LONGEST_OPENING - len(self.front)]
         body = own.rstrip()
-        self._held = own[len(body) :]
-        body = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        self.front += body[: LONGEST_OPENING - len(self.front)]
-        self._sum.update(body)
+        if body:
+            self._sum.update(body)
+            self._body = self._sum.copy()
+        self._sum.update(own[len(body) :])
 
     def digest(self) -> bytes:
-        """Of all of them."""
-        return self._sum.digest()
+        """Of all of them but white space at the end."""
+        return self._body.digest()
 
 
 class GameReader(TagReader):
@@ -69,7 +73,9 @@ class GameReader(TagReader):
         passed = here + len(lines)
         if self._partial:
             passed = self._partial_place = self._place_of(self._partial_at)
-        self._pass(self._header_at if self._header else passed)
+        if self._broken:
+            self._close(self._header_at)
+        self._pass(self._header_at if self._header and not self._broken else passed)
 
     def settle(self) -> bool:
         """As the tag reader; the last game ends here."""

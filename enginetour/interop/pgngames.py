@@ -18,7 +18,7 @@ from enginetour.interop.gamecolumns import DIGEST, TERMINATION, WHITE_TC, Games,
 from enginetour.interop.gamefile import MARK, opened
 from enginetour.interop.gameopenings import LONGEST_OPENING, NOT_TOLD, opening_of, tells_opening
 from enginetour.interop.gamereader import GameReader
-from enginetour.interop.pgnscan import Progress, has_untagged, read, refuse_empty, results_in
+from enginetour.interop.pgnscan import Progress, has_many_tags, has_untagged, read, refuse_empty, results_in
 from enginetour.interop.pgntags import contradicts, tags_of
 from enginetour.interop.tally import VARIANT, text
 
@@ -70,7 +70,7 @@ def _quick(games: Games, at: int, piece: bytes) -> bool:
     front, *parts = piece.split(_HEAD)
     if front or not len(found) == len(parts) == results_in(piece, len(found)) == piece.count(b'\n[White "') > 0:
         return False
-    if has_untagged(piece):
+    if has_untagged(piece) or has_many_tags(piece):
         return False
     # A comment holds no game: within a game braces close after they open.
     if b"{" in piece and any(own.rfind(b"{") > own.rfind(b"}") for own in parts):

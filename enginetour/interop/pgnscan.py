@@ -22,12 +22,14 @@ from enginetour.interop.oddstags import HANDICAP
 from enginetour.interop.pgntags import TagReader, contradicts
 from enginetour.interop.tally import RESULTS, VARIANT, Tally
 from enginetour.supervise.strays import hear_parent_death
+from enginetour.wholefile import MOST_TAGS
 
 PIECE = 1 << 17  # bytes; measured: with larger ones a third of the time goes into memory that malloc gives back
 LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once
 WORTH_TWO = 5_000_000  # bytes; measured: 50 ms of reading, below it the second process saves nothing
 START = 4_000_000  # bytes; measured: as many are read while numpy is imported
 LONG_GAME = 1000  # bytes; measured: in shorter games one search of the whole piece is quicker than one a header
+LEAST_TAG = 5  # bytes: [A""]
 TRIES = 64  # places of a piece that are looked at for the start of a game
 
 Progress = Callable[[int], object]
@@ -162,7 +164,7 @@ def _quick(piece: bytes, tally: Tally) -> bool:
     """Count a piece that begins outside of comments; False, and nothing counted, if it may be read in two ways."""
     if not piece.startswith(b"\n"):
         piece = b"\n" + piece
-    game = _GAME if b"\r" in piece else _GAME_LF
+    end, game = (b"\r\n", _GAME) if b"\r" in piece else (b"\n", _GAME_LF)
     if b"{" in piece:
         found = list(game.finditer(piece))
         if not _closed(piece, found):
@@ -180,16 +182,18 @@ def _quick(piece: bytes, tally: Tally) -> bool:
             return False
     if not games:
         return False
-    if has_untagged(piece):
+    if has_untagged(piece, end) or has_many_tags(piece, end):
         return False
     whites, blacks, results, agree = zip(*games, strict=True)
     contradicted: int | None = 0
     # All agree and each block of tags has one of them: then there is nothing else that could be a game.
-    blocks = piece.count(b"\n\r\n[" if b"\r" in piece else b"\n\n[") + piece.startswith(b"\n[")
+    blocks = piece.count(b"\n%b[" % end) + piece.startswith(b"\n[")
     if blocks != len(games) or not all(agree):
         if not len(games) == len(_RESULT_TAG.findall(piece)) == len(_WHITE_TAG.findall(piece)):
             return False
-        contradicted = _contradicted(piece, results)
+        if has_many_tags(piece, end, MOST_TAGS // 2):  # one blank line may stand between the tags of a game
+            return False
+        contradicted = _contradicted(piece, results, end)
     if contradicted is None or (contradicted and not tally.contradicted_at):
         return False
     if not tally.add(whites, blacks, results):
@@ -203,15 +207,28 @@ def results_in(piece: bytes, games: int) -> int:
     return games if piece.count(b"Result") == games else len(_RESULT_TAG.findall(piece))
 
 
-def has_untagged(piece: bytes) -> bool:
-    """Whether moves begin behind a blank line that no tag stands before."""
-    begun = b"\r\n\r\n1." if b"\r" in piece else b"\n\n1."
+def has_untagged(piece: bytes, end: bytes = b"\n") -> bool:
+    """Whether moves begin behind a blank line that no tag stands before. Lines end with `end`."""
+    begun = b"%b%b1." % (end, end)
     return piece.count(b"]" + begun) != piece.count(begun)
 
 
-def _contradicted(piece: bytes, results: Sequence[bytes]) -> int | None:
+def has_many_tags(piece: bytes, end: bytes = b"\n", most: int = MOST_TAGS) -> bool:
+    """Whether a block of tags may have more than so many: so long a one is met by looking at a few places."""
+    least, blank = most * LEAST_TAG, b"\n" + end
+    for at in range(least, len(piece), least):
+        line = piece.rfind(b"\n", 0, at) + 1
+        if piece[line : line + 1] == b"[":
+            begin, behind = max(0, piece.rfind(blank, 0, line)), piece.find(blank, line)
+            behind = len(piece) if behind < 0 else behind
+            if behind - begin >= least and piece.count(b"[", begin, behind) > most:
+                return True
+    return False
+
+
+def _contradicted(piece: bytes, results: Sequence[bytes], end: bytes) -> int | None:
     """Games whose moves end with another result than their tag; None where it is not plain where games end."""
-    parts = piece.split(b"\n\r\n[" if b"\r" in piece else b"\n\n[")
+    parts = piece.split(b"\n%b[" % end)
     if parts[0].strip() and not parts[0].startswith(b"\n["):
         return None
     parts = parts[-len(results) :] if len(parts) in (len(results), len(results) + 1) else []

@@ -21,6 +21,7 @@ from enginetour.interop.tally import (
     result_code,
     unescaped,
 )
+from enginetour.wholefile import MOST_TAGS
 
 _TAG = rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s*"((?:[^"\\]|\\.)*)"\s*\]'
 _EXACT = re.compile(rb"(?:" + _TAG + rb"\s*)+")
@@ -33,6 +34,7 @@ LONGEST_LINE = 65536  # bytes of a line of tags; the standard's readers need 255
 _WANTED = (b"White", b"Black", b"Result")
 _TELLING = (b"White", b"Result")  # without one of them it is not a game
 _ANY_CASE = {name.lower(): name for name in _WANTED}
+_TELLS = re.compile(rb"\[\s*(Event|%b)[\s\"]" % b"|".join(_WANTED), re.IGNORECASE)
 _FIRST_MOVE = re.compile(rb"1\.+\s*[a-hKQRBNO]")
 
 
@@ -66,6 +68,8 @@ class TagReader:
         self._tags: dict[bytes, bytes] = {}
         self._named = False  # is it a game: did White or Result show, readable or not
         self._header = False
+        self._number = 0  # of tags so far
+        self._broken: tuple[str, str] | None = None  # place and reason of a block whose other tags are skipped
         self._odds, self._variant = False, b""  # the raw tag of another variant
         self._blanks = 1  # blank lines since the last tag or move
         self._begun = (0, 0)
@@ -73,7 +77,7 @@ class TagReader:
         self._opened = (0, 0)
         self._hidden = False  # behind a semicolon
         self._cut = ""  # what goes on in the next feed: moves, or words that mean nothing
-        self._partial = b""  # a tag that goes on in the next line, begun in line `_partial_at`
+        self._partial = bytearray()  # a tag that goes on in the next line, begun in line `_partial_at`
         self._partial_at = (0, 0)
         self._moved = True  # since the last tags: moves that begin again are a game without tags
         self._result: tuple[bytes, tuple[int, int]] | None = None  # of the last game that counts, and where it began
@@ -94,7 +98,9 @@ class TagReader:
                 if b"}" in line:
                     self._moves(line, here)
             elif line[:1] == b"[" or (line[:1] in (b" ", b"\t") and tags_of(line.lstrip())):
-                self._bracket(line.lstrip(), here)
+                line = line.lstrip()
+                if not self._skipped(line, here):
+                    self._bracket(line, here)
             elif not line or line.isspace():
                 self._blanks += 1
                 if self._blanks > 1:
@@ -116,8 +122,25 @@ class TagReader:
             self._tally.break_at(self._place(offset, len(rows) - 1), "a line without end", games=0)
 
         if self._header and offset - self._begun[0] > LONGEST_HEADER:
-            self._tally.break_at(self._place(*self._begun), "tags without end", games=int(self._named))
-            self._forget()
+            self._break("tags without end")
+
+    def _break(self, why: str) -> None:
+        """The game of these tags is a broken one: of the others only those are read that may begin another game."""
+        self._broken = self._broken or (self._place(*self._begun), why)
+
+    def _skipped(self, line: bytes, here: tuple[int, int], *, whole: bool = False) -> bool:
+        """Skip a line of tags of a broken game, unless it begins another one or is missing before one can begin."""
+        if self._broken is None:
+            return False
+        if found := _TELLS.search(line):
+            known = found[1].capitalize() in (*self._tags, b"Event") and len(self._tags) < len(_WANTED)
+            if self._blanks or not known or line.count(b"[") > 1:
+                return False
+        if not whole and b"]" not in line and len(line) <= LONGEST_LINE:
+            self._partial, self._partial_at = bytearray(line), here
+        else:
+            self._blanks = 0
+        return True
 
     def settle(self) -> bool:
         """At the start of another game: count the last one. False inside a comment, where no game can start."""
@@ -151,8 +174,9 @@ class TagReader:
     def _close_tag(self) -> None:
         """A tag of several lines is read as if it stood in one."""
         if self._partial:
-            line, self._partial = self._partial, b""
-            self._bracket(line, self._partial_at, whole=True)
+            line, self._partial = bytes(self._partial), bytearray()
+            if not self._skipped(line, self._partial_at, whole=True):
+                self._bracket(line, self._partial_at, whole=True)
 
     def _untagged(self, here: tuple[int, int]) -> None:
         """A game without tags begins, and ends the one before it."""
@@ -171,8 +195,8 @@ class TagReader:
         if not tags and not self._header and not self._blanks:
             self._moves(line, here)
             return
-        if not whole and not tags and b"]" not in line:
-            self._partial, self._partial_at = line, here
+        if not whole and not tags and b"]" not in line and len(line) <= LONGEST_LINE:
+            self._partial, self._partial_at = bytearray(line), here
             return
         if self._header and self._blanks and (line.startswith(b'[Event "') or (tags and tags[0][0] == b"Event")):
             self._end()
@@ -186,6 +210,9 @@ class TagReader:
                     self._end()
                     self._header, self._begun = True, here
                 self._tags[name] = value
+            self._number += 1
+            if self._number > MOST_TAGS:
+                self._break(f"more than {MOST_TAGS:,} tags")
             elif name == HANDICAP:
                 self._odds = says_odds(value)
             elif name == VARIANT:
@@ -222,7 +249,9 @@ class TagReader:
         if not self._header:
             return
         self._judge()
-        if self._named:
+        if self._broken:
+            self._tally.break_at(*self._broken, games=int(self._named))
+        elif self._named:
             missing = [name.decode() for name in _WANTED if name not in self._tags]
             blank = [name.decode() for name in _WANTED[:2] if nameless(self._tags.get(name, b"x"))]
             if missing:
@@ -242,3 +271,4 @@ class TagReader:
     def _forget(self) -> None:
         """No tags were read, no game is open."""
         self._tags, self._named, self._header, self._odds, self._variant = {}, False, False, False, b""
+        self._number, self._broken = 0, None

@@ -15,10 +15,12 @@ from enginetour.errors import InputRefused
 from enginetour.interop import tde, trf
 from enginetour.interop.aliases import read_aliases
 from enginetour.interop.bubblecase import read_case
+from enginetour.interop.gamereader import GameReader
 from enginetour.interop.naming import Naming
 from enginetour.interop.pairer import settings
 from enginetour.interop.pgngames import read_games
 from enginetour.interop.pgnscan import scan
+from enginetour.interop.pgntags import tags_of
 from enginetour.interop.ratable import ratable
 from enginetour.interop.trffield import foreign
 from enginetour.openingcheck import Bad
@@ -30,8 +32,9 @@ from enginetour.store.imports import import_games
 from enginetour.store.known import titles
 from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store
-from enginetour.suitefile import MOST_PLIES, MOST_TAGS, read_suite
+from enginetour.suitefile import MOST_PLIES, read_suite
 from enginetour.tomlplace import read_toml
+from enginetour.wholefile import MOST_TAGS
 from tests.mangled import TRF
 from tests.touring import config, tour
 
@@ -113,10 +116,11 @@ def test_a_game_of_endless_moves_or_tags(tmp_path: Path) -> None:
     assert isinstance(bad, Bad)
     assert "plies" in bad.why
     assert not isinstance(good, Bad)
-    path.write_text("".join(f'[T{n} "x"]\n' for n in range(MOST_TAGS + 1)) + "\n1. d4 *\n")
-    (bad,) = read_suite(path)
+    path.write_text(many(3 * MOST_TAGS) + "\n1. d4 *\n\n1. e4 *\n")
+    bad, good = read_suite(path)
     assert isinstance(bad, Bad)
-    assert "tags" in bad.why
+    assert bad.why == "more than 1,000 tags"
+    assert not isinstance(good, Bad)
 
 
 def test_a_suite_that_begins_with_blank_lines(tmp_path: Path) -> None:
@@ -133,11 +137,95 @@ def test_tags_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path = tmp_path / "g.pgn"
     for name, size in (("pgnscan.PIECE", 1000), ("pgnscan.LONGEST_PIECE", 8000), ("pgntags.LONGEST_HEADER", 8000)):
         monkeypatch.setattr(f"enginetour.interop.{name}", size)
-    path.write_text(game + '[White "C"]\n' + '[X "x"]\n' * 3000 + "\n1. e4 *\n\n" + game)
+    path.write_text(game + '[White "C"]\n' + f'[X "{"x" * 100}"]\n' * 900 + '[Black "D"]\n\n1. e4 *\n\n' + game)
     counted, read = scan([path]), read_games([path])
     assert counted.games == read.games == 2
-    assert {why for _, why in counted.broken} == {why for _, why in read.broken} == {"tags without end"}
+    assert counted.broken == read.broken == [(f"{path}:7", "tags without end")]
     assert counted.broken_games == read.broken_games == 1
+
+
+NAMES = '[White "C"]\n[Black "D"]\n[Result "1-0"]\n'
+
+
+def many(number: int) -> str:
+    """Lines of tags."""
+    return "".join(f'[T{n} "x"]\n' for n in range(number))
+
+
+TAGS = {
+    "behind the names": (NAMES, many(MOST_TAGS - 3)),
+    "before the names": (many(MOST_TAGS - 3), NAMES),
+    "on both sides of a blank line": (NAMES + many(MOST_TAGS // 2), "\n" + many(MOST_TAGS // 2 - 3)),
+    "in one line": (NAMES, '[T"x"]' * (MOST_TAGS - 3) + "\n"),
+    "all alike": (NAMES, '[T "x"]\n' * (MOST_TAGS - 3)),
+}
+
+
+@pytest.mark.parametrize("pieces", [(1 << 17, 1 << 20), (1000, 8000)], ids=["quick", "careful"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize("tags", TAGS.values(), ids=TAGS)
+def test_a_game_of_too_many_tags(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, str], ends: str, pieces: tuple[int, int]
+) -> None:
+    """`rate` and `import` note it as one broken game, however it is written, and read the games around it."""
+    monkeypatch.setattr("enginetour.interop.pgnscan.PIECE", pieces[0])
+    monkeypatch.setattr("enginetour.interop.pgnscan.LONGEST_PIECE", pieces[1])
+    game = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n\n'
+    first, second = tags
+    for more, games, broken in (("", 3, 0), ('[One "more"]\n', 2, 1), (many(60_000), 2, 1)):
+        path = tmp_path / "g.pgn"
+        path.write_text(game + first + more + second + "\n1. e4 1-0\n\n" + game, newline=ends)
+        for found in (scan([path]), read_games([path])):
+            assert (found.games, found.broken_games) == (games, broken)
+            assert found.broken == [(f"{path}:7", "more than 1,000 tags")] * broken
+
+
+def test_more_tags_than_a_game_may_have_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Millions of them took minutes. Of a file without moves the next game is found by its names."""
+    read = 0
+
+    def counted(line: bytes) -> list[tuple[bytes, bytes]]:
+        nonlocal read
+        read += 1
+        return tags_of(line)
+
+    monkeypatch.setattr("enginetour.interop.pgntags.tags_of", counted)
+    path = tmp_path / "g.pgn"
+    for lines in (many(200_000), '[White "x"]\n' * 200_000, '[Event "x"]\n' * 200_000, '[T "x\n' * 200_000):
+        read = 0
+        path.write_text('[White "C"]\n' + many(MOST_TAGS) + lines + NAMES + '[White "E"]\n[Black "F"]\n[Result "*"]\n')
+        found = scan([path])
+        assert (found.games, found.broken_games) == (1, 1)
+        assert read < MOST_TAGS + 20
+
+
+def test_little_of_an_endless_game_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tag, a line, a comment or blanks of 100 MB were held as a whole by `import`, or copied once for each MB."""
+    sizes = {"pgnscan.PIECE": 1000, "pgnscan.LONGEST_PIECE": 4000, "pgntags.LONGEST_HEADER": 8000}
+    for name, size in (sizes | {"pgntags.LONGEST_LINE": 2000, "gamereader.LONGEST_OPENING": 2000}).items():
+        monkeypatch.setattr(f"enginetour.interop.{name}", size)
+    held = 0
+    feed = GameReader.feed
+
+    def watched(reader: GameReader, offset: int, lines: bytes, *, whole: bool = True) -> None:
+        nonlocal held
+        feed(reader, offset, lines, whole=whole)
+        own = reader._open
+        held = max(held, len(reader._bytes) + len(reader._partial) + (len(own._held) + len(own.front) if own else 0))
+
+    monkeypatch.setattr(GameReader, "feed", watched)
+    game = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    long = "x" * 200_000
+    endless = (
+        *(f'[Annotator "{long}"]\n\n1. e4', f"\n{long}", "\n1. e4 {" + "x\n" * 100_000 + "}", many(30_000)),
+        *("\n1. e4" + "\n" * 200_000, "\n1. e4" + " \r\n" * 50_000, "\n" + "(\n" * 100_000, "\n1. e4" + " " * 200_000),
+    )
+    path = tmp_path / "g.pgn"
+    for words in endless:
+        path.write_text(f"{game}{NAMES}{words} 1-0\n\n{game}", newline="")
+        held = 0
+        read_games([path])
+        assert 0 < held < 20_000, words[:30]
 
 
 def test_a_register_with_numbers_of_any_length(tmp_path: Path) -> None:
