@@ -20,7 +20,7 @@ from enginetour.errors import InputRefused
 from enginetour.interop.gamefile import Part, opened, plain
 from enginetour.interop.oddstags import HANDICAP
 from enginetour.interop.pgntags import TagReader, contradicts
-from enginetour.interop.tally import RESULTS, VARIANT, Tally
+from enginetour.interop.tally import TERMINATORS, VARIANT, Tally
 from enginetour.supervise.strays import hear_parent_death
 from enginetour.wholefile import MOST_TAGS
 
@@ -28,35 +28,33 @@ PIECE = 1 << 17  # bytes; measured: with larger ones a third of the time goes in
 LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once
 WORTH_TWO = 5_000_000  # bytes; measured: 50 ms of reading, below it the second process saves nothing
 START = 4_000_000  # bytes; measured: as many are read while numpy is imported
-LONG_GAME = 1000  # bytes; measured: in shorter games one search of the whole piece is quicker than one a header
 LEAST_TAG = 5  # bytes: [A""]
 TRIES = 64  # places of a piece that are looked at for the start of a game
 
 Progress = Callable[[int], object]
 
-# Every White tag matches, with empty values unless Black and Result follow on the next lines.
-_TAGS = rb'\n\[White "(?:(%(any)b*)"\]%(n)b\[Black "(%(any)b*)"\]%(n)b\[Result "([^"\r\n]*)"\](?=[ \t]*[\r\n])'
-# The moves must be searched for the next White tag anyway, so a look at the result behind them takes little time. The
-# fourth value is empty unless one tag a line follows, none of these three, and then moves that end with the result of
-# the tag, before a blank line and another tag than White, or before the end of the piece.
-_MORE = rb"(?:%(n)b\[(?!\s*(?:White|Black|Result)\s)[^[\r\n]*)*+%(n)b%(n)b[^[]*+(?:\[%%[^[]*+)*+"
-_ENDS = rb'(?<="%(result)b"\])%(more)b(?:(?<=%(last)b%(end)b%(end)b)|(?<=%(last)b%(cut)b)\Z)'
-_LAST = 3  # characters that tell a result from another one
+# Three tags in three lines, and a fourth value that is empty unless each further line of the block is one tag, none of
+# these three. Behind each block `_count` puts a bracket alone in a line, which no tag is, then the next block begins.
+_TAGS = rb'\n\[White "(%(any)b*)"\]%(n)b\[Black "(%(any)b*)"\]%(n)b\[Result "([^"\r\n]*)"\](?=[ \t]*[\r\n])'
+_OTHER = rb'(?<=\]%(n)b)\[(?!\s|(?i:White|Black|Result)[\s"])[^[]*+'
+_MORE = rb"(?:[^[]*+(?:%b)*+(?<=\]%%(n)b(%%(n)b))(?=\[%%(n)b(?:\[|\Z))|)" % _OTHER
 
 
-def _games_between(n: bytes, end: bytes, sign: bytes) -> re.Pattern[bytes]:
-    """Games in lines that end with `end`, which `n` matches; `sign` is what stands within a line."""
-    line = {b"n": n, b"end": end, b"any": sign, b"cut": (end + end)[:-1]}
-    line[b"more"] = _MORE % line
-    ends = b"|".join(_ENDS % {**line, b"result": result, b"last": result[-_LAST:]} for result in RESULTS)
-    return re.compile(_TAGS % line + rb"(?:(?:%b)(?<=(\s))(?!\[White )|)|)" % ends)
+def _games_of(n: bytes, sign: bytes) -> re.Pattern[bytes]:
+    """Games in lines that end with `n`; `sign` is what stands within a line."""
+    return re.compile((_TAGS + _MORE) % {b"n": n, b"any": sign})
 
 
-_GAME = _games_between(rb"\r?\n", b"\r\n", rb"[^\r\n]")
+_GAME = _games_of(rb"\r\n", rb"[^\r\n]")
 # The same where no carriage return stands: a dot and a bare newline take two thirds of the time (measured).
-_GAME_LF = _games_between(rb"\n", b"\n", b".")
+_GAME_LF = _games_of(rb"\n", b".")
 _RESULT_TAG = re.compile(rb"\[\s*Result", re.IGNORECASE)
-_WHITE_TAG = re.compile(rb'\[\s*White[\s"]', re.IGNORECASE)
+_ANY_OF_THREE = re.compile(rb'\[\s*(?:White|Black|Result)[\s"]', re.IGNORECASE)
+_THREE = 3
+_NO_TAG = re.compile(rb"\n(?![\[\r\n])")  # a line among tags
+# Among moves, a line that may be one of tags. Comments of programs may begin with [%.
+_BRACKET = re.compile(rb"[\r\n](?:\n\[|[ \t]*\[(?!%))")
+_BRACKET_LF = re.compile(rb"\n(?:\n\[|[ \t]*\[(?!%))")
 _WHITE = b'\n[White "'
 _ODDS = re.compile(rb"\[\s*%b\s" % HANDICAP)
 _MAYBE = VARIANT[:1]  # a sign that no move has: where it is missing that is seen in a tenth of the time (measured)
@@ -162,41 +160,48 @@ def read(part: Part, reader: TagReader, quick: Callable[[int, bytes], bool], pro
 
 def _quick(piece: bytes, tally: Tally) -> bool:
     """Count a piece that begins outside of comments; False, and nothing counted, if it may be read in two ways."""
-    if not piece.startswith(b"\n"):
-        piece = b"\n" + piece
-    end, game = (b"\r\n", _GAME) if b"\r" in piece else (b"\n", _GAME_LF)
-    if b"{" in piece:
-        found = list(game.finditer(piece))
-        if not _closed(piece, found):
-            return False
-        if (not tally.take_odds and _has(HANDICAP, piece, found) and _ODDS.search(piece)) or (
-            _MAYBE in piece and _has(VARIANT, piece, found) and _names_another(piece)
-        ):
-            return False
-        games = [each.groups(b"") for each in found]
-    else:
-        games = game.findall(piece)
-        if (not tally.take_odds and HANDICAP in piece and _ODDS.search(piece)) or (
-            _MAYBE in piece and VARIANT in piece and _names_another(piece)
-        ):
-            return False
-    if not games:
+    piece = piece.strip(b"\r\n")
+    if piece[:1] != b"[":
         return False
-    if has_untagged(piece, end) or has_many_tags(piece, end):
+    end = b"\r\n" if b"\r" in piece else b"\n"
+    # As a rule each blank line stands between tags and moves. Else a bracket behind one begins tags.
+    parts = piece.split(end + end)
+    if len(parts) % 2 == 0 and _count(parts[::2], parts[1::2], end, tally, MOST_TAGS):
+        return True
+    chunks = [chunk.partition(end + end) for chunk in piece[1:].split(end + end + b"[")]
+    moves = [behind.lstrip(b"\r\n") for _, _, behind in chunks]
+    untagged = any(end + end + b"1." in own for own in moves)
+    blocks = [b"[" + block for block, _, _ in chunks]
+    # One blank line may stand between the tags of a game, so two blocks may have too many tags together.
+    return not untagged and _count(blocks, moves, end, tally, MOST_TAGS // 2)
+
+
+def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: Tally, most: int) -> bool:
+    """Count a game for each block of at most so many tags, with the moves behind it, of lines that end with `end`."""
+    least = most * LEAST_TAG
+    if max(map(len, blocks)) >= least and any(block.count(b"[") > most for block in blocks):
         return False
-    whites, blacks, results, agree = zip(*games, strict=True)
-    contradicted: int | None = 0
-    # All agree and each block of tags has one of them: then there is nothing else that could be a game.
-    blocks = piece.count(b"\n%b[" % end) + piece.startswith(b"\n[")
-    if blocks != len(games) or not all(agree):
-        if not len(games) == len(_RESULT_TAG.findall(piece)) == len(_WHITE_TAG.findall(piece)):
-            return False
-        if has_many_tags(piece, end, MOST_TAGS // 2):  # one blank line may stand between the tags of a game
-            return False
-        contradicted = _contradicted(piece, results, end)
-    if contradicted is None or (contradicted and not tally.contradicted_at):
+    marked, text = b"\n" + (end + end + b"[" + end).join([*blocks, b""]), b"\n\n".join([b"", *moves])
+    game, bracket = (_GAME_LF, _BRACKET_LF) if end == b"\n" else (_GAME, _BRACKET)
+    games = game.findall(marked)
+    if len(games) != len(blocks):
         return False
-    if not tally.add(whites, blacks, results):
+    whites, blacks, results, clean = zip(*games, strict=True)
+    # In a clean block is one game. Else each must have one, nothing besides tags, and none of the three twice.
+    if not all(clean) and not (
+        all(b'[White "' in block for block in blocks)
+        and len(_ANY_OF_THREE.findall(marked)) == _THREE * len(games)
+        and not _NO_TAG.search(marked)
+    ):
+        return False
+    if (b"[" in text and bracket.search(text)) or not (_closed(text, moves) and _closed(marked, blocks)):
+        return False
+    if (not tally.take_odds and HANDICAP in marked and _ODDS.search(marked)) or (
+        _MAYBE in marked and VARIANT in marked and _names_another(marked)
+    ):
+        return False
+    contradicted = _contradicted(results, moves)
+    if (contradicted and not tally.contradicted_at) or not tally.add(whites, blacks, results):
         return False
     tally.contradicted += contradicted
     return True
@@ -226,16 +231,15 @@ def has_many_tags(piece: bytes, end: bytes = b"\n", most: int = MOST_TAGS) -> bo
     return False
 
 
-def _contradicted(piece: bytes, results: Sequence[bytes], end: bytes) -> int | None:
-    """Games whose moves end with another result than their tag; None where it is not plain where games end."""
-    parts = piece.split(b"\n%b[" % end)
-    if parts[0].strip() and not parts[0].startswith(b"\n["):
-        return None
-    parts = parts[-len(results) :] if len(parts) in (len(results), len(results) + 1) else []
-    if not parts:
-        return None
-    lasts = (own.rstrip().rpartition(b"\n")[2] for own in parts)
-    return sum(map(contradicts, results, lasts))
+def _contradicted(results: Sequence[bytes], moves: Sequence[bytes]) -> int:
+    """How many games have moves that end with another result than their tag."""
+    if all(map(bytes.endswith, moves, results)) and not set(results) - TERMINATORS.keys():
+        return 0
+    return sum(
+        contradicts(result, own.rstrip().rpartition(b"\n")[2])
+        for result, own in zip(results, moves, strict=True)
+        if result not in TERMINATORS or not own.endswith(result)
+    )
 
 
 def _names_another(piece: bytes) -> bool:
@@ -245,23 +249,9 @@ def _names_another(piece: bytes) -> bool:
     return names_another(piece)
 
 
-def _has(word: bytes, piece: bytes, found: Sequence[re.Match[bytes]]) -> bool:
-    """The word is in the piece. Where games are long only their headers are looked at."""
-    if len(piece) < LONG_GAME * len(found):
-        return word in piece
-    blank = b"\n\r\n" if b"\r" in piece else b"\n\n"
-    ends = ((game.end(3), piece.find(blank, game.end(3))) for game in found)
-    return any(piece.find(word, begin, end if end > 0 else len(piece)) >= 0 for begin, end in ends)
-
-
-def _closed(piece: bytes, found: Iterable[re.Match[bytes]]) -> bool:
-    """Whether no game is in a comment: between two games braces close after they open."""
-    ends = 0
-    for start in (*(game.start() for game in found), len(piece)):
-        if piece.rfind(b"{", ends, start) > piece.rfind(b"}", ends, start):
-            return False
-        ends = start
-    return True
+def _closed(text: bytes, parts: Iterable[bytes]) -> bool:
+    """Whether no comment goes on behind a part of the text: braces close after they open."""
+    return b"{" not in text or all(part.rfind(b"{") <= part.rfind(b"}") for part in parts)
 
 
 def _pieces(part: Part) -> Iterator[tuple[int, bytes, bool]]:
@@ -300,5 +290,5 @@ def _ends_game(piece: bytes, line: int) -> bool:
     goes_on = last.count(b"]") > last.count(b"[")  # a tag that began in the line before
     if last and not last.isspace() and last[:1] not in (b"[", b"%", b";") and not goes_on:
         return True
-    game = _GAME.match(piece, piece.rfind(_WHITE, 0, line - 2))
+    game = (_GAME if b"\r" in piece else _GAME_LF).match(piece, piece.rfind(_WHITE, 0, line - 2))
     return bool(game and game[1] and game.end(3) + 2 == len(above) and piece.startswith(_WHITE[1:], line))
