@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from enginetour.errors import UsageRefused
 from enginetour.interop.naming import any_fits
 from enginetour.interop.tally import UNFINISHED, text
-from enginetour.model import Termination
 from enginetour.timeclasses import TIME_CLASSES, time_class
 
 if TYPE_CHECKING:
@@ -23,20 +22,14 @@ if TYPE_CHECKING:
     Taken = tuple[NDArray[np.bool_], dict[str, int], dict[str, int]]
 
 PARTS = ("variant", "odds", "date", "time class", "control", "termination")  # in the order of the store's lists
-# How games can end that a list leaves out: in the values of Termination tags (PGN standard 9.8.1, and what
-# tournament managers write), and in the codes of games that were played here.
-ENDINGS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
-    "time": (frozenset({"time forfeit"}), frozenset({Termination.TIME})),
-    "crash": (frozenset({"abandoned"}), frozenset({Termination.CRASH})),
-    "stall": (frozenset({"abandoned", "stalled connection"}), frozenset({Termination.STALL})),
-    "illegal-move": (
-        frozenset({"rules infraction", "illegal move"}),
-        frozenset({Termination.ILLEGAL_MOVE, Termination.FALSE_CLAIM}),
-    ),
-    "adjudication": (
-        frozenset({"adjudication"}),
-        frozenset(code for code in Termination if code.startswith("adjudication")),
-    ),
+# How games can end that a list leaves out, by the values of Termination tags (PGN standard 9.8.1, and what tournament
+# managers write). `store.cuts` has the codes of games that were played here.
+ENDINGS: Mapping[str, frozenset[str]] = {
+    "time": frozenset({"time forfeit"}),
+    "crash": frozenset({"abandoned"}),
+    "stall": frozenset({"abandoned", "stalled connection"}),
+    "illegal-move": frozenset({"rules infraction", "illegal move"}),
+    "adjudication": frozenset({"adjudication"}),
 }
 
 
@@ -124,7 +117,7 @@ class GameFilter:
 
 def ended_so(tag: str, endings: Collection[str]) -> bool:
     """Whether the value of a Termination tag says one of these endings."""
-    return any(tag.casefold() in ENDINGS[name][0] for name in endings)
+    return any(tag.casefold() in ENDINGS[name] for name in endings)
 
 
 def of_variant(games: Games, variant: str) -> NDArray[np.bool_]:

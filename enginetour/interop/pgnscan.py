@@ -21,7 +21,6 @@ from enginetour.interop.gamefile import Part, opened, plain
 from enginetour.interop.oddstags import HANDICAP
 from enginetour.interop.pgntags import TagReader, contradicts
 from enginetour.interop.tally import TERMINATORS, VARIANT, Tally
-from enginetour.supervise.strays import hear_parent_death
 from enginetour.wholefile import MOST_TAGS
 
 PIECE = 1 << 17  # bytes; measured: with larger ones a third of the time goes into memory that malloc gives back
@@ -101,6 +100,8 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) 
     middle = _middle(file, size)
     if not middle:
         return None
+    from enginetour.supervise.strays import hear_parent_death  # it loads ctypes, of no use for small files
+
     ours, theirs = os.pipe()
     child = os.fork()
     if not child:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from unicodedata import normalize
 
 from enginetour.interop.naming import Naming
 from enginetour.interop.tally import AT_ODDS, OF_VARIANT, Tally, name_text, text
@@ -115,7 +114,11 @@ def few_of(names: Sequence[str]) -> str:
 
 def _bare(name: str) -> str:
     """What is left of a name without case, Unicode form, blanks and signs that nobody sees."""
-    folded = (name if name.isascii() else normalize("NFKC", name)).casefold()
+    if not name.isascii():
+        from unicodedata import normalize
+
+        name = normalize("NFKC", name)
+    folded = name.casefold()
     return "".join(sign for sign in folded if sign.isprintable() and not sign.isspace())
 
 

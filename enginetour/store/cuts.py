@@ -7,14 +7,16 @@ left out and what is taken add up to all.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, select, true, tuple_
 
-from enginetour.interop.gamefilter import ENDINGS, ended_so
+from enginetour.interop.gamefilter import ended_so
 from enginetour.interop.naming import any_fits
+from enginetour.model import Termination
 from enginetour.store.definition import ListDefinition
 from enginetour.store.moments import DAY, Moment
 from enginetour.store.queries import EVEN, EVEN_READ
@@ -26,6 +28,14 @@ from enginetour.variants import STANDARD
 _TOLD = (GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.termination)
 _TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc, IMPORTED_GAMES.c.termination)
 PARTS = ("variant", "tournament", "odds", "date", "time class", "control", "termination", "hardware")
+# The `ENDINGS` of game files, for games that were played here.
+_PLAYED: Mapping[str, frozenset[str]] = {
+    "time": frozenset({Termination.TIME}),
+    "crash": frozenset({Termination.CRASH}),
+    "stall": frozenset({Termination.STALL}),
+    "illegal-move": frozenset({Termination.ILLEGAL_MOVE, Termination.FALSE_CLAIM}),
+    "adjudication": frozenset(code for code in Termination if code.startswith("adjudication")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +85,7 @@ def cut_of(connection: Connection, definition: ListDefinition, moment: Moment) -
             even=bool(even),
             in_time=bool(in_time),
             controls=(white_tc, black_tc),
-            excluded=any(termination in ENDINGS[name][1] for name in definition.exclude_termination),
+            excluded=any(termination in _PLAYED[name] for name in definition.exclude_termination),
             hardware=hardware,
         )
         standing += count
