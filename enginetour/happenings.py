@@ -1,7 +1,7 @@
 """A run as a row of events for whoever is not at the screen: the journal, notifications.
 
 event      fields beside `at` (UTC), `event`, `tournament` and `text`
-started    games_done, remaining, resumed, pid, version; paths: options that may make engines open files
+started    games_done, last_game, remaining, resumed, pid, version; paths: options that may make engines open files
 game       number, white, black, result, termination, cause, plies, seconds, decisions
 incident   game, engine, category, cause; a warning instead where it cost nobody a point
 suspended  engine, cause; engines, cause: they are waited for, nothing else can be played
@@ -21,8 +21,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from enginetour.journal import Journal
 from enginetour.model import Game, Note
 from enginetour.scheduler import Scheduler, Watcher
+from enginetour.store.reader import TournamentReader
 
 PAUSED = "paused as asked: games begin again after enginetour unpause"
 Sink = Callable[[Mapping[str, object]], None]
@@ -70,7 +72,12 @@ class Happenings(Watcher):
             seconds=round(game.ended - game.started, 3),
             decisions=[note.text for note in notes],
         )
-        for incident in game.incidents:
+        self.incidents(number, game)
+
+    def incidents(self, number: int, game: Game, told: int = 0) -> None:
+        """What was wrong in a game, but the first `told` incidents of it."""
+        names = f"{game.pairing.white} - {game.pairing.black}"
+        for incident in game.incidents[told:]:
             self.tell(
                 "warning" if incident.is_warning else "incident",
                 f"game {number}, {names}: {incident.at_fault}, {incident.category}: {incident.cause}",
@@ -119,3 +126,49 @@ class Happenings(Watcher):
         elif waited and not waits:
             self.tell("resumed", "games begin again")
         self._cramped, self._paused = cramped, paused
+
+
+def catch_up(log: TournamentReader, journal: Journal, stopping: Callable[[], bool]) -> int:
+    """Write the games that the journal lacks because a kill came between them and their lines, as if it had not come.
+
+    A journal that is not there begins now: somebody took it away. The number of the last game that is in it, which is
+    that of the last game of the log unless `stopping`.
+    """
+    journal.mend()
+    last, told = _reached(log, journal)
+    if last is None or last > log.last_number:
+        return log.last_number
+    at = 0.0
+    missed = Happenings(log.title, (journal,), lambda: at)
+    notes = log.decisions(last + 1)
+    if last and told is not None:
+        game = log.game(last).game
+        at = game.ended
+        missed.incidents(last, game, told)
+    for stored in log.full_games(last + 1):
+        if stopping():
+            break
+        last, at = stored.number, stored.game.ended
+        missed.game(last, stored.game, notes.get(last, []))
+    return last
+
+
+def _reached(log: TournamentReader, journal: Journal) -> tuple[int | None, int | None]:
+    """The last game in the journal, None if nothing there says so, and how many of its incidents are in it, if not all.
+
+    A run begins with the number of the last game before it.
+    """
+    told = 0
+    for event in journal.backwards():
+        if event.get("tournament") != log.title:
+            continue
+        kind, number, last = event.get("event"), event.get("number"), event.get("last_game")
+        if kind in ("incident", "warning"):
+            told += 1
+        elif kind == "game" and isinstance(number, int):
+            return number, told
+        elif kind == "started" and isinstance(last, int):
+            return last, None
+        elif kind == "started" and event.get("resumed") is False:
+            return 0, None
+    return None, None

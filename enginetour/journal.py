@@ -1,6 +1,7 @@
 """What a run went through, for people and programs that read along: one event, one JSON line, in files that rotate.
 
-Beside the database, and never its equal: nothing is read back from here, and what cannot be written is lost.
+Beside the database, and never its equal: what cannot be written is lost. It is read back only to find the last game in
+it, behind which a resumed run goes on: games that were committed just before a kill are in the database alone.
 """
 
 from __future__ import annotations
@@ -8,15 +9,18 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 ROTATE_BYTES = 10_000_000
 KEPT = 5  # older files, NAME.1 the youngest
 LONGEST_TEXT = (
     1000  # characters of one text: a line is some KB, far below the 1 MB a fault may cost (reliability spec 6)
 )
+
+TAIL = 1 << 16  # bytes read at once from the end
 
 
 class Journal:
@@ -46,9 +50,8 @@ class Journal:
                 sink = -1
                 self._rotate()
                 sink, size = self._opened(), 0
-            torn = size and os.pread(sink, 1, size - 1) != b"\n"  # a kill or a full disk in the middle of a line
-            whole = b"\n" * bool(torn) + line
-            if os.write(sink, whole) < len(whole):
+            size = self._mended(sink, size)
+            if os.write(sink, line) < len(line):
                 with suppress(OSError):
                     os.ftruncate(sink, size)
                 raise OSError(0, "the disk is full")
@@ -56,9 +59,44 @@ class Journal:
             if sink >= 0:
                 os.close(sink)
 
-    def _opened(self) -> int:
+    def mend(self) -> None:
+        """Drop a line that was torn by a kill, or end it if it is whole; nothing if there is no such file."""
+        with suppress(OSError):
+            sink = self._opened(0)
+            try:
+                self._mended(sink, os.fstat(sink).st_size)
+            finally:
+                os.close(sink)
+
+    @staticmethod
+    def _mended(sink: int, size: int) -> int:
+        """The size with a last line that is whole."""
+        if not size or os.pread(sink, 1, size - 1) == b"\n":
+            return size
+        begin = max(0, size - ROTATE_BYTES)
+        tail = os.pread(sink, size - begin, begin)
+        line = tail[tail.rfind(b"\n") + 1 :]
+        if _event(line) or (begin and len(line) == ROTATE_BYTES):  # an editor's last line; no line of ours
+            return size + os.write(sink, b"\n")
+        os.ftruncate(sink, size - len(line))
+        return size - len(line)
+
+    def backwards(self) -> Iterator[dict[str, Any]]:
+        """The events, newest first, over all files that are kept; what is no event is skipped."""
+        for number in range(KEPT + 1):
+            try:
+                source = os.open(self._numbered(number), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError:  # a kill may have come between the old file's new name and the new file
+                continue
+            try:
+                if stat.S_ISREG(os.fstat(source).st_mode):
+                    yield from filter(None, map(_event, _lines_backwards(source)))
+            finally:
+                os.close(source)
+
+    def _opened(self, create: int = os.O_CREAT) -> int:
         """Only a plain file, never a link or a pipe that would wait for its reader."""
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_APPEND | create | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         sink = os.open(self.path, flags, 0o644)
         if not stat.S_ISREG(os.fstat(sink).st_mode):
             os.close(sink)
@@ -72,6 +110,31 @@ class Journal:
 
     def _numbered(self, number: int) -> Path:
         return self.path.with_name(f"{self.path.name}.{number}") if number else self.path
+
+
+def _lines_backwards(source: int) -> Iterator[bytes]:
+    """The lines of a file that have an end, the last one first; of one that no file of ours can hold, parts."""
+    at, rest = os.fstat(source).st_size, b""
+    torn = True
+    while at > 0:
+        begin = max(0, at - TAIL)
+        rest, *lines = (os.pread(source, at - begin, begin) + rest[:ROTATE_BYTES]).split(b"\n")
+        at = begin
+        for line in reversed(lines):
+            if not torn:
+                yield line
+            torn = False
+    if not torn:
+        yield rest
+
+
+def _event(line: bytes) -> dict[str, Any]:
+    """The event of a line; an empty one for anything else."""
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}
 
 
 def line_of(event: Mapping[str, object]) -> bytes:

@@ -199,6 +199,9 @@ class Tour:
             pgn = self.folder / "results" / f"{self.name}.pgn"
             assert pgn_games(pgn) == len(log.games(counting=True))
             assert pgn.read_text("utf-8") == tour(self.folder, "export", "pgn", "-t", self.name).stdout
+            events = [json.loads(line) for line in pgn.with_suffix(".log.jsonl").read_text("ascii").splitlines()]
+            logged = [event["number"] for event in events if event["event"] == "game"]
+            assert logged == [line.number for line in log.games()], "each game has one line in the log"
             blamed = [incident for _, incident in log.incidents() if not incident.is_warning]
             assert [incident for incident in blamed if incident.category in ("crash", "host")] == [], blamed
             return games

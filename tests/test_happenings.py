@@ -6,10 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from enginetour.happenings import Happenings
-from enginetour.model import Incident, Outcome
+import pytest
+
+from enginetour.happenings import Happenings, catch_up
+from enginetour.journal import Journal
+from enginetour.model import Incident, Note, Outcome
 from enginetour.scheduler import End, Watcher
 from enginetour.task import GameTask
+from tests.storing import full_game, game, open_log
 from tests.test_scheduler import MemoryLog, ended, scheduler
 from tests.touring import config, running, tour
 
@@ -104,3 +108,63 @@ def test_real_play(tmp_path: Path) -> None:
     assert (found[3]["cause"], found[3]["remaining"], found[4]["resumed"]) == ("--max-games", [4, 4], True)
     tour(tmp_path, "run", str(path))
     assert file.read_text().splitlines() == lines
+
+
+STARTED = '{"event":"started","tournament":"autumn","resumed":false}\n'
+GAME = '{"event":"game","tournament":"autumn","number":2}\n'
+CRASH = '{"event":"incident","tournament":"autumn","game":2}\n'
+ODD = '{"event":"warning","tournament":"autumn","game":2}\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "missing"),
+    [
+        (None, []),
+        ("", []),
+        ("nonsense\n", []),
+        ('{"event":"game","tournament":"winter","number":1}\n', []),
+        ('{"event":"started","tournament":"autumn","resumed":true}\n', []),
+        (STARTED, [("game", 1), ("game", 2), ("incident", 2), ("warning", 2), ("game", 3)]),
+        (STARTED.replace("}", ',"last_game":2}'), [("game", 3)]),
+        (GAME, [("incident", 2), ("warning", 2), ("game", 3)]),
+        (GAME + CRASH, [("warning", 2), ("game", 3)]),
+        (GAME + CRASH + ODD + '{"event":"finished","tournament":"autumn"}\n', [("game", 3)]),
+        (GAME + CRASH + ODD + '{"event":"game","tournament":"autumn","numb', [("game", 3)]),
+        (GAME.replace("2", "3"), []),
+        (GAME.replace("2", "9"), []),
+    ],
+)
+def test_what_a_log_lacks(tmp_path: Path, before: str | None, missing: list[tuple[str, int]]) -> None:
+    """Games behind the last one, and what was wrong in them; a log that was taken away, or of another, begins now."""
+    store, log = open_log(tmp_path / "x.db")
+    path = tmp_path / "t.log.jsonl"
+    if before is not None:
+        path.write_text(before)
+    with store:
+        for number, one in enumerate((game(), full_game(), game(meeting=3)), 1):
+            assert log.record_game(one, [Note("park", f"decision {number}")]) == number
+        assert catch_up(log, Journal(path, print), bool) == 3
+        found = path.read_text() if before is not None else ""
+        assert catch_up(log, Journal(path, print), bool) == 3
+    assert path.exists() is (before is not None)
+    assert (path.read_text() if path.exists() else "") == found, "the second time there is nothing to do"
+    whole = (before or "")[: (before or "").rfind("\n") + 1]
+    assert found.startswith(whole)
+    told = [json.loads(line) for line in found[len(whole) :].splitlines()]
+    assert [(event["event"], event.get("number") or event.get("game")) for event in told] == missing
+    for event in told:
+        assert event["event"] != "game" or event["decisions"] == [f"decision {event['number']}"]
+        assert event.get("number") != 2 or event["at"] == "2023-11-14T22:15:20.500Z"
+
+
+def test_a_signal_ends_the_catching_up(tmp_path: Path) -> None:
+    """The next run goes on from there."""
+    store, log = open_log(tmp_path / "x.db")
+    journal = Journal(tmp_path / "t.log.jsonl", print)
+    journal.path.write_text(STARTED)
+    with store:
+        for meeting in range(1, 5):
+            log.record_game(game(meeting=meeting))
+        assert catch_up(log, journal, iter([False, False, True]).__next__) == 2
+        assert catch_up(log, journal, bool) == 4
+    assert [event["number"] for event in journal.backwards() if event["event"] == "game"] == [4, 3, 2, 1]

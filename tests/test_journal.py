@@ -54,11 +54,58 @@ def test_rotated(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatc
     assert numbers == list(range(numbers[0], 50))
 
 
-def test_a_torn_line_spoils_no_other(tmp_path: Path, said: list[str]) -> None:
-    """After a kill in the middle of a line the next event has a line of its own."""
-    (tmp_path / "t.log.jsonl").write_text('{"event":"ga')
-    Journal(tmp_path / "t.log.jsonl", said.append)({"event": "game"})
-    assert (tmp_path / "t.log.jsonl").read_text().splitlines()[1] == '{"event":"game"}'
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"event":"ga', ""),
+        ('{"event":"started"}\n{"event":"ga', '{"event":"started"}\n'),
+        ('{"event":"started"}\nx\n{"event":"sto', '{"event":"started"}\nx\n'),
+        ('{"event":"started"}', '{"event":"started"}\n'),
+        ('{"event":"started"}\n', '{"event":"started"}\n'),
+        ("", ""),
+        ("x" * 100, "x" * 100 + "\n"),
+    ],
+)
+def test_a_torn_line_is_dropped(
+    tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    """After a kill in the middle of a line; a whole one that lacks its end gets it, and no other file is cut."""
+    monkeypatch.setattr(journal, "ROTATE_BYTES", 60)
+    path = tmp_path / "t.log.jsonl"
+    path.write_text(before)
+    Journal(path, said.append).mend()
+    assert path.read_text() == after
+    path.write_text(before)
+    Journal(path, said.append)({"event": "game"})
+    assert path.read_text().endswith('{"event":"game"}\n')
+    assert len(after) > 40 or path.read_text() == after + '{"event":"game"}\n'
+
+
+def test_mending_makes_no_file(tmp_path: Path, said: list[str]) -> None:
+    """Nor does reading."""
+    write = Journal(tmp_path / "t.log.jsonl", said.append)
+    write.mend()
+    assert list(write.backwards()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("tail", [1, 7, 40, 1 << 16])
+def test_read_from_its_end(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch, tail: int) -> None:
+    """The newest event comes first, from all files; what is none is skipped, a torn line and a missing file too."""
+    monkeypatch.setattr(journal, "ROTATE_BYTES", 100)
+    monkeypatch.setattr(journal, "TAIL", tail)
+    write = Journal(tmp_path / "t.log.jsonl", said.append)
+    for number in range(12):
+        write({"event": "game", "number": number, "text": "x" * (number % 5)})
+    for words in ("nonsense\n", "[1]\n", '{"event":"ga'):
+        with write.path.open("a") as sink:
+            sink.write(words)
+    found = [event["number"] for event in write.backwards()]
+    assert found == list(range(11, 11 - len(found), -1))
+    assert len(found) > 8
+    newest = write.path.read_bytes()
+    write.path.unlink()
+    assert [event["number"] for event in write.backwards()] == found[newest.count(b"game") :]
 
 
 @pytest.mark.parametrize("obstacle", ["folder", "link", "pipe", "no folder"])

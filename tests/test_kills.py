@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
-from collections.abc import Iterator
+import signal
+from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import count
 from pathlib import Path
 
+from enginetour.happenings import catch_up
+from enginetour.journal import Journal, line_of
 from tests.forked import Forked, quick
 from tests.lives import Tour, killed
 
@@ -23,3 +29,51 @@ def test_twenty_kills_lose_and_double_nothing(workspace: Path) -> None:
             yield Tour(workspace, path, dice, slots=1 + number % 2, start=Forked, start_s=0.4)
 
     assert killed(workspace, tours(), KILLS).startswith(f"{KILLS} kills in ")
+
+
+def dying(lines: int, torn: float) -> None:
+    """Kill this process when it has written so many lines of the log, with a part of the next one."""
+    left, write = lines, Journal.__call__
+
+    def written(journal: Journal, event: Mapping[str, object]) -> None:
+        nonlocal left
+        if not left:
+            line = line_of(event)
+            with journal.path.open("ab") as sink:
+                sink.write(line[: int(len(line) * torn)])
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        write(journal, event)
+
+    Journal.__call__ = written  # type: ignore[method-assign, assignment]  # this process ends with it
+
+
+def test_a_resumed_run_completes_its_log(workspace: Path) -> None:
+    """Killed before each line of the log and within it, the resumed runs write what the log lacks: each game once."""
+    dice = random.Random(2)
+    one = Tour(workspace, quick(workspace), dice, slots=2)
+    code: int = -signal.SIGKILL
+    while code:
+        one.start = partial(Forked, before=partial(dying, dice.randint(0, 6), dice.choice((0.0, 0.5, 0.99))))
+        life = one.begin()
+        code = life.end()
+        assert code in (0, -signal.SIGKILL), life.said()
+        one.after(life, code)
+    assert one.lives > 3
+    one.start = Forked
+    one.finish()
+    journal = Journal(workspace / "results" / f"{one.name}.log.jsonl", print)
+    assert b"}{" not in journal.path.read_bytes()
+    seen = written_of(journal)
+    with one.log() as (log, _):
+        assert [event["number"] for event in seen if event["event"] == "game"] == [line.number for line in log.games()]
+        whole = Journal(workspace / "whole.jsonl", print)
+        whole({"event": "started", "tournament": log.title, "resumed": False})
+        assert catch_up(log, whole, bool) == log.last_number
+    assert [{**event, "at": ""} for event in seen] == [{**event, "at": ""} for event in written_of(whole)]
+
+
+def written_of(journal: Journal) -> list[dict[str, object]]:
+    """The games and their incidents in the order of the log; each of its lines is an event."""
+    lines = [json.loads(line) for line in journal.path.read_text("ascii").splitlines()]
+    return [event for event in lines if event["event"] in ("game", "incident", "warning")]

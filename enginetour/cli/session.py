@@ -28,10 +28,10 @@ from enginetour.cli.voice import Voice, fall_silent
 from enginetour.cli.watching import Exports, Inbox, Picture, Watching
 from enginetour.control import ControlServer, socket_path
 from enginetour.demand import crowded, own_cores, refuse_crowd, refuse_few_files
-from enginetour.errors import UsageRefused
+from enginetour.errors import TourError, UsageRefused
 from enginetour.exports import PgnFile
 from enginetour.folded import fold
-from enginetour.happenings import Happenings, Sink
+from enginetour.happenings import Happenings, Sink, catch_up
 from enginetour.journal import Journal
 from enginetour.notify import Notifier
 from enginetour.pathoptions import absent_paths, path_options
@@ -47,6 +47,7 @@ from enginetour.supervise.cores import Cores
 
 if TYPE_CHECKING:
     from enginetour.cluster.place import DaskPlace
+    from enginetour.store.log import TournamentLog
 
 ENOUGH_CODE = 8
 BLOCKED_CODE = 4
@@ -188,7 +189,9 @@ class Run:
         self.voice.screen = screen
         exports = Exports(pgn, self.voice)
         broadcast = Broadcast(picture)
-        sinks = () if idle else (*self._sinks(pgn.path.with_suffix(".log.jsonl")), broadcast.publish)
+        journal = Journal(pgn.path.with_suffix(".log.jsonl"), self.voice.trouble)
+        last = self._catch_up(log, journal)
+        sinks = () if idle else (*self._sinks(journal), broadcast.publish)
         told = Happenings(log.title, sinks)
         watcher = Watching(picture, exports, self.voice, broadcast, told, *self._beside(picture))
 
@@ -202,7 +205,8 @@ class Run:
             broadcast.server = ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)
             return [broadcast.server, exports]
 
-        start = {"games_done": picture.done, "remaining": picture.remaining, "resumed": session.resumed}
+        start: dict[str, object] = {"games_done": picture.done, "last_game": last}
+        start |= {"remaining": picture.remaining, "resumed": session.resumed}
         paths = list(path_options(session.sides.values()))
         told.tell("started", self._far(picture), **start, paths=paths, pid=os.getpid(), version=__version__)
         try:
@@ -232,9 +236,17 @@ class Run:
                 report_at_end(pgn.path.parent, log, self.voice.say, self.signals.is_hard, again, gone)
         return self._code(end, session, sorted(told.suspended))
 
-    def _sinks(self, path: Path) -> Sequence[Sink]:
+    def _catch_up(self, log: TournamentLog, journal: Journal) -> int:
+        """The number of the last game in the journal, once it has those that an earlier run could not write."""
+        try:
+            return catch_up(log, journal, lambda: bool(self.signals))
+        except TourError as error:
+            self.voice.trouble(f"{journal.path} lacks games ({error})")
+            return log.last_number
+
+    def _sinks(self, journal: Journal) -> Sequence[Sink]:
         """Who is told of the events of the run."""
-        journal, settings = Journal(path, self.voice.trouble), self.plan.config.notify
+        settings = self.plan.config.notify
         if not settings.channels():
             return (journal,)
         notifier = Notifier(settings, self.path.resolve().parent, self.voice.trouble)

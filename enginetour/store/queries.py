@@ -136,6 +136,18 @@ def notes(database: Database, tournament: int) -> list[tuple[int, Note]]:
         return [(row.position, records.note_of(row)) for row in connection.execute(rows)]
 
 
+def decisions(database: Database, tournament: int, first: int) -> dict[int, list[Note]]:
+    """The decisions that games from number `first` on caused, by number, in order."""
+    joined = GAMES.join(EVENTS, and_(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "finished"))
+    joined = joined.join(NOTES, and_(NOTES.c.tournament == tournament, NOTES.c.position == EVENTS.c.position))
+    rows = select(GAMES.c.number, NOTES).select_from(joined).order_by(GAMES.c.number, NOTES.c.ordinal)
+    found: dict[int, list[Note]] = defaultdict(list)
+    with database.reading() as connection:
+        for row in connection.execute(rows.where(GAMES.c.tournament == tournament, GAMES.c.number >= first)):
+            found[row.number].append(records.note_of(row))
+    return found
+
+
 def game_lines(
     database: Database,
     tournament: int,

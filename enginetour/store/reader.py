@@ -113,6 +113,10 @@ class TournamentReader:
         """Every decision with the position of its event, oldest first."""
         return queries.notes(self.database, self.id)
 
+    def decisions(self, first: int = 1) -> dict[int, list[Note]]:
+        """The decisions that games caused, by the game's number, of games from number `first` on."""
+        return queries.decisions(self.database, self.id, first)
+
     def games(self, **filters: Any) -> list[GameLine]:
         """Games as lines, in order; the filters are those of `queries.game_lines`."""
         return queries.game_lines(self.database, self.id, **filters)
