@@ -227,6 +227,17 @@ def test_an_odd_game_costs_one_piece(tmp_path: Path) -> None:
         assert quick_pieces(tmp_path / "g.pgn").count(False) == 1
 
 
+def test_files_put_together_with_different_line_ends(tmp_path: Path) -> None:
+    """Games in lines of both kinds count, whichever come first, with moves or without."""
+    for one in (game(), game(moves=""), '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n', LOWER):
+        for unix, dos in ((1, 1), (1, 2), (2, 1), (3, 3)):
+            ends = one * unix, one.replace("\n", "\r\n") * dos
+            for content in ("".join(ends), "".join(ends[::-1]), "".join(ends * 2)):
+                found = read(tmp_path / "g.pgn", content.encode())
+                assert games(found) == {("A", "B", "1-0"): content.lower().count("result")}, content
+                assert not found.broken_games and not found.contradicted
+
+
 TIGHT = '[Event"E"]\n[White"A"]\n[Black"B"]\n[Result"1-0"]\n\n1. e4 1-0\n\n'
 LOWER = '[event "E"]\n[white "A"]\n[black "B"]\n[result "1-0"]\n\n1. e4 1-0\n\n'
 

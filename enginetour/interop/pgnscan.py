@@ -39,14 +39,15 @@ _OTHER = rb'(?<=\]%(n)b)\[(?!\s|(?i:White|Black|Result)[\s"])[^[]*+'
 _MORE = rb"(?:[^[]*+(?:%b)*+(?<=\]%%(n)b(%%(n)b))(?=\[%%(n)b(?:\[|\Z))|)" % _OTHER
 
 
-def _games_of(n: bytes, sign: bytes) -> re.Pattern[bytes]:
-    """Games in lines that end with `n`; `sign` is what stands within a line."""
-    return re.compile((_TAGS + _MORE) % {b"n": n, b"any": sign})
+def _games_of(n: bytes, sign: bytes, end: bytes) -> re.Pattern[bytes]:
+    """Games whose three lines end with `n` and blocks with `end`; `sign` is what stands within a line."""
+    return re.compile(_TAGS % {b"n": n, b"any": sign} + _MORE % {b"n": end})
 
 
-_GAME = _games_of(rb"\r\n", rb"[^\r\n]")
+# A bare newline ends a line here too: a block with games in such lines has more than one, and is not plain.
+_GAME = _games_of(rb"\r?\n", rb"[^\r\n]", rb"\r\n")
 # The same where no carriage return stands: a dot and a bare newline take two thirds of the time (measured).
-_GAME_LF = _games_of(rb"\n", b".")
+_GAME_LF = _games_of(rb"\n", b".", rb"\n")
 _RESULT_TAG = re.compile(rb"\[\s*Result", re.IGNORECASE)
 _ANY_OF_THREE = re.compile(rb'\[\s*(?:White|Black|Result)[\s"]', re.IGNORECASE)
 _THREE = 3
