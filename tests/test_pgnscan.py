@@ -238,6 +238,25 @@ def test_files_put_together_with_different_line_ends(tmp_path: Path) -> None:
                 assert not found.broken_games and not found.contradicted
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        '[White "A"]\n[ECO "A"] [Result "0-1"]\n',
+        '[White "A"]\n[Black "C"]\n1. d4 *\n',
+        '[Annotator "x\ny"]\n[Result "0-1"]\n[Event "E"]\n',
+        '[ White "A" ]\n[Black "C"]\n[result "1/2-1/2"]\n',
+        " \n1. d4 0-1\n\n",
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_odd_tags_before_a_usual_game_are_read_with_care(tmp_path: Path, odd: str, end: str) -> None:
+    """In its block or before it: games and broken games are those of the careful reader."""
+    path = tmp_path / "g.pgn"
+    for content in (odd + game(), game() + odd + game(), game() * 2 + odd + game("C", "D", "0-1") * 2):
+        found, whole = read(path, content.replace("\n", end)), careful(path)
+        assert (games(found), found.broken, noticed(found)) == (games(whole), whole.broken, noticed(whole))
+
+
 TIGHT = '[Event"E"]\n[White"A"]\n[Black"B"]\n[Result"1-0"]\n\n1. e4 1-0\n\n'
 LOWER = '[event "E"]\n[white "A"]\n[black "B"]\n[result "1-0"]\n\n1. e4 1-0\n\n'
 

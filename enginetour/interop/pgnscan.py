@@ -32,16 +32,18 @@ TRIES = 64  # places of a piece that are looked at for the start of a game
 
 Progress = Callable[[int], object]
 
-# Three tags in three lines, and a fourth value that is empty unless each further line of the block is one tag, none of
-# these three. Behind each block `_count` puts a bracket alone in a line, which no tag is, then the next block begins.
-_TAGS = rb'\n\[White "(%(any)b*)"\]%(n)b\[Black "(%(any)b*)"\]%(n)b\[Result "([^"\r\n]*)"\](?=[ \t]*[\r\n])'
-_OTHER = rb'(?<=\]%(n)b)\[(?!\s|(?i:White|Black|Result)[\s"])[^[]*+'
-_MORE = rb"(?:[^[]*+(?:%b)*+(?<=\]%%(n)b(%%(n)b))(?=\[%%(n)b(?:\[|\Z))|)" % _OTHER
+# Three tags in three lines, and a fourth value that is empty unless each other line is one tag, none of these three:
+# those behind them in the block, and those of the next block before its three. Between the blocks is the bracket, alone
+# in its line, that `_count` puts there.
+_THREE_TAGS = rb'\[White "(?<=\n\[White ")(%(any)b*)"\]%(n)b\[Black "(%(any)b*)"\]%(n)b\[Result "([^"\r\n]*)"\]'
+_NEXT_THREE = rb'\[White "%(any)b*%(n)b\[Black "%(any)b*%(n)b\[Result "'
+_OTHERS = rb'(?:(?<=[][]%(end)b)\[(?!\s|(?i:White|Black|Result)[\s"])[^[]*+)*+'
+_BOTH = rb"(?:[^[]*+" + _OTHERS + rb"(?<=\]%(end)b(%(end)b))\[%(end)b" + _OTHERS + rb"(?=" + _NEXT_THREE + rb"|\Z)|)"
 
 
 def _games_of(n: bytes, sign: bytes, end: bytes) -> re.Pattern[bytes]:
     """Games whose three lines end with `n` and blocks with `end`; `sign` is what stands within a line."""
-    return re.compile(_TAGS % {b"n": n, b"any": sign} + _MORE % {b"n": end})
+    return re.compile((_THREE_TAGS + rb"(?=[ \t]*[\r\n])" + _BOTH) % {b"n": n, b"any": sign, b"end": end})
 
 
 # A bare newline ends a line here too: a block with games in such lines has more than one, and is not plain.
@@ -55,6 +57,7 @@ _NO_TAG = re.compile(rb"\n(?![\[\r\n])")  # a line among tags
 # Among moves, a line that may be one of tags. Comments of programs may begin with [%.
 _BRACKET = re.compile(rb"[\r\n](?:\n\[|[ \t]*\[(?!%))")
 _BRACKET_LF = re.compile(rb"\n(?:\n\[|[ \t]*\[(?!%))")
+_BEGUN = re.compile(rb"\n[ \t]*\r?\n1\.")  # moves that begin behind a blank line
 _WHITE = b'\n[White "'
 _ODDS = re.compile(rb"\[\s*%b\s" % HANDICAP)
 _MAYBE = VARIANT[:1]  # a sign that no move has: where it is missing that is seen in a tenth of the time (measured)
@@ -172,7 +175,7 @@ def _quick(piece: bytes, tally: Tally) -> bool:
         return True
     chunks = [chunk.partition(end + end) for chunk in piece[1:].split(end + end + b"[")]
     moves = [behind.lstrip(b"\r\n") for _, _, behind in chunks]
-    untagged = any(end + end + b"1." in own for own in moves)
+    untagged = any(map(_BEGUN.search, moves))
     blocks = [b"[" + block for block, _, _ in chunks]
     # One blank line may stand between the tags of a game, so two blocks may have too many tags together.
     return not untagged and _count(blocks, moves, end, tally, MOST_TAGS // 2)
@@ -190,7 +193,8 @@ def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: T
         return False
     whites, blacks, results, clean = zip(*games, strict=True)
     # In a clean block is one game. Else each must have one, nothing besides tags, and none of the three twice.
-    if not all(clean) and not (
+    alone = all(clean) and len(_ANY_OF_THREE.findall(blocks[0])) == _THREE
+    if not alone and not (
         all(b'[White "' in block for block in blocks)
         and len(_ANY_OF_THREE.findall(marked)) == _THREE * len(games)
         and not _NO_TAG.search(marked)
@@ -292,5 +296,5 @@ def _ends_game(piece: bytes, line: int) -> bool:
     goes_on = last.count(b"]") > last.count(b"[")  # a tag that began in the line before
     if last and not last.isspace() and last[:1] not in (b"[", b"%", b";") and not goes_on:
         return True
-    game = (_GAME if b"\r" in piece else _GAME_LF).match(piece, piece.rfind(_WHITE, 0, line - 2))
+    game = (_GAME if b"\r" in piece else _GAME_LF).match(piece, piece.rfind(_WHITE, 0, line - 2) + 1)
     return bool(game and game[1] and game.end(3) + 2 == len(above) and piece.startswith(_WHITE[1:], line))
