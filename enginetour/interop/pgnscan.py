@@ -37,7 +37,8 @@ Progress = Callable[[int], object]
 # in its line, that `_count` puts there.
 _THREE_TAGS = rb'\[White "(?<=\n\[White ")(%(any)b*)"\]%(n)b\[Black "(%(any)b*)"\]%(n)b\[Result "([^"\r\n]*)"\]'
 _NEXT_THREE = rb'\[White "%(any)b*%(n)b\[Black "%(any)b*%(n)b\[Result "'
-_OTHERS = rb'(?:(?<=[][]%(end)b)\[(?!\s|(?i:White|Black|Result)[\s"])[^[]*+)*+'
+# Most tags are known as others by their first letter, which is tried first: two thirds of the time (measured).
+_OTHERS = rb'(?:(?<=[][]%(end)b)\[(?:[AC-QS-VX-Z]|(?!(?i:White|Black|Result)[\s"])\w)[^[]*+)*+'
 _BOTH = rb"(?:[^[]*+" + _OTHERS + rb"(?<=\]%(end)b(%(end)b))\[%(end)b" + _OTHERS + rb"(?=" + _NEXT_THREE + rb"|\Z)|)"
 
 
