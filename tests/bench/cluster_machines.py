@@ -1,7 +1,7 @@
 """The machines of a simulated cluster: a process that plays no chess, but takes as long and says as much as games do.
 
-`python -m tests.bench.cluster_machines FD` speaks frames over a socket with `cluster_place`. From there: `Machinery`,
-then ("play", key, address, Order), ("drop", key), ("end",). From here: ("workers", addresses and seats),
+`python -m tests.bench.cluster_machines FD` speaks frames over a socket with `cluster_place`. From there: the fields of
+`Machinery`, then ("play", key, address, Order), ("drop", key), ("end",). From here: ("workers", addresses and seats),
 ("reply", key, value), ("events", live events of a machine), and last ("spans", begins, ends) of all games in the air,
 in seconds of CLOCK_MONOTONIC.
 """
@@ -230,10 +230,10 @@ def main(number: str) -> None:
     """Serve the socket of that number."""
     with socket.socket(fileno=int(number)) as said:
         frames = Frames()
-        built: list[Machinery] = []
+        built: list[tuple[Any, ...]] = []
         while not built:
             built = frames.feed(said.recv(READ))
-        Machines(said, built[0]).serve()
+        Machines(said, Machinery(*built[0])).serve()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from array import array
 from collections.abc import Callable
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ class Simulated:
         self._socket = ours
         self._closed = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().add_reader(ours, self._receive)
-        self._send(self._built)
+        self._send(astuple(self._built))
         while self._workers is None:
             await asyncio.sleep(0.01)
 
