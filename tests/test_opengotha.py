@@ -124,6 +124,7 @@ def test_the_next_round(tmp_path: Path) -> None:
         "a round to pair from 1 to 3"
         in tour(tmp_path, "pair", str(CASES / "evening.xml"), "--round", "4", expect=3).stderr
     )
+    assert "or --rounds above 2" in tour(tmp_path, "pair", str(CASES / "evening.h9"), expect=3).stderr
 
 
 def test_another_system_for_a_file(tmp_path: Path) -> None:

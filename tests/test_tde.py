@@ -249,7 +249,7 @@ def test_rounds_that_cannot_be(tmp_path: Path) -> None:
     register = read(folder(tmp_path))
     with pytest.raises(InputRefused, match="expected the file of an earlier round, found none"):
         foreign(register, number=3, rounds=3)
-    with pytest.raises(InputRefused, match="a round from 1 to 3, found 4"):
+    with pytest.raises(InputRefused, match="a round left to pair, or --rounds above 3, found round 4"):
         foreign(register, number=4, rounds=3)
     with pytest.raises(InputRefused, match="cannot read: No such file"):
         read(tmp_path / "none.tde")

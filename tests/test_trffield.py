@@ -208,7 +208,7 @@ def test_points_that_do_not_add_up_are_a_warning() -> None:
     ("number", "rounds", "words"),
     [
         (None, None, r"the number of rounds in a line 142 \(or --rounds\), found none"),
-        (None, 1, "a tournament with a round left, of 1, found all of them paired"),
+        (None, 1, "a round left to pair, or --rounds above 1, found all of them paired"),
         (3, 9, "a round to pair from 1 to 2, found 3"),
     ],
 )

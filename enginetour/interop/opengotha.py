@@ -99,6 +99,8 @@ class Tournament:
         """
         in_all = rounds or self.rounds
         following = len(self.history) + 1 if number is None or ended else number
+        if following > in_all and number is None and not ended:
+            refuse(self.place, 0, f"a round left to pair, or --rounds above {in_all}", "all of them paired")
         last = min(in_all, len(self.history) + 1)
         if not ended and not 1 <= following <= last:
             refuse(self.place, 0, f"a round to pair from 1 to {last}", following)

@@ -268,7 +268,8 @@ def foreign(
     following = number or rounds_paired(register) + 1
     in_all = rounds or register.rounds or following - ended
     if following > in_all and not ended:
-        refuse(str(register.path), 0, f"a round from 1 to {in_all}", following)
+        found = "all of them paired" if number is None else f"round {number}"
+        refuse(str(register.path), 0, f"a round left to pair, or --rounds above {in_all}", found)
     history = tuple(_round(register, folder / f"{n}.tde", unfinished_ok=unfinished_ok) for n in range(1, following))
     stands = None
     asked = {place: Kind.ABSENT for place, one in enumerate(register.listed) if one.is_away(following)}

@@ -137,7 +137,7 @@ class _Reader:
         if in_all is None:
             self.report.refuse(0, "the number of rounds in a line 142 (or --rounds)", "none")
         if following > in_all and not self.whole:
-            self.report.refuse(0, f"a tournament with a round left, of {in_all}", "all of them paired")
+            self.report.refuse(0, f"a round left to pair, or --rounds above {in_all}", "all of them paired")
         return in_all
 
     def _turn(self, entries: Sequence[Entry], places: Mapping[int, int], entry: Entry, number: int) -> Turn:
