@@ -1,7 +1,7 @@
 """What a run went through, for people and programs that read along: one event, one JSON line, in files that rotate.
 
-Beside the database, and never its equal: what cannot be written is lost. It is read back only to find the last game in
-it, behind which a resumed run goes on: games that were committed just before a kill are in the database alone.
+The database is the record, not this file: a line that cannot be written is lost. A resumed run reads the file only to
+find its last game, and adds the later ones: games committed just before a kill are only in the database.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Journal:
                 os.close(sink)
 
     def mend(self) -> None:
-        """Drop a line that was torn by a kill, or end it if it is whole; nothing if there is no such file."""
+        """Remove an incomplete last line, which a kill leaves; add the line end if only that is missing."""
         with suppress(OSError):
             sink = self._opened(0)
             try:
@@ -82,7 +82,7 @@ class Journal:
         return size - len(line)
 
     def backwards(self) -> Iterator[dict[str, Any]]:
-        """The events, newest first, over all files that are kept; what is no event is skipped."""
+        """Yield the events of all kept files, newest first; lines that are not events are skipped."""
         for number in range(KEPT + 1):
             try:
                 source = os.open(self._numbered(number), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

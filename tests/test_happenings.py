@@ -158,7 +158,7 @@ def test_what_a_log_lacks(tmp_path: Path, before: str | None, missing: list[tupl
 
 
 def test_a_signal_ends_the_catching_up(tmp_path: Path) -> None:
-    """The next run goes on from there."""
+    """The next run adds the games that are still missing."""
     store, log = open_log(tmp_path / "x.db")
     journal = Journal(tmp_path / "t.log.jsonl", print)
     journal.path.write_text(STARTED)

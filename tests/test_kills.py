@@ -32,7 +32,7 @@ def test_twenty_kills_lose_and_double_nothing(workspace: Path) -> None:
 
 
 def dying(lines: int, torn: float) -> None:
-    """Kill this process when it has written so many lines of the log, with a part of the next one."""
+    """Kill this process after `lines` lines of the log and the share `torn` of the next line."""
     left, write = lines, Journal.__call__
 
     def written(journal: Journal, event: Mapping[str, object]) -> None:

@@ -183,7 +183,10 @@ def _quick(piece: bytes, tally: Tally) -> bool:
 
 
 def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: Tally, most: int) -> bool:
-    """Count a game for each block of at most so many tags, with the moves behind it, of lines that end with `end`."""
+    """Count one game for each block of tags and the moves after it; False if a block has more than `most` tags.
+
+    Also False, with nothing counted, if the careful reader must read the piece. Lines end with `end`.
+    """
     least = most * LEAST_TAG
     if max(map(len, blocks)) >= least and any(block.count(b"[") > most for block in blocks):
         return False
@@ -226,7 +229,10 @@ def has_untagged(piece: bytes, end: bytes = b"\n") -> bool:
 
 
 def has_many_tags(piece: bytes, end: bytes = b"\n", most: int = MOST_TAGS) -> bool:
-    """Whether a block of tags may have more than so many: so long a one is met by looking at a few places."""
+    """Return whether a block of tags may have more than `most` tags.
+
+    Such a block is long, so it is enough to look at every place that is a multiple of its shortest length.
+    """
     least, blank = most * LEAST_TAG, b"\n" + end
     for at in range(least, len(piece), least):
         line = piece.rfind(b"\n", 0, at) + 1
@@ -257,7 +263,7 @@ def _names_another(piece: bytes) -> bool:
 
 
 def _closed(text: bytes, parts: Iterable[bytes]) -> bool:
-    """Whether no comment goes on behind a part of the text: braces close after they open."""
+    """Return whether every part closes the comments that it opens: its last brace is a closing one."""
     return b"{" not in text or all(part.rfind(b"{") <= part.rfind(b"}") for part in parts)
 
 

@@ -77,7 +77,7 @@ class TagReader:
         self._opened = (0, 0)
         self._hidden = False  # behind a semicolon
         self._cut = ""  # what goes on in the next feed: moves, or words that mean nothing
-        self._partial = bytearray()  # a tag that goes on in the next line, begun in line `_partial_at`
+        self._partial = bytearray()  # a tag that continues on the next line; it began in line `_partial_at`
         self._partial_at = (0, 0)
         self._moved = True  # since the last tags: moves that begin again are a game without tags
         self._result: tuple[bytes, tuple[int, int]] | None = None  # of the last game that counts, and where it began
