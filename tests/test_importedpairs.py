@@ -34,7 +34,7 @@ def invoke(folder: Path, *words: object) -> Result:
 
 def pairs_in(folder: Path) -> tuple[list[int], dict[str, int]]:
     with Store.open(folder / "x.db", readonly=True) as store:
-        met = meetings(store, "Fruit", "Toga")
+        met = meetings(store.database, "Fruit", "Toga")
     return paired(met.scheduled), dict(met.unopened)
 
 

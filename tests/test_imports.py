@@ -209,7 +209,7 @@ def test_a_sequential_test_counts_imports_alone(tmp_path: Path, file: Path) -> N
     """Where their file tells no opening no two of them make a pair, and there is nothing to be said of it."""
     with Store.open(tmp_path / "x.db") as store:
         enter(store, file)
-        met = meetings(store, "Fruit", "Toga")
+        met = meetings(store.database, "Fruit", "Toga")
     assert [points for _, points in met.games] == [2, 1]
     assert (paired(met.games), dict(met.unopened)) == ([], {})
 

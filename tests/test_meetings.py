@@ -21,7 +21,7 @@ def test_half_points_are_the_first_engines(tmp_path: Path) -> None:
         log.record_game(game("Toga", "Fruit", Outcome.WHITE, leg=2))
         log.record_game(game("Fruit", "Phalanx", Outcome.WHITE))
         log.record_game(game("Toga", "Fruit", Outcome.DRAW, meeting=2))
-        own, foe = meetings(store, "Fruit", "Toga"), meetings(store, "Toga", "Fruit")
+        own, foe = meetings(store.database, "Fruit", "Toga"), meetings(store.database, "Toga", "Fruit")
     assert [points for _, points in own.games] == [2, 0, 1]
     assert [points for _, points in foe.games] == [0, 2, 1]
     assert paired(own.games) == [2]
@@ -36,12 +36,12 @@ def test_a_void_leg_counts_when_it_is_replayed(tmp_path: Path) -> None:
         log.record_game(game("Toga", "Fruit", Outcome.VOID, leg=2))
         log.record_game(game("Fruit", "Toga", Outcome.DRAW, meeting=2, leg=1))
         log.record_game(game("Toga", "Fruit", Outcome.DRAW, meeting=2, leg=2))
-        assert paired(meetings(store, "Fruit", "Toga").games) == [2]
+        assert paired(meetings(store.database, "Fruit", "Toga").games) == [2]
         log.record_game(game("Toga", "Fruit", Outcome.BLACK, leg=2, replay=1))
-        assert paired(meetings(store, "Fruit", "Toga").games) == [2, 4]
+        assert paired(meetings(store.database, "Fruit", "Toga").games) == [2, 4]
         struck = game("Fruit", "Toga", Outcome.DRAW, meeting=2, leg=1)
         log.record_event(GameVoided(struck.pairing, struck.outcome, "power cut"))
-        assert paired(meetings(store, "Fruit", "Toga").games) == [4]
+        assert paired(meetings(store.database, "Fruit", "Toga").games) == [4]
 
 
 def test_four_legs_are_two_pairs(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_four_legs_are_two_pairs(tmp_path: Path) -> None:
         for leg, outcome in ((1, Outcome.WHITE), (3, Outcome.BLACK), (4, Outcome.WHITE), (2, Outcome.BLACK)):
             white, black = ("Fruit", "Toga") if leg % 2 else ("Toga", "Fruit")
             log.record_game(game(white, black, outcome, leg=leg))
-        assert paired(meetings(store, "Fruit", "Toga").games) == [0, 4]
+        assert paired(meetings(store.database, "Fruit", "Toga").games) == [0, 4]
 
 
 def test_tournaments_apart_and_together(tmp_path: Path) -> None:
@@ -61,12 +61,12 @@ def test_tournaments_apart_and_together(tmp_path: Path) -> None:
         log.record_game(game("Fruit", "Toga", Outcome.WHITE, leg=1))
         later = store.create_tournament(draft("winter", fingerprint="f2"))
         later.record_game(game("Toga", "Fruit", Outcome.DRAW, leg=2))
-        both = meetings(store, "Fruit", "Toga")
+        both = meetings(store.database, "Fruit", "Toga")
         assert [points for _, points in both.games] == [2, 1]
         assert paired(both.games) == []
         assert both.versions == (("Fruit [f1]", "Fruit [f2]"), ("Toga [f1]", "Toga [f2]"))
-        assert [points for _, points in meetings(store, "Fruit", "Toga", tournament=later.id).games] == [1]
-        alone = meetings(store, "Fruit [f1]", "Toga")
+        assert [points for _, points in meetings(store.database, "Fruit", "Toga", tournament=later.id).games] == [1]
+        alone = meetings(store.database, "Fruit [f1]", "Toga")
         assert [points for _, points in alone.games] == [2]
         assert alone.versions == (("Fruit [f1]",), ("Toga [f1]",))
 
@@ -85,5 +85,5 @@ def test_a_refusal_names_what_is_there(tmp_path: Path, one: str, other: str, tol
     with store:
         log.record_game(game("Fruit", "Toga"))
         with pytest.raises(UsageRefused) as refusal:
-            meetings(store, one, other)
+            meetings(store.database, one, other)
     assert told in str(refusal.value)

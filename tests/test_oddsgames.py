@@ -101,7 +101,7 @@ def test_ratings_are_of_even_games(store: Store, log: TournamentLog) -> None:
     """Incremental systems, tests of matches and opening pairs know no game at odds."""
     refresh(store, "elo")
     assert {games for _, games in ratings_of(store, "elo").values()} == {1}
-    assert len(meetings(store, "Fruit", "Toga").games) == 1
+    assert len(meetings(store.database, "Fruit", "Toga").games) == 1
     assert openings_of_tournament(log) == {}
 
 

@@ -100,9 +100,9 @@ def test_whoever_reads_games_one_by_one_leaves_them_out(store: Store, club: Path
     """A sequential test has none, and then those of the second import alone."""
     remove_imports(store.database, ["club"])
     with pytest.raises(UsageRefused, match="have not met"):
-        meetings(store, "Fruit", "Toga")
+        meetings(store.database, "Fruit", "Toga")
     enter(store, club, "club")
-    assert [points for _, points in meetings(store, "Fruit", "Toga").games] == [2, 1]
+    assert [points for _, points in meetings(store.database, "Fruit", "Toga").games] == [2, 1]
 
 
 def test_the_check_understands_it(tmp_path: Path, store: Store, club: Path) -> None:

@@ -58,6 +58,7 @@ def find(dry_run: bool) -> None:
     Example: enginetour engines find --dry-run
     """
     from enginetour import enginesearch, registry
+    from enginetour.enginefile import write_entry
     from enginetour.probing import probe_all
     from enginetour.task import Side
     from enginetour.timecontrol import TimeControl
@@ -70,7 +71,7 @@ def find(dry_run: bool) -> None:
     taken = [entry.name for entry in registry.load([folder]).entries()]
     for entry in enginesearch.named(found, {engine: probe.own_name for engine, probe in probes.items()}, taken):
         if not dry_run:
-            registry.write_entry(folder, entry)
+            write_entry(folder, entry)
         say(f"{entry.id:<26}{entry.protocol:<6}{entry.name}: {shlex.join(entry.command)}")
         if problems := probes[entry.id].problems:
             say(f"{entry.id}: it does not start, and its name is not known for certain: {problems[0]}", err=True)
@@ -87,8 +88,7 @@ def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
 
     Example: enginetour engines add my-engine ./my-engine --own-flag
     """
-    from enginetour import registry
-    from enginetour.enginefile import EngineEntry
+    from enginetour.enginefile import EngineEntry, write_entry
     from enginetour.probing import detect
     from enginetour.workspace import workspace_of
 
@@ -98,7 +98,7 @@ def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
     spec, probe = detect(command, protocol, Path.cwd())
     name = probe.own_name or engine
     entry = EngineEntry(engine, name, spec.command, spec.protocol, author=probe.author)
-    path = registry.write_entry(folder, entry)
+    path = write_entry(folder, entry)
     say(f"{path} written: {name}, {spec.protocol}; enginetour engines check {engine} tries it")
 
 

@@ -244,5 +244,5 @@ def _tell_result(run: Any) -> None:
         log = store.tournament(config.tournament.name)
         one, other = (entrant.name for entrant in log.entrants)
         if log.pair_counts():
-            met = meetings(store, one, other, tournament=log.id)
+            met = meetings(store.database, one, other, tournament=log.id)
             show(result(f"{one} against {other}", met.scheduled), as_json=False, as_csv=False)

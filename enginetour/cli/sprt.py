@@ -69,7 +69,7 @@ def tell_test(
     """
     from enginetour.store.meetings import meetings
 
-    met = meetings(store, *engines, tournament=None if log is None else log.id)
+    met = meetings(store.database, *engines, tournament=None if log is None else log.id)
     notes = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
     notes += [_unopened_told(*each) for each in met.unopened.items()]
     title = "all tournaments" if log is None else log.title

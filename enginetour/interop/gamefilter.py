@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from enginetour.errors import UsageRefused
 from enginetour.interop.naming import any_fits
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from enginetour.interop.gamecolumns import Games
 
-    Taken = tuple[NDArray[np.bool_], dict[str, int], dict[str, int]]
+Taken: TypeAlias = "tuple[NDArray[np.bool_], dict[str, int], dict[str, int]]"
 
 PARTS = ("variant", "odds", "date", "time class", "control", "termination")  # in the order of the store's lists
 # How games can end that a list leaves out, by the values of Termination tags (PGN standard 9.8.1, and what tournament

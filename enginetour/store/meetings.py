@@ -12,11 +12,11 @@ from enginetour.errors import UsageRefused
 from enginetour.interop.gameopenings import NOT_TOLD, Partners
 from enginetour.model import Outcome
 from enginetour.nearmiss import called, near, not_called
+from enginetour.store.database import Database
 from enginetour.store.queries import EVEN, EVEN_READ, STRUCK
 from enginetour.store.ratednames import rated_names
 from enginetour.store.removals import stands, title_of
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, TOURNAMENTS
-from enginetour.store.tournaments import Store
 from enginetour.store.variantgames import odd_ones
 
 PairKey = tuple[int, int, int, int, int]  # tournament, versions of both, meeting or imported game, pair of legs
@@ -49,12 +49,12 @@ class Meetings:
         return [self.games[at] for at in order]
 
 
-def meetings(store: Store, one: str, other: str, *, tournament: int | None = None) -> Meetings:
+def meetings(database: Database, one: str, other: str, *, tournament: int | None = None) -> Meetings:
     """What `one` scored against `other`; a plain name stands for all versions of that name.
 
     UsageRefused for names that have no games here, or have not met.
     """
-    with store.database.reading() as connection:
+    with database.reading() as connection:
         shown = rated_names(connection)
         (first, one), (second, other) = (_versions(connection, shown, name) for name in (one, other))
         if first & second:

@@ -50,7 +50,7 @@ def test_a_store_says_what_files_say(files: list[list[Any]], careful: bool) -> N
         for db in (folder / "one.db", folder / "each.db"):
             assert figures("ratings", "--all", "--db", db) == theirs
             with Store.open(db, readonly=True) as store:
-                assert paired(meetings(store, "A", "B").scheduled) == pairs
+                assert paired(meetings(store.database, "A", "B").scheduled) == pairs
 
 
 def written(game: Any, number: str, careful: bool) -> str:
