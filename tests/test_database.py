@@ -450,7 +450,7 @@ def test_fifth_schema(tmp_path: Path) -> None:
         bring(store, [(1, 2, 2), (2, 1, 2)])
     changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, "PRAGMA user_version=5")
     with Store.open(path, create=False) as upgraded:
-        met = meetings(upgraded, "Fruit", "Toga")
+        met = meetings(upgraded.database, "Fruit", "Toga")
     assert (paired(met.games), dict(met.unopened)) == ([], {"club": 2})
     assert schema_of(path) == schema_of_new(tmp_path)
 

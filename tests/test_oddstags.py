@@ -94,7 +94,7 @@ def test_even_systems_and_tests_leave_them_out(tmp_path: Path, export: Path) -> 
         assert (found.games, found.odds) == (6, 3)
         refresh(away, "elo")
         assert ratings_of(away, "elo")["Fruit"][1] == 3
-        assert len(meetings(away, "Fruit", "Toga").games) == 3
+        assert len(meetings(away.database, "Fruit", "Toga").games) == 3
     told = invoke(tmp_path, "import", "--list").output
     assert "at odds" in told
     own = invoke(tmp_path, "ratings", "-t", "club").output
