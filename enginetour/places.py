@@ -24,7 +24,7 @@ from enginetour.supervise.cores import Cores
 from enginetour.supervise.doorbell import Doorbell
 from enginetour.supervise.scratch import wipe_leftovers
 from enginetour.supervise.unheard import hear_no_end
-from enginetour.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask, SeatTask
+from enginetour.task import GameTask, Probe, ProbeTask, Reenacted, ReenactTask
 
 if TYPE_CHECKING:
     from enginetour.compliance.verdicts import Compliance, ComplianceTask
@@ -85,21 +85,17 @@ class LocalPlace:
         self._thread.start()
 
     def submit(
-        self, task: GameTask | ProbeTask | SeatTask | ReenactTask | ComplianceTask, prefer: int | None = None
-    ) -> Future[Game | Probe | tuple[Probe, ...] | Reenacted | Compliance]:
+        self, task: GameTask | ProbeTask | ReenactTask | ComplianceTask, prefer: int | None = None
+    ) -> Future[Game | Probe | Reenacted | Compliance]:
         """A game to play, queued when all slots are busy; `prefer` is the index of a slot, taken if it is free.
 
         The future raises MachineFailure when the slot was killed, stopped, or lacked something, InternalFailure when
         it failed by itself, TourError when it is of another version of enginetour. RuntimeError after `stop`, `close`.
         """
-        work = Work(frame(task), prefer, 2 if isinstance(task, GameTask | SeatTask) else 1)
+        work = Work(frame(task), prefer, 2 if isinstance(task, GameTask) else 1)
         if not self._bell.ask(lambda: self._queue.append(work), work=True):
             raise RuntimeError(f"no new games: {self._bell.refusing}")
         return work.future
-
-    def warm(self) -> None:
-        """Start all slots now, before there is a task; one that cannot be started fails its first task."""
-        self._bell.ask(self._warm)
 
     def resize(self, slots: int) -> None:
         """More or fewer slots; surplus ones go when their game has ended."""
@@ -170,12 +166,6 @@ class LocalPlace:
     def _all_dead(self) -> None:
         while self._awaited:
             self._awaited.pop().set()
-
-    def _warm(self) -> None:
-        for index in range(self._size):
-            if index not in self._slots and not self._closing:
-                with suppress(MachineFailure):
-                    self._start(index)
 
     def _resize(self, slots: int) -> None:
         self._size = slots
@@ -304,11 +294,11 @@ class LocalPlace:
             slot.work.fail(words, ours=ours)
 
 
-def end_leftovers(*tags: str, but: str = "") -> tuple[str, ...]:
-    """End processes of an earlier run of these tags, slots and engines, and wipe its scratch; names the processes.
+def end_leftovers(tag: str) -> tuple[str, ...]:
+    """End processes of an earlier run of this tag, slots and engines, and wipe its scratch; names the processes.
 
-    Nobody else is touched, nor what is tagged `but`; the caller holds the lock that says that this run is over.
+    Nobody else is touched; the caller holds the lock that says that this run is over.
     """
-    ended = tuple(f"{seen.name} ({seen.pid})" for seen, _ in strays.end_tagged(tags, but))
-    wipe_leftovers(tags, but)
+    ended = tuple(f"{seen.name} ({seen.pid})" for seen, _ in strays.end_tagged((tag,)))
+    wipe_leftovers(tag)
     return ended

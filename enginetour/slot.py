@@ -24,7 +24,7 @@ from enginetour.supervise.gathering import claim_own
 from enginetour.supervise.pipes import Outbox
 from enginetour.supervise.scratch import leave_scratch
 from enginetour.supervise.unheard import hear_all
-from enginetour.task import GameTask, ProbeTask, ReenactTask, SeatTask
+from enginetour.task import GameTask, ProbeTask, ReenactTask
 
 if TYPE_CHECKING:
     from enginetour.compliance.verdicts import ComplianceTask
@@ -44,7 +44,7 @@ class PipeLink(Link):
     def __init__(self, control: int, results: int) -> None:
         self._control = control
         self._frames = Frames()
-        self._tasks: deque[GameTask | ProbeTask | SeatTask | ReenactTask | ComplianceTask] = deque()
+        self._tasks: deque[GameTask | ProbeTask | ReenactTask | ComplianceTask] = deque()
         self._stopping: Stopping = ""
         os.set_blocking(control, False)
         os.set_blocking(results, False)
@@ -69,7 +69,7 @@ class PipeLink(Link):
                 self._hear(chunk)
         return self._stopping
 
-    def next_task(self) -> GameTask | ProbeTask | SeatTask | ReenactTask | ComplianceTask | None:
+    def next_task(self) -> GameTask | ProbeTask | ReenactTask | ComplianceTask | None:
         """Wait for the next task; None: it is time to go."""
         while not self.stopping():
             if self._tasks:
@@ -120,7 +120,7 @@ class PipeLink(Link):
 def serve(link: PipeLink) -> None:
     """Play task after task until told to go; engines may live on between them."""
     from enginetour.referee.game import play
-    from enginetour.referee.probe import probe, probe_side_by_side
+    from enginetour.referee.probe import probe
     from enginetour.referee.shelf import EngineShelf
 
     # What is loaded stays: looking through it for garbage again and again took 5 % of a ply (measured).
@@ -135,8 +135,6 @@ def serve(link: PipeLink) -> None:
                 result = play(task, link, shelf)
             elif isinstance(task, ProbeTask):
                 result = probe(task, link)
-            elif isinstance(task, SeatTask):
-                result = probe_side_by_side(task.probes, link, shelf)
             elif isinstance(task, ReenactTask):
                 from enginetour.referee.reenactment import reenact  # here, for a quicker start
 

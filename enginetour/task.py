@@ -214,13 +214,6 @@ class ProbeTask:
 
 
 @dataclass(frozen=True, slots=True)
-class SeatTask:
-    """Probe the engines of a coming game, started side by side; those that are fit wait for it in that slot."""
-
-    probes: tuple[ProbeTask, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ReenactTask:
     """Tell one engine of `game` again what it was told, up to the search after `moves`: (UCI, milliseconds) each.
 

@@ -16,7 +16,6 @@ from enginetour.errors import InputRefused, TourError, UsageRefused
 from enginetour.folded import audit, fold, last_table, refuse_unfinished
 from enginetour.formats.base import Format
 from enginetour.frozen import controls, grown_settings, not_followed, refuse_openings_to_come, same_engines
-from enginetour.headstart import HeadStart, birth_tags
 from enginetour.model import Entrant, Pairing
 from enginetour.places import LocalPlace, end_leftovers
 from enginetour.plan import Plan, refuse_few, refuse_field, refuse_openings, scale_doubts
@@ -56,7 +55,6 @@ class Session:
     resumed: bool
     folded: tuple[Format[Any], Any] | None  # the format, and the state after the log; taken by `play`
     refusal: TourError | None = None  # why the run could not go on; known when `play` has come back
-    ahead: HeadStart | None = None  # what has begun already
 
     def __post_init__(self) -> None:
         """The plan is that of the edition, its openings are dealt as they were from the beginning."""
@@ -67,14 +65,8 @@ class Session:
     def task(self, pairing: Pairing, again: int) -> GameTask:
         """The game of a pairing; InputRefused when an engine is not what it was at its last game."""
         task, aborts = self.plan.task(self.sides, pairing, again), self.log.aborts(pairing.key)
-        task = replace(task, aborts=aborts) if aborts else task
-        if self.ahead is None or not self.ahead.has_begun(task):
-            self._files.refuse_changed(*(self.sides[name].spec for name in pairing.pair))
-        return task
-
-    def take_over(self, ahead: HeadStart) -> None:
-        """Go on with what has begun, and with what is known of its engines' files."""
-        self.ahead, self._files = ahead, ahead.files
+        self._files.refuse_changed(*(self.sides[name].spec for name in pairing.pair))
+        return replace(task, aborts=aborts) if aborts else task
 
 
 @contextmanager
@@ -85,7 +77,6 @@ def opened(
     accept_change: bool,
     tell: Callable[[str], None],
     heed: Callable[[], None] = lambda: None,
-    ahead: HeadStart | None = None,
 ) -> Iterator[Session]:
     """Lock, probe what must be probed, create or resume; nothing is written before all engines are known to be fit.
 
@@ -111,10 +102,8 @@ def opened(
         ground.refuse_unwritable()
         if made:
             # An existing database is looked at before its tournament is locked: one from elsewhere would get a lock of
-            # ours beside it. Engines start before that only for a name that it did not know a moment ago.
+            # ours beside it.
             store = opened_store(create=False)
-            if store.has(name) and ahead is not None:
-                ahead.close()
             if store.has(name) and not new:
                 yield resumed(store)
                 return
@@ -129,12 +118,8 @@ def opened(
             refuse_few(plan)
             refuse_field(plan)  # no database, no ratings from it
             edition = 1
-        if ahead is None or not ahead.begun:  # else they were looked at before its engines started
-            refuse_openings(plan, edition)
-        early = ahead.found(heed) if ahead is not None and ahead.begun else None
-        if ahead is not None and early is None:
-            ahead.close()
-        probes = probe_all(plan.sides, heed=heed, hidden=plan.results) if early is None else early
+        refuse_openings(plan, edition)
+        probes = probe_all(plan.sides, heed=heed, hidden=plan.results)
         refuse_unfit(probes, plan.sides)
         doubts = (*other_names(probes, plan.files), *untellable(plan.suite, plan.sides, probes))
         for words in (*doubts, *cautions(plan.sides.values())):
@@ -143,14 +128,9 @@ def opened(
         if not made:
             store = opened_store(create=True)
             if store.has(name):  # another run made it while we were probing, and has stopped
-                if ahead is not None:
-                    ahead.close()
                 yield resumed(store)
                 return
-        session = _create(plan, store, lock, tell)
-        if ahead is not None and early is not None:
-            session.take_over(ahead)
-        yield session
+        yield _create(plan, store, lock, tell)
 
 
 def play(
@@ -172,29 +152,21 @@ def play(
     # What an earlier run of this very tournament left behind after a SIGKILL is ended first; the lock is ours.
     ground = session.store.database.ground
     tag = f"{ground.tag()}:{session.log.slug}"
-    own = session.ahead.tag if session.ahead is not None else ""
-    for leftover in end_leftovers(tag, *birth_tags(session.plan), but=own):
+    for leftover in end_leftovers(tag):
         watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
     settings = session.plan.config.play
     named = session.plan.config.at("play", "affinity")
     cores = own_cores(session.sides.values(), slots, named) if settings.affinity is True else None
     (format_, state), session.folded = session.folded or fold(session.log), None  # a state of long ago is not kept
-    place: LocalPlace | HeadStart | DaskPlace
-    if cluster is not None:
-        place = cluster
-    elif session.ahead is not None and session.ahead.goes_on(session.task(format_.offers(state)[0], 0), picture):
-        place = session.ahead
-    else:
-        together, parallel = settings.affinity == "quick", settings.start_parallel
-        place = LocalPlace(
-            slots,
-            on_event=picture,
-            tag=tag,
-            cores=cores,
-            together=together,
-            start_parallel=parallel,
-            hidden=session.plan.results,
-        )
+    place: LocalPlace | DaskPlace = cluster or LocalPlace(
+        slots,
+        on_event=picture,
+        tag=tag,
+        cores=cores,
+        together=settings.affinity == "quick",
+        start_parallel=settings.start_parallel,
+        hidden=session.plan.results,
+    )
     copies = {name: side.spec.max_copies for name, side in session.sides.items()}
     scheduler = Scheduler(
         log=session.log,

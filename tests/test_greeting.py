@@ -13,11 +13,9 @@ from enginetour.adapters.start import open_engines
 from enginetour.errors import MachineFailure, StartFailed
 from enginetour.referee.greeting import greet
 from enginetour.referee.link import Link
-from enginetour.referee.probe import probe_side_by_side
-from enginetour.referee.shelf import EngineShelf
 from enginetour.supervise.ending import kill_living, living
 from enginetour.supervise.starting import Launch, Started
-from enginetour.task import EngineSpec, ProbeTask
+from enginetour.task import EngineSpec
 from tests.playing import sound
 
 # Tells of itself, then speaks no word before the other has told of itself too.
@@ -91,16 +89,3 @@ def test_a_failure_of_the_machine_leaves_none(
     assert not living
     assert sorted(os.listdir("/proc/self/fd")) == before
     assert os.listdir(tmp_path) == []
-
-
-def test_one_that_cannot_be_started_is_told_and_the_other_waits_on_the_shelf() -> None:
-    """Each has its own probe, in their order."""
-    shelf = EngineShelf()
-    try:
-        gone, fit = probe_side_by_side((ProbeTask(GONE), ProbeTask(sound())), Link(), shelf)
-        assert (gone.name, gone.category, gone.steps[0][:2]) == ("gone", "start-failure", ("start", False))
-        assert (fit.problems, [what for what, _, _ in fit.steps]) == ((), ["handshake", "options"])
-        assert len(living) == 1
-    finally:
-        shelf.close_all()
-    assert not living

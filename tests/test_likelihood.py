@@ -180,3 +180,10 @@ def test_old_prior_weighs_like_games() -> None:
     few = gap(fit(MATCH, prior=GaussianPrior(100)))
     many = gap(fit({("A", "B"): (3000, 4000, 1500)}, prior=GaussianPrior(100)))
     assert few + 4 < many < gap(fit(MATCH)) < many + 1
+
+
+def test_both_colours_in_one_row() -> None:
+    """Folding turns what the later name had as White: its wins are the other's losses."""
+    pairs = fit({("A", "B"): (1, 2, 3), ("B", "A"): (10, 20, 30), ("C", "B"): (0, 1, 4)}).pairs.folded
+    rows = np.stack((pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses), axis=1).tolist()
+    assert rows == [[0, 1, 31, 22, 13], [1, 2, 4, 1, 0]]

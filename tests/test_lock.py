@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.errors import StorageFailed, StoreRefused
-from enginetour.store.lock import TournamentLock, lock_path, refuse_held
+from enginetour.store.lock import TournamentLock, lock_path
 from enginetour.store.slugs import slug_of
 
 HOLDER = """
@@ -43,23 +43,6 @@ def test_second_process_is_refused(tmp_path: Path) -> None:
         first.communicate("end\n")
     with TournamentLock(database, "autumn"):
         pass
-
-
-def test_a_holder_is_seen_without_locking(tmp_path: Path) -> None:
-    """Whoever only looks is told the same; neither another tournament nor a file that was left keeps anybody out."""
-    database = tmp_path / "t.db"
-    refuse_held(database, "autumn")
-    assert not list(tmp_path.iterdir())
-    lock_path(database, "spring").write_text("pid 1 on moon since yesterday\n")
-    with holder(database) as first:
-        with pytest.raises(StoreRefused) as seen:
-            refuse_held(database, "autumn")
-        with pytest.raises(StoreRefused) as locked:
-            TournamentLock(database, "autumn").acquire()
-        assert str(seen.value) == str(locked.value)
-        refuse_held(database, "spring")
-        first.communicate("end\n")
-    refuse_held(database, "autumn")
 
 
 def test_lock_dies_with_its_process(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from enginetour import headstart, probing, tournament
+from enginetour import probing, tournament
 from enginetour.errors import InternalFailure, MachineFailure
 from enginetour.model import Game
 from enginetour.places import LocalPlace, end_leftovers
@@ -173,7 +173,7 @@ def results_of(pid: object) -> int:
 
 def test_a_game_in_which_enginetour_fails_is_set_aside(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tries, one incident that names both engines, all other games, exit 1; the next run tries it again."""
-    for module in (tournament, headstart, probing):
+    for module in (tournament, probing):
         monkeypatch.setattr(module, "LocalPlace", partial(LocalPlace, command=COMMAND))
     path = config(workspace, ("wren1", "wren2", "wren3"), "roundrobin", "games_per_pairing = 1")
     path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\nname = "raise"'))

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from enginetour import tournament
-from enginetour.headstart import warmed
 from enginetour.model import Opening, Pairing
 from enginetour.places import LocalPlace
 from enginetour.referee import together
@@ -20,7 +19,7 @@ from enginetour.referee.link import Link
 from enginetour.referee.shelf import EngineShelf
 from enginetour.referee.together import Together
 from enginetour.supervise.gathering import TOGETHER
-from enginetour.task import DrawRule, EngineSpec, GameTask, Rules, Side
+from enginetour.task import DrawRule, EngineSpec, GameTask, ProbeTask, Rules, Side
 from enginetour.timecontrol import TimeControl
 from tests.playing import LONG, scripted
 from tests.test_cores import KEPT
@@ -341,15 +340,9 @@ def test_a_game_that_breaks_off_leaves_its_processor(shelf: EngineShelf, monkeyp
 
 @pytest.mark.parametrize(("setting", "may"), [("", True), ('affinity = "quick"', True), ("affinity = false", False)])
 def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of [play]; "quick" if nothing is said; for slots that begin at once, and for those of a run that goes on."""
+    """Of [play]; "quick" if nothing is said."""
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 4")
     path.write_text(path.read_text().replace("[play]\n", f"[play]\n{setting}\n"))
-    with warmed(path, None, None) or pytest.fail("it has a head start") as ahead:
-        while not (slots := ahead._place._slots):
-            pass
-        environment = Path(f"/proc/{slots[0].process.pid}/environ").read_bytes().split(b"\0")
-    assert (f"{TOGETHER}=1".encode() in environment) == may
-    tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
     told = list[bool]()
 
     def place(*words: Any, together: bool, **named: Any) -> LocalPlace:
@@ -359,6 +352,15 @@ def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool, monkeypa
     monkeypatch.setattr(tournament, "LocalPlace", place)
     tour(tmp_path, "run", str(path))
     assert told == [may]
+
+
+@pytest.mark.parametrize("may", [True, False])
+def test_a_slot_is_told_whether_it_may(may: bool) -> None:
+    """In its environment."""
+    with LocalPlace(1, together=may) as place:
+        place.submit(ProbeTask(scripted())).result(60)
+        environment = Path(f"/proc/{place._slots[0].process.pid}/environ").read_bytes().split(b"\0")
+    assert (f"{TOGETHER}=1".encode() in environment) == may
 
 
 def test_a_match_says_it_on_its_line(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import chess.pgn
 import pytest
 from click.testing import CliRunner, Result
 
-from enginetour import examining, folded, headstart, probing
+from enginetour import examining, folded, probing
 from enginetour.cli import cli, main
 from enginetour.places import LocalPlace
 from enginetour.store.log import TournamentLog
@@ -101,7 +101,7 @@ def try_engines_once(monkeypatch: pytest.MonkeyPatch) -> None:
     For refusals told by `tour`: three tries and their pauses have tests of their own in regressions/test_probe.py.
     """
     command = (sys.executable, "-P", "-c", TRIED_ONCE)
-    for module in (probing, headstart, examining):
+    for module in (probing, examining):
         monkeypatch.setattr(module, "LocalPlace", partial(LocalPlace, command=command))
 
 

@@ -13,7 +13,6 @@ from enginetour.cli.common import chosen, open_store, output_options, tournament
 from enginetour.cli.display import Display, asked_errors, display_options, errors_option, present
 from enginetour.cli.gamefiles import without_collecting
 from enginetour.cli.listoptions import TERMS, definition_from, flags, given, list_options
-from enginetour.cli.memory import keep_memory
 from enginetour.cli.outputfile import Target, output_option, size_words, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_test
 from enginetour.errors import UsageRefused
@@ -71,7 +70,6 @@ def ratings(
     """
     into = target(output, as_json=as_json, as_csv=as_csv)
     display.check(as_json=into.as_json, as_csv=into.as_csv)
-    keep_memory()
     fields = given(asked)
     test = asked_test(sprt, model, alpha, beta)
     shown = display != Display() or bool(errors_for)

@@ -133,8 +133,8 @@ def match(
 
     Example: enginetour match stockfish ./my-engine --tc 1+0.01 --games 20
     """
-    from enginetour.cli.begun import beginning
     from enginetour.cli.drafts import name_typed, take_back
+    from enginetour.cli.session import Run
     from enginetour.probing import detect_each
     from enginetour.quickmatch import Asked, drafted, setting, typed
     from enginetour.registry import of_workspace
@@ -169,13 +169,8 @@ def match(
         say(f"{command('run', path, db=db)} plays it")
         return 0
     try:
-        with beginning(path, db, slots=slots) as (begun, loaded):
-            from enginetour.cli.session import Run
-
-            loaded()
-            how = {"new": True, "resume_new": True, "accept_change": False, "live": False}
-            run = Run(path, db, **how, begun=begun, settled=announce)
-            code = run.go(slots=slots, force=force)
+        run = Run(path, db, new=True, resume_new=True, accept_change=False, live=False, settled=announce)
+        code = run.go(slots=slots, force=force)
     except TourError as error:
         name_typed(error, path, path.read_text("utf-8", "replace"), words)
         if not kept:

@@ -47,18 +47,13 @@ def run(
 
     Example: enginetour run configs/quickstart.toml --stop-at 07:00
     """
-    from enginetour.cli.begun import beginning
+    from enginetour.cli.session import Run
+    from enginetour.cli.stopat import stop_time
 
-    with beginning(config, db, slots=slots, most_games=max_games, place=place, resumes=not new) as (begun, loaded):
-        # From here on a part of the program is loaded that the first games do not need.
-        from enginetour.cli.session import Run
-        from enginetour.cli.stopat import stop_time
-
-        loaded()
-        until = stop_time(stop_at) if stop_at is not None else None
-        live = is_live_terminal() and not plain
-        session = Run(config, db, new=new, accept_change=accept_change, live=live, begun=begun)
-        return session.go(slots=slots, force=force, most_games=max_games, until=until, strict=fail_on is not None)
+    until = stop_time(stop_at) if stop_at is not None else None
+    live = is_live_terminal() and not plain
+    session = Run(config, db, new=new, accept_change=accept_change, live=live, place=place)
+    return session.go(slots=slots, force=force, most_games=max_games, until=until, strict=fail_on is not None)
 
 
 @click.command()

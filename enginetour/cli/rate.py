@@ -22,7 +22,6 @@ from enginetour.cli.gamefiles import (
     without_collecting,
 )
 from enginetour.cli.listoptions import file_list_options, flags, given, table
-from enginetour.cli.memory import keep_memory
 from enginetour.cli.outputfile import Target, output_option, size_words, target
 from enginetour.cli.sprt import asked_test, sprt_options, tell_file_test
 from enginetour.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused
@@ -93,7 +92,6 @@ def rate(
 
     A sequential test: enginetour rate night.pgn --sprt "My engine 2" Fruit 0 5
     """
-    keep_memory()
     refuse_twice(files)
     if strict and sprt is not None:
         raise click.UsageError("--strict is for a list: leave it or --sprt out")

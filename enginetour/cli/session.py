@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour import __version__, tournament
 from enginetour.changes import Desk
-from enginetour.cli.begun import Begun
 from enginetour.cli.broadcast import Broadcast
 from enginetour.cli.common import rows_of_others, say
 from enginetour.cli.elsewhere import machines_of
@@ -75,12 +74,12 @@ class Run:
         accept_change: bool,
         live: bool,
         resume_new: bool = False,
-        begun: Begun | None = None,
+        place: str | None = None,
         settled: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = config
-        begun = begun or Begun(prepare(config, db), Heard())
-        self.plan, self.signals, self._ahead, self.place = begun
+        self.plan, self.signals = prepare(config, db, resumes=not new), Heard()
+        self.place = place  # as --place has it; None: on this machine
         more = [word for name, one in (("--db", db), ("--place", self.place)) if one for word in (name, str(one))]
         self.again = shlex.join(["enginetour", "run", str(config), *more])
         self.new, self.accept_change, self.live = new, accept_change, live
@@ -135,7 +134,6 @@ class Run:
                 accept_change=self.accept_change,
                 tell=self._tell,
                 heed=self._heed,
-                ahead=self._ahead,
             ) as session,
         ):
             self.settled()

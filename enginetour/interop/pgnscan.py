@@ -23,7 +23,7 @@ from enginetour.interop.pgntags import TagReader, contradicts
 from enginetour.interop.tally import TERMINATORS, VARIANT, Tally
 from enginetour.wholefile import MOST_TAGS
 
-PIECE = 1 << 17  # bytes; measured: with larger ones a third of the time goes into memory that malloc gives back
+PIECE = 1 << 16  # bytes; glibc maps blocks of 128 KiB anew each time (mallopt(3)): a tenth of the time (measured)
 LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once
 WORTH_TWO = 5_000_000  # bytes; measured: 50 ms of reading, below it the second process saves nothing
 START = 4_000_000  # bytes; measured: as many are read while numpy is imported

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -78,29 +77,6 @@ class Pairs:
     def scored(self) -> Vector:
         """Points of each engine."""
         return self.per_engine(self.points, self.games - self.points)
-
-    def with_game(self, white: str, black: str, white_half_points: int) -> Pairs:
-        """The same and one game more; ValueError for engines not in `names` and for what is no result."""
-        ends = [bisect_left(self.names, name) for name in (white, black)]
-        if white == black or any(
-            self.names[end : end + 1] != (name,) for end, name in zip(ends, (white, black), strict=True)
-        ):
-            raise ValueError(f"{white} and {black} are not two engines of these")
-        if white_half_points not in (0, 1, 2):
-            raise ValueError("a game has 0, 1 or 2 half points for White")
-        white_end, black_end = ends
-        first, last = np.searchsorted(self.white, (white_end, white_end + 1)).tolist()
-        row = first + int(np.searchsorted(self.black[first:last], black_end))
-        met = row < last and self.black[row] == black_end
-        results = [self.wins, self.draws, self.losses]
-        if met:
-            whites, blacks = self.white, self.black
-            results[2 - white_half_points] = results[2 - white_half_points].copy()
-        else:
-            whites, blacks = np.insert(self.white, row, white_end), np.insert(self.black, row, black_end)
-            results = [np.insert(column, row, 0.0) for column in results]
-        results[2 - white_half_points][row] += 1
-        return Pairs(self.names, whites, blacks, *results)
 
     @cached_property
     def folded(self) -> Pairs:

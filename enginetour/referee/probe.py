@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 
 from enginetour.adapters.base import Ask, Engine
@@ -14,7 +14,7 @@ from enginetour.referee.converse import heed_until
 from enginetour.referee.greeting import Greeted, greet
 from enginetour.referee.link import Link
 from enginetour.referee.seats import start_fault
-from enginetour.referee.shelf import EngineShelf, end, usable
+from enginetour.referee.shelf import end
 from enginetour.supervise.ending import kill_living
 from enginetour.task import Probe, ProbeTask
 from enginetour.variants import STANDARD
@@ -49,32 +49,21 @@ def probe(task: ProbeTask, link: Link) -> Probe:
 
     An earlier try that failed stays among the steps. Raises MachineFailure when told to stop now.
     """
-    return _probed(task, link, None, None)
-
-
-def probe_side_by_side(tasks: Sequence[ProbeTask], link: Link, shelf: EngineShelf) -> tuple[Probe, ...]:
-    """As `probe`, but all are started and shaken hands with at the same time; the fit ones wait on the shelf."""
-    greeted = greet([task.spec for task in tasks], link)
-    return tuple(_probed(task, link, shelf, first) for task, first in zip(tasks, greeted, strict=True))
-
-
-def _probed(task: ProbeTask, link: Link, shelf: EngineShelf | None, first: Greeted | None) -> Probe:
     failed: list[tuple[str, bool, str]] = []
     for pause in AGAIN_S:
-        found, report = _try(task, link, shelf, first)
-        first = None
+        found, report = _try(task, link)
         if found.settled or not found.problems:
             break
         failed.append(("an earlier try", False, found.problems[0]))
         heed_until(link, time.monotonic_ns() + int(pause * 1e9))
     else:
-        _, report = _try(task, link, shelf, first)
+        _, report = _try(task, link)
     return replace(report, steps=(*failed, *report.steps))
 
 
-def _try(task: ProbeTask, link: Link, shelf: EngineShelf | None, greeted: Greeted | None) -> tuple[_Findings, Probe]:
+def _try(task: ProbeTask, link: Link) -> tuple[_Findings, Probe]:
     found = _Findings(task.spec.name)
-    greeted = greeted or greet([task.spec], link)[0]
+    (greeted,) = greet([task.spec], link)
     engine = greeted.engine
     if engine is None:
         _did_not_start(greeted, found)
@@ -85,10 +74,7 @@ def _try(task: ProbeTask, link: Link, shelf: EngineShelf | None, greeted: Greete
     except BaseException:
         kill_living()
         raise
-    if shelf is not None and not found.problems and usable(engine):
-        shelf.give_back(engine)
-    else:
-        _leave(engine, found)
+    _leave(engine, found)
     return found, _report(found, engine)
 
 

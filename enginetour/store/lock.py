@@ -94,24 +94,6 @@ class TournamentLock:
         self.release()
 
 
-def refuse_held(database: Path, slug: str) -> None:
-    """StoreRefused if the kernel tells of a holder: known before anything is loaded that a run needs.
-
-    Nothing is locked to see it: for that moment it would keep out whoever means it. Where the kernel does not tell, as
-    on file systems that give locks another device's number (proc(5), /proc/locks), `acquire` does.
-    """
-    with suppress(OSError):
-        fd = os.open(lock_path(database, slug), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            seen = os.fstat(fd)
-            place = f"{os.major(seen.st_dev):02x}:{os.minor(seen.st_dev):02x}:{seen.st_ino}"
-            for line in Path("/proc/locks").read_text("ascii").splitlines():
-                if {"FLOCK", place} <= set(line.split()):
-                    raise _held(fd)
-        finally:
-            os.close(fd)
-
-
 def _held(fd: int) -> StoreRefused:
     """What whoever comes second is told."""
     step = "wait for its end, or ask it with: enginetour status"

@@ -67,13 +67,13 @@ def leave_scratch() -> None:
             Path(root).rmdir()
 
 
-def wipe_leftovers(tags: Sequence[str], but: str = "") -> None:
-    """Wipe the folders that killed runs of these tags left, as `end_tagged` ends them. This user's, never a link."""
+def wipe_leftovers(tag: str) -> None:
+    """Wipe the folders that killed runs of this tag left, as `end_tagged` ends them. This user's, never a link."""
     for folder in _root().glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):  # somebody else's, of no tag, or wiped in this moment
             about = folder.lstat()
             ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid()
-            if ours and is_meant(os.readlink(folder / TAGGED), tags, but):  # noqa: PTH115 - a tag, no path
+            if ours and is_meant(os.readlink(folder / TAGGED), (tag,)):  # noqa: PTH115 - a tag, no path
                 wipe(folder)
 
 

@@ -147,13 +147,12 @@ def _same(now: Seen, then: Seen) -> bool:
     return (now.started, now.parent) == (then.started, then.parent)
 
 
-def is_meant(tag: str, tags: Iterable[str], but: str = "") -> bool:
-    """Whether it is one of these tags or below one (``tag/...``), and neither `but` nor below that."""
-    one_of = any(tag == one or tag.startswith(f"{one}/") for one in tags)
-    return one_of and not (but and is_meant(tag, (but,)))
+def is_meant(tag: str, tags: Iterable[str]) -> bool:
+    """Whether it is one of these tags or below one (``tag/...``)."""
+    return any(tag == one or tag.startswith(f"{one}/") for one in tags)
 
 
-def end_tagged(tags: Iterable[str], but: str = "") -> list[tuple[Seen, str]]:
+def end_tagged(tags: Iterable[str]) -> list[tuple[Seen, str]]:
     """SIGKILL to every process but ourselves whose tag `is_meant`; those found and their tags, dead or not."""
     whole = tuple(tags)
     found: dict[tuple[int, int], tuple[Seen, str]] = {}
@@ -161,7 +160,7 @@ def end_tagged(tags: Iterable[str], but: str = "") -> list[tuple[Seen, str]]:
         fresh = []
         for seen in table():
             tag = "" if seen.state == "Z" or seen.pid == os.getpid() else tag_of(seen.pid)
-            if tag and is_meant(tag, whole, but):
+            if tag and is_meant(tag, whole):
                 fresh.append((seen, tag))
         if not fresh:
             break

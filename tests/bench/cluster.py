@@ -26,12 +26,9 @@ from typing import Any
 from unittest import mock
 
 from enginetour import tournament
-from enginetour.cli.begun import Begun
-from enginetour.cli.heard import Heard
 from enginetour.cli.session import Run
 from enginetour.cli.watching import Watching
 from enginetour.cluster import place
-from enginetour.plan import prepare
 from enginetour.scheduler import Scheduler
 from enginetour.serveraddress import Address, address_of
 from enginetour.store.log import TournamentLog
@@ -156,8 +153,7 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
         said = stack.enter_context((folder / "said.txt").open("w"))
         stack.enter_context(redirect_stdout(said))
         stack.enter_context(meter.metering())
-        begun = Begun(prepare(path, db), Heard(), None, "dask=tcp://127.0.0.1:1")
-        run = Run(path, db, new=False, accept_change=False, live=False, begun=begun)
+        run = Run(path, db, new=False, accept_change=False, live=False, place="dask=tcp://127.0.0.1:1")
         run.go(slots=given.slots, most_games=given.games)
     yield from _told(given, meter, built[0])
 

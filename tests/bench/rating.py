@@ -1,4 +1,4 @@
-"""A large rating list, and one game more, against one dense solve of the same size: what a Newton step needs."""
+"""A large rating list against one dense solve of the same size: what a Newton step needs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from enginetour.ratings.likelihood import fit
 from enginetour.ratings.listing import rating_list
-from enginetour.ratings.refit import follow
 from tests.bench.measure import Settings, in_turn, line
 
 SPREAD = 200.0  # Elo; the field's standard deviation, as in the lists of the trade
@@ -25,10 +23,6 @@ def rating(settings: Settings) -> Iterator[str]:
     column = dice.normal(size=engines)
     mine, solve = in_turn(settings.rounds, lambda: rating_list(counts), lambda: np.linalg.solve(matrix, column))
     yield line(f"rating list of {engines} engines, {games} games", mine, solve, "one numpy solve")
-    followed = follow(fit(counts))
-    one, other = followed.fit.names[:2]
-    (again,) = in_turn(settings.rounds, lambda: followed.after(one, other, 1))
-    yield line("the ratings one game later", again, solve, "one numpy solve")
 
 
 def field(engines: int, games: int) -> dict[tuple[str, str], tuple[int, int, int]]:

@@ -120,6 +120,6 @@ def put(name: str, **content: Any) -> None:
 
 if __name__ == "__main__":
     put("game", play=play)
-    put("probe", probe=probe, probe_side_by_side=None)
+    put("probe", probe=probe)
     put("shelf", EngineShelf=EngineShelf)
     slot.main()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from enginetour import headstart, probing, tournament
+from enginetour import probing, tournament
 from enginetour.errors import MachineFailure, TourError
 from enginetour.places import LocalPlace
 from enginetour.task import EngineSpec, Probe, ProbeTask, Side
@@ -112,8 +112,7 @@ def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monk
     mark.touch()
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 1")
     command = (sys.executable, "-P", "-c", ANOTHER.format(mark=str(mark)))
-    for module in (headstart, tournament):
-        monkeypatch.setattr(module, "LocalPlace", partial(LocalPlace, command=command))
+    monkeypatch.setattr(tournament, "LocalPlace", partial(LocalPlace, command=command))
     told = tour(tmp_path, "run", str(path), expect=1)
     complaints = [line for line in told.stderr.splitlines() if line.startswith("enginetour: ")]
     assert len(complaints) == 1
