@@ -220,13 +220,13 @@ def test_whoever_waits_for_a_file_is_ended_at_once(workspace: Path, words: tuple
 
 def computing(place: Path) -> None:
     """In the new process: reading the configuration is a search that takes years, in C."""
-    from enginetour import plan
+    from enginetour.cli import session
 
     def prepare(*_: object, **__: object) -> None:
         place.touch()
         re.match("(x+x+)+y", "x" * 200)
 
-    plan.prepare = prepare  # type: ignore[assignment]
+    session.prepare = prepare  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize("number", [INT, TERM, HUP])
