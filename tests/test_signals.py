@@ -226,7 +226,7 @@ def computing(place: Path) -> None:
         place.touch()
         re.match("(x+x+)+y", "x" * 200)
 
-    session.prepare = prepare  # type: ignore[assignment]
+    session.prepare = prepare  # type: ignore[assignment, attr-defined]
 
 
 @pytest.mark.parametrize("number", [INT, TERM, HUP])
