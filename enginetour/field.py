@@ -52,9 +52,6 @@ class Turn:
         return self.opponent is not None
 
 
-ABSENT = Turn()
-
-
 @dataclass(frozen=True, slots=True)
 class Member:
     """An entrant in the entry order. `rating` is what it brings along, in the system's own points.

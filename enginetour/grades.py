@@ -75,8 +75,3 @@ def rating(text: str, begins: float = GO) -> float:
     if not re.fullmatch(r"[-+]?[0-9]{1,9}(\.[0-9]{1,9})?", text.strip(), re.ASCII):
         raise ValueError(f"{text!r} is not a valid rating: use a number, or {ALLOWED}")
     return float(text)
-
-
-def on_go_scale(aga: float) -> float:
-    """Convert a rating of the AGA scale without its gap: 50, the middle of 1 dan, is 2100."""
-    return aga - AGA + GO

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from enginetour.formats.bubble import Bubble
-from enginetour.interop.bubblecase import read_case, trace
+from enginetour.interop.bubblecase import read_case
 from enginetour.model import Entrant, GameFinished, Note
 
 
@@ -18,8 +17,3 @@ def decisions(source: str | bytes | Mapping[str, object], place: str = "case") -
     while games := bubble.offers(state):
         state = bubble.step(state, GameFinished(games[0], case.outcome(games[0])))
     return tuple(bubble.notes(state))
-
-
-def play_case(source: str | bytes | Mapping[str, object], place: str = "case") -> dict[str, Any]:
-    """The trace of a bubble case."""
-    return trace(decisions(source, place))

@@ -23,7 +23,6 @@ STANDARD = "standard"
 CHESS960 = "chess960"
 DOUBLE_CHESS960 = "double-chess960"
 BACK_RANKS = 960  # FIDE Laws of Chess, guidelines II
-USUAL = 518  # number of the usual back rank by Scharnagl's count
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +131,3 @@ def shuffled_fen(white: int, black: int) -> str:
             board.set_piece_at(square, piece)
     board.castling_rights = board.rooks
     return board.fen()
-
-
-def trial_fen(name: str) -> str | None:
-    """Where a game of the variant may begin, and most unlike the usual start; None: the usual one."""
-    if not VARIANTS[name].any_rank:
-        return None
-    return shuffled_fen(0, 0 if name == CHESS960 else BACK_RANKS - 1)

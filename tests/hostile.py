@@ -10,7 +10,7 @@ from typing import Any
 from enginetour.formats.base import make_format, options_model
 from enginetour.model import Entrant, Game, GameFinished, Incident, MoveMade, Opening, Outcome, SideRecord, Termination
 from enginetour.store.tournaments import Draft, Store
-from tests.storing import spec
+from tests.storing import add_game, spec
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07A"
 FORMULA = "=cmd|'/c calc'!A1"
@@ -56,7 +56,7 @@ def _play(made: Store, title: str, system: str, settings: dict[str, Any]) -> Non
         )  # fmt: skip
         told = len(format_.notes(state))
         state = format_.step(state, GameFinished(offers[0], outcome))
-        log.record_game(game, format_.notes(state)[told:])
+        add_game(log, game, format_.notes(state)[told:])
 
 
 def games(path: Path) -> None:

@@ -16,7 +16,7 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.paircounts import packed
 from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
-from tests.storing import game
+from tests.storing import add_game, game
 
 _meetings = itertools.count(1)
 
@@ -39,7 +39,7 @@ def record(
     """A game that ended, and was written, at noon of a day; its id."""
     at = seconds(f"{day}T12:00")
     played = game(white, black, outcome, meeting=next(_meetings))
-    log.record_game(replace(played, white_tc=tc, black_tc=tc, hardware=hardware, started=at - 60, ended=at))
+    add_game(log, replace(played, white_tc=tc, black_tc=tc, hardware=hardware, started=at - 60, ended=at))
     return stamp(log, at)
 
 

@@ -26,6 +26,7 @@ from enginetour.model import (
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec
+from tests.storing import add_game
 
 STARTED = 1_700_000_000.0
 OPENINGS = (("Open", "e2e4", "e4"), ("Closed", "d2d4", "d4"))
@@ -66,7 +67,7 @@ def played(
         game = _game(offers[0], number, names, dice)
         state = format_.step(state, GameFinished(game.pairing, game.outcome))
         notes = format_.notes(state)
-        log.record_game(game, notes[told:])
+        add_game(log, game, notes[told:])
         told = len(notes)
     return store, log
 

@@ -14,7 +14,7 @@ from typing import Any
 from enginetour.control import ControlServer, Request, socket_path
 from enginetour.model import Game, Note
 from tests.playing import SHUFFLE
-from tests.storing import open_log
+from tests.storing import add_game, open_log
 from tests.touring import started
 
 
@@ -52,7 +52,7 @@ class Stage:
 
     def record(self, game: Game, *notes: Note) -> int:
         """A game in the log."""
-        number = self.log.record_game(game, notes)
+        number = add_game(self.log, game, notes)
         assert number is not None
         return number
 

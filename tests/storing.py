@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from enginetour.model import (
     Game,
     Incident,
     MoveMade,
+    Note,
     Opening,
     Outcome,
     Pairing,
@@ -21,7 +23,9 @@ from enginetour.model import (
 from enginetour.serveraddress import Address
 from enginetour.store.log import TournamentLog
 from enginetour.store.paircounts import added_up, by_pair, kept_counts
+from enginetour.store.queries import recounted, versions_counts
 from enginetour.store.ratednames import rated_names
+from enginetour.store.reader import TournamentReader
 from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec
 
@@ -114,6 +118,16 @@ def sound_log(path: Address) -> tuple[Store, TournamentLog]:
 def open_log(path: Address) -> tuple[Store, TournamentLog]:
     store = Store.open(path)
     return store, store.create_tournament(draft())
+
+
+def add_game(log: TournamentLog, game: Game, notes: Sequence[Note] = ()) -> int | None:
+    """One game and the decisions that belong to it; its number, None for a game that is there already."""
+    return log.record_games([(game, notes)])[0]
+
+
+def counts_are_kept(log: TournamentReader) -> bool:
+    """The pair counts are what the games give when they are counted again."""
+    return versions_counts(log.database, log.id) == recounted(log.database, log.id)
 
 
 def meddled(path: Path, *statements: str) -> None:

@@ -11,7 +11,7 @@ from enginetour.reports.averages import averages
 from enginetour.reports.html.gamewords import used
 from enginetour.reports.sheet import render
 from enginetour.store.efforts import sides
-from tests.storing import NAMES, open_log
+from tests.storing import NAMES, add_game, open_log
 
 
 def record(*moves: MoveMade) -> SideRecord:
@@ -80,7 +80,7 @@ def test_only_games_that_count_are_looked_at(tmp_path: Path) -> None:
     for meeting, outcome in enumerate((Outcome.DRAW, Outcome.VOID, Outcome.WHITE), 1):
         pairing = Pairing(white, black, meeting, encounter=meeting)
         side = SideRecord(moves=meeting)
-        log.record_game(Game(pairing, outcome, Termination.MATE, white=side, black=side))
+        add_game(log, Game(pairing, outcome, Termination.MATE, white=side, black=side))
     log.record_event(GameVoided(Pairing(white, black, encounter=1), Outcome.DRAW), (), why="odd")
     found = sorted((name, side.moves) for name, side in sides(log))
     store.close()

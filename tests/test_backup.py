@@ -17,14 +17,14 @@ from enginetour.store import backup
 from enginetour.store.backup import back_up
 from enginetour.store.database import version_of
 from enginetour.store.tournaments import Store
-from tests.storing import game, open_log
+from tests.storing import add_game, game, open_log
 
 
 def test_one_state_while_somebody_writes(tmp_path: Path) -> None:
     """The copy holds what was committed before it, and no part of a transaction that is open."""
     store, log = open_log(tmp_path / "t.db")
     with store:
-        log.record_game(game())
+        add_game(log, game())
         with store.database.writing() as connection:
             connection.exec_driver_sql("DELETE FROM notes")
             connection.exec_driver_sql("UPDATE games SET outcome = '0-1'")
@@ -39,7 +39,7 @@ def test_replaced_on_request_only(tmp_path: Path) -> None:
     store, log = open_log(tmp_path / "t.db")
     with store:
         back_up(tmp_path / "t.db", tmp_path / "copy.db")
-        log.record_game(game())
+        add_game(log, game())
         with pytest.raises(UsageRefused, match="--replace"):
             back_up(tmp_path / "t.db", tmp_path / "copy.db")
         Store.open(tmp_path / "copy.db", create=False, readonly=True).close()  # leaves side files behind
@@ -79,7 +79,7 @@ def test_nothing_bears_the_name_before_all_is_well(tmp_path: Path, monkeypatch: 
     store, log = open_log(path)
     with store:
         for number in range(1, 30):
-            log.record_game(game(meeting=number))
+            add_game(log, game(meeting=number))
     if fault == "damaged":
         whole = bytearray(path.read_bytes())
         whole[8 * 4096 : 9 * 4096] = b"\x55" * 4096
@@ -127,7 +127,7 @@ def test_two_backups_leave_each_other_alone(tmp_path: Path, monkeypatch: pytest.
     store, log = open_log(tmp_path / "t.db")
     target, beside = tmp_path / "copy.db", tmp_path / ".copy.db.new"
     with store:
-        log.record_game(game())
+        add_game(log, game())
     whole = back_up(tmp_path / "t.db", tmp_path / "whole.db").path.read_bytes()
     flock = fcntl.flock
 

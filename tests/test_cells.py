@@ -11,7 +11,7 @@ from enginetour.cli.common import rows_of_others
 from enginetour.errors import StoreRefused
 from enginetour.store.cells import odd_cells
 from enginetour.store.database import Database
-from tests.storing import full_game, game, meddled, sound_log
+from tests.storing import add_game, full_game, game, meddled, sound_log
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def path(tmp_path: Path) -> Path:
     """A tournament with a game that has something in every field."""
     store, log = sound_log(tmp_path / "t.db")
     with store:
-        log.record_game(game())
-        log.record_game(replace(full_game(), pairing=game("Toga", "Fruit", meeting=2).pairing, replay=0))
+        add_game(log, game())
+        add_game(log, replace(full_game(), pairing=game("Toga", "Fruit", meeting=2).pairing, replay=0))
     return tmp_path / "t.db"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.store.tables import SCHEMA_VERSION
-from tests.storing import game, meddled, open_log
+from tests.storing import add_game, game, meddled, open_log
 from tests.test_cli import invoke
 from tests.test_database import older
 from tests.touring import audit, config, read, running, tour
@@ -22,7 +22,7 @@ def store(tmp_path: Path) -> Path:
     path = tmp_path / "results" / "enginetour.db"
     opened, log = open_log(path)
     with opened:
-        log.record_game(game())
+        add_game(log, game())
     return path
 
 

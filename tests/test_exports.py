@@ -20,7 +20,7 @@ from enginetour.model import Game, GameVoided, Outcome
 from enginetour.reports import progress
 from enginetour.scheduler import Watcher
 from enginetour.store.log import TournamentLog
-from tests.storing import game, open_log
+from tests.storing import add_game, game, open_log
 from tests.test_scheduler import ended, scheduler
 
 
@@ -33,7 +33,7 @@ def log(tmp_path: Path) -> Any:
 
 def recorded(log: TournamentLog, number: int, outcome: Outcome = Outcome.WHITE) -> Game:
     one = game(meeting=number, outcome=outcome)
-    assert log.record_game(one) == number
+    assert add_game(log, one) == number
     return one
 
 
@@ -366,7 +366,7 @@ def test_two_databases_do_not_take_turns_at_one_pgn(tmp_path: Path) -> None:
         for number in range(1, 9):
             for began, pgn in enumerate(runs, 1):
                 played = replace(game(meeting=number), started=1000.0 * began + number)
-                assert pgn.log.record_game(played) == number
+                assert add_game(pgn.log, played) == number
                 try:
                     pgn.append(number, played)
                 except OSError as error:

@@ -13,7 +13,7 @@ from enginetour.supervise.machine import processor
 from enginetour.supervise.workload import Workload
 from tests.playing import game as play
 from tests.playing import scripted, sound
-from tests.storing import game, open_log
+from tests.storing import add_game, game, open_log
 from tests.touring import read, tour
 
 BUSY = replace(game(), load=3.14, cores=2, steal=0.051, relay_us=(100, 900, 2100), own_us=3300)
@@ -57,10 +57,10 @@ def test_stored_and_shown(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     store, log = open_log(tmp_path / "results" / "enginetour.db")
     with store:
-        log.record_game(replace(game(), load=1.5, cores=2))
+        add_game(log, replace(game(), load=1.5, cores=2))
         assert "load" not in tour(tmp_path, "games").stdout
         assert "referee ms" not in tour(tmp_path, "games").stdout
-        log.record_game(replace(BUSY, pairing=game(meeting=2).pairing, white=SideRecord(waited_ms=7)))
+        add_game(log, replace(BUSY, pairing=game(meeting=2).pairing, white=SideRecord(waited_ms=7)))
         assert log.game(2).game.white.waited_ms == 7
         assert log.game(2).game.own_us == 3300
     assert [(row["load"], row["busy"]) for row in read(tmp_path, "games")] == [(1.5, False), (3.14, True)]

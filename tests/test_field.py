@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from enginetour.field import ABSENT, BLACK, WHITE, Board, Dice, Field, Kind, Member, Turn
+from enginetour.field import BLACK, WHITE, Board, Dice, Field, Kind, Member, Turn
 
 THREE = tuple(Member(name) for name in "ABC")
 FIRST = (Turn(Kind.PLAYED, 1, WHITE, 2), Turn(Kind.PLAYED, 0, BLACK, 0), Turn(Kind.BYE, points=2))
-SECOND = (Turn(Kind.FORFEIT, 2, WHITE, 2), ABSENT, Turn(Kind.FORFEIT, 0, BLACK, 0))
+SECOND = (Turn(Kind.FORFEIT, 2, WHITE, 2), Turn(), Turn(Kind.FORFEIT, 0, BLACK, 0))
 FIELD = Field(THREE, (FIRST, SECOND), (0, 1, 2), rounds=3)
 
 

@@ -16,7 +16,7 @@ from enginetour.model import Outcome
 from enginetour.reports.html.site import Site
 from enginetour.review.games import game_rows
 from enginetour.store.log import TournamentLog
-from tests.storing import game, open_log
+from tests.storing import add_game, game, open_log
 
 
 @contextmanager
@@ -24,10 +24,10 @@ def played(folder: Path, legs: int) -> Iterator[TournamentLog]:
     """Two games for each encounter, and one that was played again."""
     store, log = open_log(folder / "t.db")
     with store:
-        log.record_game(game(outcome=Outcome.VOID))
+        add_game(log, game(outcome=Outcome.VOID))
         for meeting in range(1, legs + 1):
             for leg in (1, 2):
-                log.record_game(game(meeting=meeting, leg=leg, replay=int(meeting == leg == 1)))
+                add_game(log, game(meeting=meeting, leg=leg, replay=int(meeting == leg == 1)))
         yield log
 
 

@@ -13,7 +13,7 @@ from enginetour.journal import Journal
 from enginetour.model import Incident, Note, Outcome
 from enginetour.scheduler import End, Watcher
 from enginetour.task import GameTask
-from tests.storing import full_game, game, open_log
+from tests.storing import add_game, full_game, game, open_log
 from tests.test_scheduler import MemoryLog, ended, scheduler
 from tests.touring import config, running, tour
 
@@ -142,7 +142,7 @@ def test_what_a_log_lacks(tmp_path: Path, before: str | None, missing: list[tupl
         path.write_text(before)
     with store:
         for number, one in enumerate((game(), full_game(), game(meeting=3)), 1):
-            assert log.record_game(one, [Note("park", f"decision {number}")]) == number
+            assert add_game(log, one, [Note("park", f"decision {number}")]) == number
         assert catch_up(log, Journal(path, print), bool) == 3
         found = path.read_text() if before is not None else ""
         assert catch_up(log, Journal(path, print), bool) == 3
@@ -164,7 +164,7 @@ def test_a_signal_ends_the_catching_up(tmp_path: Path) -> None:
     journal.path.write_text(STARTED)
     with store:
         for meeting in range(1, 5):
-            log.record_game(game(meeting=meeting))
+            add_game(log, game(meeting=meeting))
         assert catch_up(log, journal, iter([False, False, True]).__next__) == 2
         assert catch_up(log, journal, bool) == 4
     assert [event["number"] for event in journal.backwards() if event["event"] == "game"] == [4, 3, 2, 1]

@@ -22,7 +22,7 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
 from enginetour.store.trouble import StoreAway
 from tests.servers import Server
-from tests.storing import game, open_log
+from tests.storing import add_game, counts_are_kept, game, open_log
 
 
 def numbers(log: TournamentLog) -> list[int]:
@@ -69,13 +69,13 @@ def test_a_lost_answer(place: Address, monkeypatch: pytest.MonkeyPatch, arrives:
     with store:
         for meeting in (1, 2):  # the first of a run, and a later one
             with answer_lost(monkeypatch, arrives=arrives):
-                assert log.record_game(game(meeting=meeting)) == meeting
+                assert add_game(log, game(meeting=meeting)) == meeting
         with answer_lost(monkeypatch, arrives=arrives):
             assert log.record_event(Withdrawn("Fruit")) == 3
-        assert log.record_game(game("Phalanx", "HoiChess")) == 3
+        assert add_game(log, game("Phalanx", "HoiChess")) == 3
         assert numbers(log) == [1, 2, 3]
         assert log.last_position == 4
-        assert log.counts_are_kept()
+        assert counts_are_kept(log)
 
 
 @pytest.mark.parametrize("arrives", [True, False])
@@ -86,9 +86,9 @@ def test_a_lost_answer_about_a_game_that_was_there(
     store, log = open_log(place)
     store.database.patience = 30.0
     with store:
-        assert log.record_game(game()) == 1
+        assert add_game(log, game()) == 1
         with answer_lost(monkeypatch, arrives=arrives):
-            assert log.record_game(game()) is None
+            assert add_game(log, game()) is None
         assert numbers(log) == [1]
 
 
@@ -96,7 +96,7 @@ def test_without_patience_it_is_told(place: Address, monkeypatch: pytest.MonkeyP
     """A command that does not wait says that the server is away."""
     store, log = open_log(place)
     with store, answer_lost(monkeypatch, arrives=False), pytest.raises(StorageFailed, match="hung up"):
-        log.record_game(game())
+        add_game(log, game())
     assert StorageFailed.exit_code == 7
 
 
@@ -120,7 +120,7 @@ def test_a_lost_lock_is_got_again(server: Server, held: tuple[Address, Tournamen
     address, log, _ = held
     for meeting in (1, 2):
         server.cut("enginetour pid%")
-        assert log.record_game(game(meeting=meeting)) == meeting
+        assert add_game(log, game(meeting=meeting)) == meeting
         with pytest.raises(StoreRefused, match="already running"):
             lock_of(address, "autumn").acquire()
     assert numbers(log) == [1, 2]
@@ -129,10 +129,10 @@ def test_a_lost_lock_is_got_again(server: Server, held: tuple[Address, Tournamen
 def test_a_lost_lock_that_somebody_has(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:
     """Nothing more is written by a run whose tournament another one has taken."""
     address, log, _ = held
-    assert log.record_game(game()) == 1
+    assert add_game(log, game()) == 1
     server.cut("enginetour pid%")
     with lock_of(address, "autumn"), pytest.raises(StoreRefused, match="already running"):
-        log.record_game(game(meeting=2))
+        add_game(log, game(meeting=2))
     assert numbers(log) == [1]
 
 
@@ -141,14 +141,14 @@ def test_a_lost_lock_that_somebody_had(server: Server, held: tuple[Address, Tour
     """Nor by one whose tournament another has gone on with meanwhile, also where it had not written yet itself."""
     address, log, _ = held
     for meeting in range(played):
-        log.record_game(game(meeting=meeting + 1))
+        add_game(log, game(meeting=meeting + 1))
     server.cut("enginetour pid%")
     with Store.open(address, create=False) as other, lock_of(address, "autumn") as lock:
         theirs = other.tournament()
         theirs.under(lock)
-        theirs.record_game(game("Phalanx", "HoiChess"))
+        add_game(theirs, game("Phalanx", "HoiChess"))
     with pytest.raises(StoreRefused, match="somebody else writes"):
-        log.record_game(game(meeting=9))
+        add_game(log, game(meeting=9))
     assert numbers(log) == list(range(1, played + 2))
 
 
@@ -157,7 +157,7 @@ def test_a_dead_connection_that_the_server_believes_in(held: tuple[Address, Tour
     _, log, lock = held
     believed = lock._raw
     lock._raw = None
-    assert log.record_game(game()) == 1
+    assert add_game(log, game()) == 1
     assert lock._raw is not believed
     with pytest.raises(Exception, match=r"terminating|closed|unexpectedly"):
         believed.execute("SELECT 1")
@@ -168,17 +168,17 @@ def test_a_server_that_is_started_again(server: Server, held: tuple[Address, Tou
     _, log, _ = held
     told: list[str] = []
     log.database.tell = told.append
-    assert log.record_game(game()) == 1
+    assert add_game(log, game()) == 1
     server.stop()
     with ThreadPoolExecutor(1) as aside:
-        late = aside.submit(log.record_game, game(meeting=2))
+        late = aside.submit(add_game, log, game(meeting=2))
         while not told and not late.done():
             pass
         server.start()
         assert late.result() == 2
-    assert log.record_game(game(meeting=3)) == 3
+    assert add_game(log, game(meeting=3)) == 3
     assert numbers(log) == [1, 2, 3]
-    assert log.counts_are_kept()
+    assert counts_are_kept(log)
     assert len(told) == 1
     assert "the server cannot be reached" in told[0]
 
@@ -189,7 +189,7 @@ def test_a_table_that_the_owner_holds(server: Server, held: tuple[Address, Tourn
 
     address, log, _ = held
     assert isinstance(address, ServerAddress)
-    assert log.record_game(game()) == 1
+    assert add_game(log, game()) == 1
     cancelled: list[bool] = []
     with psycopg.connect(address.url) as owner:
         owner.execute("LOCK TABLE games IN ACCESS EXCLUSIVE MODE")
@@ -202,7 +202,7 @@ def test_a_table_that_the_owner_holds(server: Server, held: tuple[Address, Tourn
 
         late = threading.Thread(target=act)
         late.start()
-        assert log.record_game(game(meeting=2)) == 2
+        assert add_game(log, game(meeting=2)) == 2
         late.join()
     assert cancelled == [True]
     assert numbers(log) == [1, 2]
@@ -215,7 +215,7 @@ def test_a_server_that_does_not_come_back(server: Server, held: tuple[Address, T
     server.stop()
     try:
         with pytest.raises(StorageFailed, match="cannot be reached") as failed:
-            log.record_game(game())
+            add_game(log, game())
         assert "\n" not in str(failed.value)
 
         def hurried() -> None:
@@ -223,11 +223,11 @@ def test_a_server_that_does_not_come_back(server: Server, held: tuple[Address, T
 
         log.database.patience, log.database.heed = 60.0, hurried
         with pytest.raises(KeyboardInterrupt):
-            log.record_game(game())
+            add_game(log, game())
     finally:
         server.start()
     log.database.heed = lambda: None
-    assert log.record_game(game()) == 1
+    assert add_game(log, game()) == 1
 
 
 @pytest.mark.parametrize("arrives", [True, False])

@@ -12,7 +12,7 @@ from enginetour.model import Outcome
 from enginetour.ratings.pentanomial import paired
 from enginetour.store.meetings import meetings
 from enginetour.store.tournaments import Store
-from tests.storing import game, meddled, open_log
+from tests.storing import add_game, game, meddled, open_log
 
 BOOK = "1. e4 {book} c5 {book} 2. Nf3 {+0.1/9 1s}"
 WORDS = ("ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5")
@@ -60,9 +60,9 @@ def test_pairs_beside_a_tournament(tmp_path: Path) -> None:
     path.write_text(pgn(("Fruit", "Toga", "1-0"), ("Toga", "Fruit", "0-1")))
     with store:
         for meeting in (1, 2):
-            log.record_game(game("Fruit", "Toga", Outcome.BLACK, meeting=meeting, leg=1))
+            add_game(log, game("Fruit", "Toga", Outcome.BLACK, meeting=meeting, leg=1))
         invoke(tmp_path, "import", path)
-        log.record_game(game("Toga", "Fruit", Outcome.DRAW, meeting=1, leg=2))
+        add_game(log, game("Toga", "Fruit", Outcome.DRAW, meeting=1, leg=2))
     assert pairs_in(tmp_path)[0] == [1, 4]
 
 

@@ -24,13 +24,14 @@ from enginetour.store import bulk
 from enginetour.store.definition import ListDefinition
 from enginetour.store.imports import Imported, import_games, imports_of
 from enginetour.store.known import titles
-from enginetour.store.listed import listed
+from enginetour.store.listed import list_of
 from enginetour.store.lists import ratings_of, refresh
 from enginetour.store.meetings import meetings
 from enginetour.store.revisions import define
+from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
-from tests.storing import counted_pairs, draft, game, open_log
+from tests.storing import add_game, counted_pairs, draft, game, open_log
 
 TABLES = ("engines", "tournaments", "imports", "imported_games", "pair_counts")
 
@@ -123,7 +124,7 @@ def test_our_own_exports_are_known(tmp_path: Path) -> None:
     path = tmp_path / "autumn.pgn"
     with store:
         for meeting, outcome in enumerate((Outcome.WHITE, Outcome.DRAW, Outcome.BLACK), 1):
-            log.record_game(game(outcome=outcome, meeting=meeting))
+            add_game(log, game(outcome=outcome, meeting=meeting))
         text = "".join(games_text(log))
         path.write_text(text)
         assert (enter(store, path).games, enter(store, path).duplicates) == (0, 3)
@@ -137,7 +138,7 @@ def test_names_and_aliases(tmp_path: Path, file: Path) -> None:
     """An imported name is a version of its own beside a fingerprinted one, and plain where it is alone."""
     store, log = open_log(tmp_path / "x.db")
     with store:
-        log.record_game(game())
+        add_game(log, game())
         enter(store, file, naming=Naming({"Rebel": "Rebel 6"}, exclude=["T*"]))
         assert counted_pairs(store) == {("Fruit [f1]", "Toga"): (1, 0, 0), ("Fruit [imported]", "Rebel 6"): (0, 0, 1)}
         assert store.tournament("CCRL").config["aliases"] == {"Rebel": "Rebel 6"}
@@ -193,9 +194,9 @@ def test_incremental_ratings_take_imports_in_their_place(tmp_path: Path, file: P
     """After the games that had been played by then, before those that came later."""
     store, log = open_log(tmp_path / "x.db")
     with store:
-        log.record_game(game("Phalanx", "HoiChess"))
+        add_game(log, game("Phalanx", "HoiChess"))
         enter(store, file)
-        log.record_game(game("HoiChess", "Phalanx", meeting=2))
+        add_game(log, game("HoiChess", "Phalanx", meeting=2))
         assert refresh(store, "elo") == 10
         assert ratings_of(store, "elo")["Rebel"][1] == 1
         assert refresh(store, "elo") == 0
@@ -408,7 +409,7 @@ def test_best_versions_of_imported_names(tmp_path: Path) -> None:
     path.write_text(pgn(*[("Toga II 1.4", "Rebel 6", "1-0"), ("Rebel 6", "Toga II 3.0", "1/2-1/2")] * 3))
     with Store.open(tmp_path / "x.db") as store:
         enter(store, path)
-        found = listed(store, ListDefinition(best_of_family=True))
+        found = list_of(store, selected(store, ListDefinition(best_of_family=True)))
     assert [row.name for row in found.rows] == ["Toga II 1.4", "Rebel 6"]
     assert "the name without its version" in found.caption[-1]
 

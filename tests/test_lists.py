@@ -16,7 +16,7 @@ from enginetour.store.lists import history, prior_ratings, ratings_of, refresh
 from enginetour.store.log import TournamentLog
 from enginetour.store.tables import RATING_EVENTS, RATING_REVISIONS
 from enginetour.store.tournaments import Store
-from tests.storing import counted_pairs, draft, game, spec
+from tests.storing import add_game, counted_pairs, draft, game, spec
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def rows(store: Store) -> list[tuple[int, int, float]]:
 
 def test_elo(store: Store) -> None:
     """1800 beats 2000 with K 24: expected 0.240253, new 1818.233926 (Elo 1978)."""
-    start(store).record_game(game())
+    add_game(start(store), game())
     assert refresh(store, "elo", EloSettings(k=24)) == 2
     ratings = ratings_of(store, "elo")
     assert ratings["Fruit"][0] == pytest.approx(1818.233926, abs=1e-6)
@@ -57,7 +57,7 @@ def test_ratings_of_another_scale_are_not_brought(store: Store, scale: str | Non
     entrants = (Entrant("Fruit", rating=1800), Entrant("Toga", rating=2000))
     config = {**plan.config, "tournament": {"name": "autumn", "rating_scale": scale}}
     log = store.create_tournament(replace(plan, config=config, entrants=entrants))
-    log.record_game(game())
+    add_game(log, game())
     found = {}
     for system in ("elo", "gor"):
         refresh(store, system, EloSettings(k=24) if system == "elo" else None)
@@ -69,13 +69,13 @@ def test_ratings_of_another_scale_are_not_brought(store: Store, scale: str | Non
 def test_only_new_games_are_appended(store: Store) -> None:
     """A refresh appends the events of new games and leaves the others."""
     log = start(store)
-    log.record_game(game())
+    add_game(log, game())
     refresh(store, "elo")
     first = rows(store)
     assert refresh(store, "elo") == 0
-    log.record_game(game(meeting=2, outcome=Outcome.VOID))
+    add_game(log, game(meeting=2, outcome=Outcome.VOID))
     assert refresh(store, "elo") == 0, "void games are not rated"
-    log.record_game(game(meeting=3))
+    add_game(log, game(meeting=3))
     assert refresh(store, "elo") == 2
     assert rows(store)[:2] == first
     assert {revision for revision, _, _ in rows(store)} == {1}
@@ -85,7 +85,7 @@ def test_struck_out_game_makes_a_revision(store: Store) -> None:
     """A game struck out replays from there; what was written before stays."""
     log = start(store)
     for meeting in (1, 2, 3):
-        log.record_game(game(meeting=meeting))
+        add_game(log, game(meeting=meeting))
     refresh(store, "elo")
     before = rows(store)
     log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE))
@@ -100,7 +100,7 @@ def test_struck_out_game_makes_a_revision(store: Store) -> None:
 
 def test_other_settings_make_a_revision(store: Store) -> None:
     """Other settings give a new revision, and hold until others are given."""
-    start(store).record_game(game())
+    add_game(start(store), game())
     refresh(store, "elo")
     assert refresh(store, "elo", EloSettings(k=32)) == 2
     assert refresh(store, "elo") == 0, "without settings those of the newest revision hold"
@@ -111,14 +111,14 @@ def test_other_settings_make_a_revision(store: Store) -> None:
 def test_go_rates_whole_tournaments(store: Store) -> None:
     """A tournament is one event of the Go systems, and a game that came late is rated inside it."""
     first, second = start(store), start(store, "spring")
-    first.record_game(game())
-    second.record_game(game(outcome=Outcome.BLACK))
+    add_game(first, game())
+    add_game(second, game(outcome=Outcome.BLACK))
     refresh(store, "gor")
     assert [(event.event, event.game) for event in history(store, "gor", "Fruit")] == [
         ("autumn", None),
         ("spring", None),
     ]
-    first.record_game(game(meeting=2))
+    add_game(first, game(meeting=2))
     assert refresh(store, "gor") == 4
     assert [event.games for event in history(store, "gor", "Fruit")] == [2, 3]
 
@@ -127,7 +127,7 @@ def test_rating_below_a_scale(store: Store) -> None:
     """A rating that Go does not know counts as none, instead of stopping the list."""
     plan = draft("autumn", ("Fruit", "Toga"))
     log = store.create_tournament(replace(plan, entrants=(Entrant("Fruit", rating=-50), Entrant("Toga"))))
-    log.record_game(game(outcome=Outcome.DRAW))
+    add_game(log, game(outcome=Outcome.DRAW))
     refresh(store, "gor")
     assert {name: rating for name, (rating, _) in ratings_of(store, "gor").items()} == {"Fruit": 100, "Toga": 100}
 
@@ -135,13 +135,13 @@ def test_rating_below_a_scale(store: Store) -> None:
 def test_versions(store: Store) -> None:
     """Two builds under one name are two rated things, told apart by their fingerprints."""
     log = start(store)
-    log.record_game(game())
+    add_game(log, game())
     log.accept_change({"Fruit": spec("Fruit", "abcdef0123456789"), "Toga": spec("Toga", "f2")})
     refresh(store, "elo")
     assert set(ratings_of(store, "elo")) == {"Fruit", "Toga"}, "a version without games does not show"
-    log.record_game(game(meeting=2))
+    add_game(log, game(meeting=2))
     log.accept_change({"Fruit": spec("Fruit", "abcdef0123456789", Hash="64")})
-    log.record_game(game(meeting=3))
+    add_game(log, game(meeting=3))
     refresh(store, "elo")
     fruits = {"Fruit [f1]", "Fruit [abcdef01]", "Fruit [abcdef01-2]"}
     assert set(ratings_of(store, "elo")) == fruits | {"Toga [f1]", "Toga [f2]"}

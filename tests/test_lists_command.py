@@ -12,7 +12,7 @@ import pytest
 from enginetour.model import GameVoided, Outcome, Termination
 from enginetour.store.tournaments import Store
 from tests.listing_games import record
-from tests.storing import draft, game, open_log
+from tests.storing import add_game, draft, game, open_log
 from tests.touring import read, tour
 
 MEETINGS = (("Fruit", "Toga"), ("Toga", "Phalanx"), ("Phalanx", "Fruit"), ("HoiChess", "Fruit"))
@@ -103,7 +103,7 @@ def test_lists_leave_out_games_by_their_termination(tmp_path: Path) -> None:
     endings = (Termination.TIME, Termination.CRASH, Termination.FALSE_CLAIM, Termination.ADJUDICATION_DRAW)
     with store:
         for number, ending in enumerate((*endings, Termination.MATE, Termination.MATE), 1):
-            log.record_game(replace(game("Fruit", "Toga", meeting=number), termination=ending))
+            add_game(log, replace(game("Fruit", "Toga", meeting=number), termination=ending))
     for words, games in (("time,crash", 4), ("illegal-move", 5), ("adjudication", 5), ("stall", 6)):
         assert read(tmp_path, "ratings", "--all", "--exclude-termination", words)["games"] == games, words
     tour(tmp_path, "lists", "define", "clean", "--exclude-termination", "time,crash")

@@ -34,7 +34,7 @@ from enginetour.serveraddress import Address
 from enginetour.store.database import Database
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
-from tests.storing import NAMES, draft, full_game, game, open_log, spec
+from tests.storing import NAMES, add_game, counts_are_kept, draft, full_game, game, open_log, spec
 
 KEY = ("Fruit", "Toga", 1, 1)
 
@@ -53,23 +53,23 @@ def log(store: Store) -> TournamentLog:
 def test_whole_game(log: TournamentLog) -> None:
     """A game comes back as it was handed in, to the last field and the oddest text."""
     handed_in = full_game()
-    assert log.record_game(handed_in) == 1
+    assert add_game(log, handed_in) == 1
     stored = log.game(1)
     assert (stored.number, stored.game, stored.voided) == (1, handed_in, False)
 
 
 def test_unprintable_cause(log: TournamentLog) -> None:
     """Text that UTF-8 cannot hold does not stop a game from being stored."""
-    log.record_game(replace(game(), cause="\ud800 died", white=SideRecord("\udfff")))
+    add_game(log, replace(game(), cause="\ud800 died", white=SideRecord("\udfff")))
     assert log.game(1).game.cause == "? died"
 
 
 def test_recorded_once(log: TournamentLog) -> None:
     """A game handed in twice is in the log once, whatever the second one says."""
-    assert log.record_game(game(), [Note("round", "round 1")]) == 1
+    assert add_game(log, game(), [Note("round", "round 1")]) == 1
     before = log.pair_counts(), list(log.events()), log.notes()
-    assert log.record_game(game(outcome=Outcome.BLACK), [Note("round", "again")]) is None
-    assert log.record_game(game("Toga", "Fruit", Outcome.DRAW)) is None, "the key does not ask who had White"
+    assert add_game(log, game(outcome=Outcome.BLACK), [Note("round", "again")]) is None
+    assert add_game(log, game("Toga", "Fruit", Outcome.DRAW)) is None, "the key does not ask who had White"
     assert (log.pair_counts(), list(log.events()), log.notes()) == before
 
 
@@ -87,7 +87,7 @@ def test_games_in_one_transaction(tmp_path: Path) -> None:
             parts = [games] if together else [[one] for one in games]
             numbers = [number for part in parts for number in log.record_games(part)]
             assert numbers == [1, 2, None, 3, 4, 5]
-            assert log.record_game(game("Toga", "Phalanx")) == 6
+            assert add_game(log, game("Toga", "Phalanx")) == 6
             found = [replace(one.game, started=0.0) for one in log.full_games()]
             stored.append((found, list(log.events()), log.notes(), log.pair_counts(), log.replays(void.pairing.key)))
     assert stored[0] == stored[1]
@@ -104,13 +104,13 @@ def test_one_of_several_fails(log: TournamentLog) -> None:
 def test_unknown_side(log: TournamentLog) -> None:
     """A game of somebody who is no entrant leaves nothing behind."""
     with pytest.raises(KeyError):
-        log.record_game(game("Fruit", "Stranger"))
+        add_game(log, game("Fruit", "Stranger"))
     assert (list(log.events()), log.games(), log.last_position) == ([], [], 0)
 
 
 def test_events_in_order(log: TournamentLog) -> None:
     """Events come back as they went in, in their order."""
-    log.record_game(game())
+    add_game(log, game())
     newcomer = Entrant("Arasan", new=True, family="arasan", origin="US")
     other = Entrant("Crafty", rating=2500.5)
     events: list[Event] = [
@@ -135,7 +135,7 @@ def test_events_in_order(log: TournamentLog) -> None:
 def test_notes_with_their_event(log: TournamentLog) -> None:
     """Decisions lie beside the event that caused them, in their order."""
     parked = Note("parked", "Toga is parked", (("engine", "Toga"), ("section", ("Fruit", "Phalanx"))))
-    log.record_game(game(), [parked, Note("round", "round 2 ½")])
+    add_game(log, game(), [parked, Note("round", "round 2 ½")])
     log.record_event(Withdrawn("Toga"), [Note("left", "Toga leaves")])
     assert log.notes() == [(1, parked), (1, Note("round", "round 2 ½")), (2, Note("left", "Toga leaves"))]
 
@@ -149,24 +149,24 @@ def test_notes_before_the_first_event(store: Store) -> None:
 def test_void_game_is_replayed(log: TournamentLog) -> None:
     """A void game is in the log, counts for nothing, and its key takes another game."""
     assert log.replays(KEY) == 0
-    log.record_game(game(outcome=Outcome.VOID))
+    add_game(log, game(outcome=Outcome.VOID))
     assert log.replays(KEY) == 1
     assert log.pair_counts() == {}
-    assert log.record_game(game(outcome=Outcome.DRAW, replay=1)) == 2
+    assert add_game(log, game(outcome=Outcome.DRAW, replay=1)) == 2
     assert log.replays(KEY) == 1
     assert log.pair_counts() == {("Fruit", "Toga"): (0, 1, 0)}
 
 
 def test_struck_out_game(log: TournamentLog) -> None:
     """A game struck out leaves the counts in the same moment, and may be played again."""
-    log.record_game(game())
+    add_game(log, game())
     log.record_event(GameVoided(game().pairing, Outcome.WHITE), why="wrong net")
     assert log.pair_counts() == {}
     assert log.game(1).voided
     assert log.replays(KEY) == 1
-    log.record_game(game(outcome=Outcome.BLACK, replay=1))
+    add_game(log, game(outcome=Outcome.BLACK, replay=1))
     assert log.pair_counts() == {("Fruit", "Toga"): (0, 0, 1)}
-    assert log.counts_are_kept()
+    assert counts_are_kept(log)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_struck_out_game(log: TournamentLog) -> None:
 )
 def test_nothing_to_strike_out(log: TournamentLog, pairing: Pairing, outcome: Outcome) -> None:
     """Only a game that is there, as it is there, can be struck out."""
-    log.record_game(game())
+    add_game(log, game())
     with pytest.raises(UsageRefused, match="no game"):
         log.record_event(GameVoided(pairing, outcome))
     assert log.last_position == 1
@@ -188,11 +188,11 @@ def test_nothing_to_strike_out(log: TournamentLog, pairing: Pairing, outcome: Ou
 
 def test_struck_out_once(log: TournamentLog) -> None:
     """A game is struck out at most once."""
-    log.record_game(game())
+    add_game(log, game())
     log.record_event(GameVoided(game().pairing, Outcome.WHITE))
     with pytest.raises(UsageRefused):
         log.record_event(GameVoided(game().pairing, Outcome.WHITE))
-    assert log.counts_are_kept()
+    assert counts_are_kept(log)
 
 
 def test_who_left_cannot_leave(log: TournamentLog) -> None:
@@ -216,10 +216,10 @@ def test_joining_needs_a_way_to_start(log: TournamentLog) -> None:
 
 def test_lines_of_games(log: TournamentLog) -> None:
     """Games are listed without their moves, by engine, ending, incident or from the last."""
-    log.record_game(full_game())
-    log.record_game(game("Phalanx", "Toga", Outcome.DRAW))
-    log.record_game(game("Phalanx", "Fruit", Outcome.VOID))
-    log.record_game(game("HoiChess", "Fruit"))
+    add_game(log, full_game())
+    add_game(log, game("Phalanx", "Toga", Outcome.DRAW))
+    add_game(log, game("Phalanx", "Fruit", Outcome.VOID))
+    add_game(log, game("HoiChess", "Fruit"))
     log.record_event(GameVoided(game("HoiChess", "Fruit").pairing, Outcome.WHITE))
 
     def numbers(**filters: object) -> list[int]:
@@ -248,7 +248,7 @@ def test_lines_of_games(log: TournamentLog) -> None:
 def test_many_games_stream(log: TournamentLog) -> None:
     """Whole games stream in order over the pages, from any number on."""
     for meeting in range(1, 231):
-        log.record_game(game(meeting=meeting))
+        add_game(log, game(meeting=meeting))
     assert [stored.game.pairing.meeting for stored in log.full_games()] == list(range(1, 231))
     assert [stored.number for stored in log.full_games(first=200)] == list(range(200, 231))
     with pytest.raises(UsageRefused, match="no game 231"):
@@ -263,7 +263,7 @@ def test_editions(store: Store) -> None:
     assert store.tournament().name == "spring"
     assert store.tournament("autumn").edition == 2
     assert store.tournament("autumn", 1).id == first.id
-    first.record_game(game())
+    add_game(first, game())
     assert [(line.name, line.edition, line.entrants, line.games) for line in store.tournaments()] == [
         ("autumn", 1, 4, 1),
         ("autumn", 2, 4, 0),
@@ -294,20 +294,20 @@ def test_configuration_comes_back(log: TournamentLog) -> None:
 
 def test_accepted_change(log: TournamentLog) -> None:
     """A changed binary is another engine version from then on; the entrant's own counts stay together."""
-    log.record_game(game())
+    add_game(log, game())
     log.accept_change({"Fruit": spec("Fruit", "f2")})
     log.accept_change({"Fruit": spec("Fruit", "f3")})
-    log.record_game(game(meeting=2))
+    add_game(log, game(meeting=2))
     assert log.specs["Fruit"].fingerprint == "f3"
     assert log.pair_counts() == {("Fruit", "Toga"): (2, 0, 0)}
-    assert log.counts_are_kept()
+    assert counts_are_kept(log)
     log.record_event(Replaced("Fruit", Entrant("Fruit")), spec=spec("Fruit", "f4"))
     assert log.specs["Fruit"].fingerprint == "f4"
 
 
 def test_own_name_is_learnt(store: Store, log: TournamentLog) -> None:
     """What an engine calls itself is known after its first game."""
-    log.record_game(replace(game(), white=SideRecord("Fruit 2.1 " + "x" * 200)))
+    add_game(log, replace(game(), white=SideRecord("Fruit 2.1 " + "x" * 200)))
     with store.database.reading() as connection:
         own_name = connection.execute(text("SELECT own_name FROM engines WHERE name = 'Fruit'")).scalar_one()
     assert own_name.startswith("Fruit 2.1 x")
@@ -317,7 +317,7 @@ def test_own_name_is_learnt(store: Store, log: TournamentLog) -> None:
 def test_full_disk(tmp_path: Path) -> None:
     """A game that does not fit leaves nothing of itself, and the log goes on when there is room."""
     store, log = open_log(tmp_path / "t.db")
-    log.record_game(game())
+    add_game(log, game())
     with store.database.writing() as connection:  # the one that writes, kept for the next write
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
@@ -325,12 +325,12 @@ def test_full_disk(tmp_path: Path) -> None:
     noise = "".join(random.Random(7).choices("abcdefghijklmnopqrstuvwxyz", k=200_000))
     huge = replace(huge, moves=(huge.moves[0]._replace(pv=noise),))
     with pytest.raises(StorageFailed, match="disk is full"):
-        log.record_game(huge, [Note("round", "lost")])
+        add_game(log, huge, [Note("round", "lost")])
     assert ([line.number for line in log.games()], log.last_position, log.notes()) == ([1], 1, [])
     with store.database.writing() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count=1000000")
-    assert log.record_game(huge) == 2
-    assert log.counts_are_kept()
+    assert add_game(log, huge) == 2
+    assert counts_are_kept(log)
     store.close()
 
 
@@ -344,7 +344,7 @@ WRITER = textwrap.dedent("""
         played = log.last_position
         while True:
             outcome = list(Outcome)[played % 4]
-            number = log.record_game(game(outcome=outcome, meeting=played + 1), [Note("n", str(played + 1))])
+            number = log.record_games([(game(outcome=outcome, meeting=played + 1), [Note("n", str(played + 1))])])[0]
             played += 1
             print(number, flush=True)
 """)
@@ -376,7 +376,7 @@ def test_killed_writer(tmp_path: Path, kills: int) -> None:
             assert [event.pairing.meeting for event in log.events() if isinstance(event, GameFinished)] == numbers
             assert [(position, note.text) for position, note in log.notes()] == [(n, str(n)) for n in numbers]
             assert all(stored.game.moves for stored in log.full_games())
-            assert log.counts_are_kept()
+            assert counts_are_kept(log)
             assert store.database.quick_check() == ()
 
 
@@ -385,7 +385,7 @@ def test_two_connections(tmp_path: Path) -> None:
     store, log = open_log(tmp_path / "t.db")
     with Database.open(tmp_path / "t.db") as other:
         Store(other).tournament().record_event(Withdrawn("Toga"))
-    log.record_game(game("Fruit", "Phalanx"))
+    add_game(log, game("Fruit", "Phalanx"))
     assert next(log.events()) == Withdrawn("Toga")
     assert log.last_position == 2
     store.close()
@@ -394,11 +394,11 @@ def test_two_connections(tmp_path: Path) -> None:
 def test_read_only(tmp_path: Path) -> None:
     """A reader sees everything and can write nothing."""
     store, log = open_log(tmp_path / "t.db")
-    log.record_game(game())
+    add_game(log, game())
     with Store.open(tmp_path / "t.db", readonly=True) as reader:
         assert len(reader.tournament().games()) == 1
         with pytest.raises(StorageFailed):
-            reader.tournament().record_game(game(meeting=2))
+            add_game(reader.tournament(), game(meeting=2))
     store.close()
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from enginetour.reports.markup import MARKUPS, bbcode, html, markdown
 from enginetour.reports.sheet import Column, Sheet, safe
-from tests.storing import game, open_log
+from tests.storing import add_game, game, open_log
 from tests.touring import ask
 
 ODD = "A|B_c* [/code] <b>$x_1$</b> & `d`"
@@ -110,7 +110,7 @@ def db(tmp_path: Path) -> Path:
     path = tmp_path / "a.db"
     store, log = open_log(path)
     with store:
-        log.record_game(game())
+        add_game(log, game())
     return path
 
 

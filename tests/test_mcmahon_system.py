@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from enginetour import mcmahon
-from enginetour.field import ABSENT, Field, Member
+from enginetour.field import Field, Member, Turn
 from enginetour.formats.gotha import Handicap
 from enginetour.formats.mcmahon import GerlachOptions, Gotha2005, Gotha2005Options, McMahon, McMahonOptions
 from enginetour.formats.swissgotha import SwissCatOptions, SwissGothaOptions
@@ -102,7 +102,7 @@ def test_who_comes_late_moves_nobody() -> None:
     """Starts of the others stay, whatever the newcomer's rating; without one it starts from below."""
     early = field_of(rated(*range(3000, 2000, -100)), "A1B C1D E1F G1H I1J", total=2)
     members = (*early.members, Member("K", 5000.0), Member("L"))
-    rounds = tuple((*row, ABSENT, ABSENT) for row in early.history)
+    rounds = tuple((*row, Turn(), Turn()) for row in early.history)
     late = Field(members, rounds, tuple(range(12)), 2)
     before, after = starts(early, rounds=2, bar=28, floor=22), starts(late, rounds=2, bar=28, floor=22)
     assert after[:10] == before and after[10] == max(before) and after[11] == min(before)

@@ -17,7 +17,7 @@ from enginetour.ratings.gor import con, czech_expected
 from enginetour.serveraddress import Address
 from enginetour.store.definition import ListDefinition
 from enginetour.store.grounds import lock_of
-from enginetour.store.listed import listed
+from enginetour.store.listed import list_of
 from enginetour.store.lists import ratings_of, refresh
 from enginetour.store.log import TournamentLog
 from enginetour.store.meetings import meetings
@@ -27,7 +27,7 @@ from enginetour.store.queries import ODDS, STANDING
 from enginetour.store.selected import selected
 from enginetour.store.tables import GAMES
 from enginetour.store.tournaments import Store
-from tests.storing import draft, game
+from tests.storing import add_game, counts_are_kept, draft, game
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def played(log: TournamentLog, handicap: int, outcome: Outcome, meeting: int, le
     """Fruit and Toga, Fruit with White on leg 1."""
     names = ("Fruit", "Toga") if leg == 1 else ("Toga", "Fruit")
     made = game(*names, outcome, meeting=meeting, leg=leg)
-    log.record_game(replace(made, pairing=replace(made.pairing, handicap=handicap)))
+    add_game(log, replace(made, pairing=replace(made.pairing, handicap=handicap)))
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_stones_count_where_games_at_odds_are_rated(store: Store, log: Tournamen
     ahead = entry["Fruit"] - entry["Toga"]
 
     def rated(**more: object) -> float:
-        made = listed(store, ListDefinition.model_validate({"system": "gor", **more}))
+        made = list_of(store, selected(store, ListDefinition.model_validate({"system": "gor", **more})))
         return next(row.rating for row in made.rows if row.name == "Fruit")
 
     hoped = [czech_expected(ahead - 100 * stones) for stones in (0, 3, 3, 1)]
@@ -82,7 +82,7 @@ def test_even_counts(log: TournamentLog) -> None:
     assert log.pair_counts() == {("Fruit", "Toga"): (1, 0, 0)}
     log.record_event(GameVoided(replace(game(meeting=2).pairing, handicap=3), Outcome.DRAW))
     assert log.pair_counts() == {("Fruit", "Toga"): (1, 0, 0)}
-    assert log.counts_are_kept()
+    assert counts_are_kept(log)
 
 
 def test_a_run_remembers_even_counts(tmp_path: Path, log: TournamentLog) -> None:
@@ -112,8 +112,8 @@ def test_lists(store: Store, log: TournamentLog, as_of: str | None) -> None:
     assert (even.games, dict(even.left_out)) == (1, {"odds": 3})
     assert (whole.games, dict(whole.left_out)) == (4, {})
     apart = "games at odds, apart from the list: 3; the giver scored 1 of 1 at 1 band, 0.5 of 2 at 3 bands"
-    assert apart in listed(store, ListDefinition(), as_of).caption
-    assert apart not in listed(store, ListDefinition(odds=True), as_of).caption
+    assert apart in list_of(store, selected(store, ListDefinition(), as_of)).caption
+    assert apart not in list_of(store, selected(store, ListDefinition(odds=True), as_of)).caption
 
 
 def test_other_tournaments(store: Store, log: TournamentLog) -> None:

@@ -18,12 +18,12 @@ from enginetour.interop.pgngames import read_games
 from enginetour.interop.pgnscan import PIECE, scan
 from enginetour.model import Outcome
 from enginetour.store.definition import ListDefinition
-from enginetour.store.listed import listed
+from enginetour.store.listed import list_of
 from enginetour.store.lists import ratings_of, refresh
 from enginetour.store.meetings import meetings
 from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store
-from tests.storing import draft, game, meddled
+from tests.storing import add_game, draft, game, meddled
 from tests.test_imports import enter, invoke, rows
 
 ODDS = (0, 2, -1, 0, 1, 0)  # bands that White gives, game by game
@@ -40,7 +40,7 @@ def export(tmp_path: Path) -> Path:
             made = game(outcome=outcome, meeting=meeting)
             clocks = ("60+0.5", "180+2") if bands > 0 else ("180+2", "60+0.5" if bands else "180+2")
             pairing = replace(made.pairing, handicap=bands)
-            log.record_game(replace(made, pairing=pairing, white_tc=clocks[0], black_tc=clocks[1]))
+            add_game(log, replace(made, pairing=pairing, white_tc=clocks[0], black_tc=clocks[1]))
         path.write_text("".join(games_text(log)))
     return path
 
@@ -79,7 +79,7 @@ def test_lists_elsewhere_are_those_at_home(tmp_path: Path, export: Path, parts: 
     definition = ListDefinition.model_validate(parts)
     with Store.open(tmp_path / "home.db") as home, Store.open(tmp_path / "away.db") as away:
         assert (enter(away, export).games, enter(home, export).games) == (6, 0)
-        ours, theirs = listed(home, definition), listed(away, definition)
+        ours, theirs = list_of(home, selected(home, definition)), list_of(away, selected(away, definition))
         assert [(row.name, row.rating, row.games) for row in theirs.rows] == [
             (row.name, row.rating, row.games) for row in ours.rows
         ]

@@ -11,14 +11,14 @@ from enginetour.store.paircounts import added_up, by_pair, engines_in, joined, k
 from enginetour.store.tables import IMPORTS
 from enginetour.store.tournaments import Store
 from tests.listing_games import bring
-from tests.storing import game, open_log
+from tests.storing import add_game, game, open_log
 
 
 def test_rows_and_packed_counts_read_alike(tmp_path: Path) -> None:
     """Each tournament has its own counts, however they are kept, and some may be asked for alone."""
     store, log = open_log(tmp_path / "t.db")
-    log.record_game(game())
-    log.record_game(game(meeting=2, outcome=Outcome.DRAW))
+    add_game(log, game())
+    add_game(log, game(meeting=2, outcome=Outcome.DRAW))
     bring(store, [(2, 1, 2), (1, 2, 0), (2, 1, 1)])
     with store.database.reading() as connection:
         kept = kept_counts(connection)
@@ -34,7 +34,7 @@ def test_rows_and_packed_counts_read_alike(tmp_path: Path) -> None:
 def test_a_pair_without_results_has_met(tmp_path: Path) -> None:
     """A game that was struck out leaves its engines where they are, and no count."""
     store, log = open_log(tmp_path / "t.db")
-    log.record_game(game())
+    add_game(log, game())
     log.record_event(GameVoided(game().pairing, Outcome.WHITE))
     with store.database.reading() as connection:
         [sums] = kept_counts(connection).values()

@@ -9,7 +9,7 @@ from enginetour.model import GameVoided, Opening, Outcome
 from enginetour.ratings.listing import rating_list
 from enginetour.store.pairscores import openings_of, openings_of_tournament
 from enginetour.store.tables import GAMES
-from tests.storing import counted_pairs, draft, game, open_log
+from tests.storing import add_game, counted_pairs, draft, game, open_log
 
 WHITE, DRAW, BLACK = Outcome.WHITE, Outcome.DRAW, Outcome.BLACK
 
@@ -19,11 +19,11 @@ def test_pairs_by_the_points_of_the_first_name(tmp_path: Path) -> None:
     store, log = open_log(tmp_path / "x.db")
     with store:
         for meeting, (first, second) in enumerate(((WHITE, BLACK), (WHITE, DRAW), (DRAW, DRAW), (BLACK, WHITE)), 1):
-            log.record_game(game("Toga", "Fruit", first, meeting=meeting, leg=1))
-            log.record_game(game("Fruit", "Toga", second, meeting=meeting, leg=2))
-        log.record_game(game("Toga", "HoiChess", WHITE, leg=1))
-        log.record_game(game("HoiChess", "Toga", BLACK, leg=2))
-        log.record_game(game("Toga", "Fruit", WHITE, meeting=9, leg=1))
+            add_game(log, game("Toga", "Fruit", first, meeting=meeting, leg=1))
+            add_game(log, game("Fruit", "Toga", second, meeting=meeting, leg=2))
+        add_game(log, game("Toga", "HoiChess", WHITE, leg=1))
+        add_game(log, game("HoiChess", "Toga", BLACK, leg=2))
+        add_game(log, game("Toga", "Fruit", WHITE, meeting=9, leg=1))
         found = openings_of(store.database)
         assert found == {("Fruit", "Toga"): (1, 1, 1, 0, 1), ("HoiChess", "Toga"): (1, 0, 0, 0, 0)}
         assert openings_of_tournament(log) == found
@@ -36,16 +36,16 @@ def test_legs_that_are_no_pair(tmp_path: Path) -> None:
     """A void or struck leg, twice the same colours, another opening; legs 3 and 4 are a pair of their own."""
     store, log = open_log(tmp_path / "x.db")
     with store:
-        log.record_game(game(leg=1))
-        log.record_game(game("Toga", "Fruit", Outcome.VOID, leg=2))
+        add_game(log, game(leg=1))
+        add_game(log, game("Toga", "Fruit", Outcome.VOID, leg=2))
         for leg in (3, 4):
-            log.record_game(game(*(("Fruit", "Toga") if leg % 2 else ("Toga", "Fruit")), DRAW, leg=leg))
-        log.record_game(game(meeting=2, leg=1))
-        log.record_game(game(meeting=2, leg=2))
-        log.record_game(game(meeting=3, leg=1))
-        log.record_game(replace(game("Toga", "Fruit", meeting=3, leg=2), opening=Opening("B20", 3, "", ("e2e4",))))
+            add_game(log, game(*(("Fruit", "Toga") if leg % 2 else ("Toga", "Fruit")), DRAW, leg=leg))
+        add_game(log, game(meeting=2, leg=1))
+        add_game(log, game(meeting=2, leg=2))
+        add_game(log, game(meeting=3, leg=1))
+        add_game(log, replace(game("Toga", "Fruit", meeting=3, leg=2), opening=Opening("B20", 3, "", ("e2e4",))))
         assert openings_of(store.database) == {("Fruit", "Toga"): (0, 0, 1, 0, 0)}
-        log.record_game(game("Toga", "Fruit", DRAW, leg=2, replay=1))
+        add_game(log, game("Toga", "Fruit", DRAW, leg=2, replay=1))
         assert openings_of(store.database) == {("Fruit", "Toga"): (0, 0, 1, 1, 0)}
         struck = game("Toga", "Fruit", DRAW, leg=4)
         log.record_event(GameVoided(struck.pairing, struck.outcome, "power cut"))
@@ -56,12 +56,12 @@ def test_versions_and_tournaments(tmp_path: Path) -> None:
     """Legs of two tournaments, or of two versions, are no pair; versions of a name are added up when asked."""
     store, log = open_log(tmp_path / "x.db")
     with store:
-        log.record_game(game(leg=1))
+        add_game(log, game(leg=1))
         later = store.create_tournament(draft("winter", fingerprint="f2"))
-        later.record_game(game("Toga", "Fruit", DRAW, leg=2))
+        add_game(later, game("Toga", "Fruit", DRAW, leg=2))
         assert openings_of(store.database) == {}
-        later.record_game(game("Fruit", "Toga", DRAW, leg=1))
-        log.record_game(game("Toga", "Fruit", BLACK, leg=2))
+        add_game(later, game("Fruit", "Toga", DRAW, leg=1))
+        add_game(log, game("Toga", "Fruit", BLACK, leg=2))
         assert openings_of(store.database) == {
             ("Fruit [f1]", "Toga [f1]"): (0, 0, 0, 0, 1),
             ("Fruit [f2]", "Toga [f2]"): (0, 0, 1, 0, 0),

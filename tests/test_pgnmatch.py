@@ -18,7 +18,7 @@ from enginetour.interop.pgnmatch import match_games
 from enginetour.model import Outcome
 from enginetour.ratings.pentanomial import paired
 from enginetour.store.tournaments import Store
-from tests.storing import draft, game
+from tests.storing import add_game, draft, game
 
 
 def written(*games: tuple[str, str, str, str], moves: str = "1. e4 {+0.3/9 1s} 1-0") -> str:
@@ -80,7 +80,7 @@ def test_a_file_says_what_the_store_says(tmp_path: Path) -> None:
         log = store.create_tournament(draft())
         for number, outcome in enumerate(outcomes):
             names = ("Fruit", "Toga") if number % 2 == 0 else ("Toga", "Fruit")
-            log.record_game(game(*names, outcome, meeting=number // 2 + 1, leg=number % 2 + 1))
+            add_game(log, game(*names, outcome, meeting=number // 2 + 1, leg=number % 2 + 1))
         path.write_text("".join(games_text(log)))
     ours = json.loads(invoke("ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5", "--db", tmp_path / "x.db").stdout)
     theirs = json.loads(invoke("rate", path, "--sprt", "Fruit", "Toga", "0", "5").stdout)

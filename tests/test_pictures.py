@@ -18,7 +18,7 @@ from enginetour.errors import TourError, UsageRefused
 from enginetour.formats.base import make_format, options_model
 from enginetour.model import Entrant, GameFinished, Outcome
 from enginetour.store.tournaments import Draft, Store
-from tests.storing import NAMES, draft, game, open_log, spec
+from tests.storing import NAMES, add_game, draft, game, open_log, spec
 from tests.touring import ask
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -30,8 +30,8 @@ def db(tmp_path: Path) -> Path:
     path = tmp_path / "a.db"
     store, log = open_log(path)
     with store:
-        log.record_game(game())
-        log.record_game(game("Phalanx", "Fruit", Outcome.DRAW))
+        add_game(log, game())
+        add_game(log, game("Phalanx", "Fruit", Outcome.DRAW))
     for words in (("lists", "define", "all"), ("publish", "all"), ("publish", "all", "--again")):
         assert ask(path, *words).exit_code == 0
     return path
@@ -49,7 +49,7 @@ def chart(db: Path, *words: str, to: str = "out.svg") -> str:
 def test_the_next_step_can_be_taken(db: Path) -> None:
     """Where ratings by a system are not kept yet, the command told keeps them; a name of two words is one."""
     with Store.open(db) as store:
-        store.create_tournament(draft("two words")).record_game(game())
+        add_game(store.create_tournament(draft("two words")), game())
         store.create_tournament(draft("two words"))
     wanted = *shlex.split("chart history -t 'two words' --edition 1 --system elo -o"), str(db.parent / "x.svg")
     refused = ask(db, *wanted)
@@ -115,7 +115,7 @@ def bubble(tmp_path: Path) -> Path:
         log = store.create_tournament(plan, format_.notes(state))
         while offers := format_.offers(state):
             pairing = offers[0]
-            log.record_game(game(pairing.white, pairing.black, Outcome.DRAW, meeting=pairing.meeting, leg=pairing.leg))
+            add_game(log, game(pairing.white, pairing.black, Outcome.DRAW, meeting=pairing.meeting, leg=pairing.leg))
             state = format_.step(state, GameFinished(pairing, Outcome.DRAW))
         store.create_tournament(draft())
     return path

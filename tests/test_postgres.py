@@ -17,7 +17,7 @@ from enginetour.store.grounds import ground_of
 from enginetour.store.tables import METADATA, SCHEMA_VERSION
 from enginetour.store.tournaments import Store
 from tests.servers import Server
-from tests.storing import full_game, game, open_log, sound_log
+from tests.storing import add_game, full_game, game, open_log, sound_log
 
 
 def opened(address: Address) -> None:
@@ -157,7 +157,7 @@ def test_a_user_without_rights(server: Server) -> None:
     server.ask_there(url, f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {server.schema_of(url)} TO {name}")
     store, log = open_log(hers)
     with store:
-        assert log.record_game(game()) == 1
+        assert add_game(log, game()) == 1
 
 
 def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ def test_the_first_schema_is_brought_up_to_date(server: Server, readonly: bool) 
     url = server.schema()
     store, log = open_log(address_of(url))
     with store:
-        log.record_game(game())
+        add_game(log, game())
     for statement in FIRST:
         server.ask_there(url, statement)
     assert version_of(address_of(url)) == 1
@@ -246,7 +246,7 @@ def test_what_the_check_finds(server: Server, statement: str, words: str) -> Non
     url = server.schema()
     store, log = sound_log(address_of(url))
     with store:
-        log.record_game(game())
+        add_game(log, game())
     server.ask_there(url, statement)
     with Store.open(address_of(url), create=False, readonly=True) as store:
         found = [finding.what for finding in inspect(store).findings]
@@ -259,5 +259,5 @@ def test_a_sign_that_no_server_holds(server: Server) -> None:
 
     store, log = open_log(address_of(server.schema()))
     with store:
-        log.record_game(replace(full_game(), cause="it said \0", culprit="\0"))
+        add_game(log, replace(full_game(), cause="it said \0", culprit="\0"))
         assert log.game(1).game.cause == "it said ?"

@@ -13,7 +13,7 @@ from enginetour.model import Entrant
 from enginetour.sections.ratings import RatingsSection
 from enginetour.store.lists import history, ratings_of
 from enginetour.store.tournaments import Store
-from tests.storing import draft, game, spec
+from tests.storing import add_game, draft, game, spec
 
 TOML = """\
 [tournament]
@@ -72,7 +72,7 @@ def test_settings_reach_the_ratings(tmp_path: Path) -> None:
     asked = section(tmp_path, words)
     with Store.open(tmp_path / "t.db") as store:
         log = store.create_tournament(replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga"))))
-        log.record_game(game())
+        add_game(log, game())
         tournament.rate(store, asked)
         assert ratings_of(store, "elo") == {"Fruit": (1520.0, 1), "Toga": (1480.0, 1)}
         assert ratings_of(store, "egf")["Fruit"] == (2013.5, 1)
@@ -87,8 +87,8 @@ def test_ratings_brought_along(tmp_path: Path) -> None:
         log = store.create_tournament(
             replace(draft(), entrants=(Entrant("Fruit", rating=1800), Entrant("Toga", rating=2000), Entrant("Phalanx")))
         )
-        log.record_game(game())
-        log.record_game(game("Phalanx", "Toga"))
+        add_game(log, game())
+        add_game(log, game("Phalanx", "Toga"))
         tournament.rate(store, section(tmp_path, ""))
         for system, other in (("elo", 0.0), ("gor", 100.0), ("egf", 100.0), ("egf2021", 100.0)):
             begun = [history(store, system, name)[0].before for name in ("Fruit", "Toga", "Phalanx")]
@@ -99,9 +99,9 @@ def test_a_new_version_inherits(tmp_path: Path) -> None:
     """With `inherit` the events of a new build begin with the rating of the one before."""
     with Store.open(tmp_path / "t.db") as store:
         log = store.create_tournament(replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga"))))
-        log.record_game(game())
+        add_game(log, game())
         log.accept_change({"Fruit": spec("Fruit", "f2")})
-        log.record_game(game(meeting=2))
+        add_game(log, game(meeting=2))
         tournament.rate(store, section(tmp_path, "[ratings.elo]\ninherit = true"))
         first, second = history(store, "elo", "Fruit")
         assert (first.before, first.after, second.before) == (0, 8, 8)
@@ -114,7 +114,7 @@ def test_event_classes_go_by_tournament(tmp_path: Path) -> None:
     with Store.open(tmp_path / "t.db") as store:
         plan = replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga")))
         for _ in range(2):
-            store.create_tournament(plan).record_game(game())
+            add_game(store.create_tournament(plan), game())
         tournament.rate(store, section(tmp_path, '[ratings.egf2021]\nclasses = { "autumn" = "C", "autumn #2" = "D" }'))
         halved, quartered = history(store, "egf2021", "Fruit")
         tournament.rate(store, section(tmp_path, "[ratings.egf2021]"))

@@ -22,7 +22,7 @@ from enginetour.store.ratedgames import Mark, rated_games
 from enginetour.store.ratingstream import stream
 from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
-from tests.storing import draft, game, spec
+from tests.storing import add_game, draft, game, spec
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def imported(store: Store, after_game: int) -> None:
 def test_an_import_stands_where_it_was_made(store: Store) -> None:
     """Imported games follow those that had been played here by then, and those played later follow them."""
     log = start(store)
-    log.record_game(game())
+    add_game(log, game())
     imported(store, after_game=1)
-    log.record_game(game(meeting=2))
+    add_game(log, game(meeting=2))
     with store.database.reading() as connection:
         assert [rated.game for rated in rated_games(connection)] == [1, -1, -2, 2]
         assert [rated.game for rated in rated_games(connection, Mark(1, 1))] == [-2, 2]
@@ -65,20 +65,20 @@ def test_an_import_stands_where_it_was_made(store: Store) -> None:
 def test_new_games_are_all_that_is_rated(store: Store) -> None:
     """After an import, a new version that inherited and a struck game, one more game costs one game."""
     log, chosen = start(store), EloSettings(inherit=True)
-    log.record_game(game())
+    add_game(log, game())
     imported(store, after_game=1)
-    log.record_game(game(meeting=2))
+    add_game(log, game(meeting=2))
     log.accept_change({"Fruit": spec("Fruit", "f2")})
-    log.record_game(game(meeting=3))
+    add_game(log, game(meeting=3))
     log.accept_change({"Fruit": spec("Fruit", "f1")})
-    log.record_game(game(meeting=4))
+    add_game(log, game(meeting=4))
     assert refresh(store, "elo", chosen) == 12
     with never_whole():  # type: ignore[attr-defined]
-        log.record_game(game(meeting=5))
+        add_game(log, game(meeting=5))
         assert refresh(store, "elo") == 2
         log.record_event(GameVoided(game(meeting=4).pairing, Outcome.WHITE))
         assert refresh(store, "elo") == 2
-        log.record_game(game(meeting=6))
+        add_game(log, game(meeting=6))
         assert refresh(store, "elo") == 2
     entered = next(event for event in history(store, "elo", "Fruit") if event.engine == "Fruit [f2]")
     assert entered.before == history(store, "elo", "Fruit")[3].after
@@ -90,11 +90,11 @@ def test_a_peak_of_long_ago(store: Store) -> None:
     with patch.object(elo, "NEW_GAMES", 1):
         for meeting in (1, 2, 3, 4, 5, 6):
             outcome = Outcome.BLACK if meeting > 1 else Outcome.WHITE
-            log.record_game(game("Fruit", "Toga", outcome, meeting=meeting))
+            add_game(log, game("Fruit", "Toga", outcome, meeting=meeting))
         refresh(store, "elo", EloSettings(k_policy="fide", start_value=2395))
         log.record_event(GameVoided(game(meeting=3).pairing, Outcome.BLACK))
         refresh(store, "elo")
-        log.record_game(game(meeting=7))
+        add_game(log, game(meeting=7))
         with never_whole():  # type: ignore[attr-defined]
             refresh(store, "elo")
         own = history(store, "elo", "Fruit")
@@ -105,17 +105,17 @@ def test_a_peak_of_long_ago(store: Store) -> None:
 def test_a_rating_that_came_late(store: Store) -> None:
     """An engine that enters an older tournament with a rating has had it from its first game on."""
     older, newer = store.create_tournament(draft(names=("Toga", "Phalanx"))), start(store, "spring")
-    newer.record_game(game())
+    add_game(newer, game())
     refresh(store, "elo")
     older.record_event(Added(Entrant("Fruit", rating=1500)), spec=spec("Fruit"))
-    newer.record_game(game(meeting=2))
+    add_game(newer, game(meeting=2))
     assert refresh(store, "elo") == 4
     assert history(store, "elo", "Fruit")[0].before == 1500
 
 
 def test_other_settings_rate_everything(store: Store) -> None:
     """No row of other settings is gone on from."""
-    start(store).record_game(game())
+    add_game(start(store), game())
     refresh(store, "elo")
     assert refresh(store, "elo", EloSettings(k=24)) == 2
 
@@ -123,11 +123,11 @@ def test_other_settings_rate_everything(store: Store) -> None:
 def test_rows_of_another_arithmetic(store: Store) -> None:
     """Rows just before the new games that are not what a replay gives are a reason to rate everything."""
     log = start(store)
-    log.record_game(game())
+    add_game(log, game())
     refresh(store, "elo")
     with store.database.writing() as connection:
         connection.execute(update(RATING_EVENTS).values(change=7.5))
-    log.record_game(game(meeting=2))
+    add_game(log, game(meeting=2))
     with patch.object(refold, "AGAIN", 1):
         assert refresh(store, "elo") == 4
     with store.database.reading() as connection:

@@ -13,7 +13,7 @@ from enginetour.model import Entrant, Outcome, Replaced
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
 from tests.laws.test_log import STEPS, Step, take
-from tests.storing import NAMES, draft, game, spec
+from tests.storing import NAMES, add_game, draft, game, spec
 
 KEYS = [(*sorted((one, other)), meeting, 1) for one in NAMES for other in NAMES for meeting in (1, 2)]
 
@@ -45,10 +45,10 @@ def test_games_given_up_are_remembered_apart(tmp_path: Path) -> None:
     with Store.open(tmp_path / "t.db") as store:
         log = store.create_tournament(draft())
         given_up = replace(game(outcome=Outcome.VOID), category="engine-abort")
-        log.record_game(given_up)
+        add_game(log, given_up)
         assert_as_read(store, log)
-        log.record_game(replace(given_up, replay=1))
-        log.record_game(replace(game(outcome=Outcome.VOID, replay=2), category="start-failure"))
+        add_game(log, replace(given_up, replay=1))
+        add_game(log, replace(game(outcome=Outcome.VOID, replay=2), category="start-failure"))
         assert_as_read(store, log)
         assert (log.replays(game().pairing.key), log.aborts(game().pairing.key)) == (3, 2)
 
@@ -57,14 +57,14 @@ def test_a_game_that_was_not_written_is_not_remembered(tmp_path: Path) -> None:
     """Neither one of a stranger nor one that is there already; who joins later is known from then on."""
     with Store.open(tmp_path / "t.db") as store:
         log = store.create_tournament(draft())
-        log.record_game(game())
+        add_game(log, game())
         assert_as_read(store, log)
-        assert log.record_game(game(outcome=Outcome.BLACK)) is None
+        assert add_game(log, game(outcome=Outcome.BLACK)) is None
         with pytest.raises(KeyError):
-            log.record_game(game(black="Stranger"))
+            add_game(log, game(black="Stranger"))
         assert_as_read(store, log)
         log.record_event(Replaced("Toga", Entrant("Rival", rating=2100.0)), spec=spec("Rival"))
         assert_as_read(store, log)
-        log.record_game(game(black="Rival"))
+        add_game(log, game(black="Rival"))
         assert_as_read(store, log)
         assert ("Fruit", "Rival") in log.pair_counts()

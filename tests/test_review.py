@@ -21,6 +21,7 @@ from enginetour.review.slugs import slugs_of
 from enginetour.store.conditions import conditions
 from tests import storing
 from tests.reported import BUBBLE, played
+from tests.storing import add_game
 
 FOUR = ("Fruit", "Toga", "Phalanx", "HoiChess")
 
@@ -141,7 +142,7 @@ def test_incidents_say_how_to_try_again(tmp_path: Path) -> None:
     """An incident comes with its verdict and a command that plays it again, of this edition; a warning without one."""
     store, log = storing.open_log(tmp_path / "db")
     with store:
-        log.record_game(replace(storing.full_game(), pairing=storing.game().pairing, replay=0))
+        add_game(log, replace(storing.full_game(), pairing=storing.game().pairing, replay=0))
         review = review_of(log)
     crash, warning = review.incidents
     assert crash.replay == "enginetour games 1 --replay -t autumn --edition 1"

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from enginetour.errors import InputRefused
-from enginetour.simulate import play_case
+from enginetour.interop.bubblecase import trace
+from enginetour.simulate import decisions
 from tests.laws.bubble_cases import check_invariants
 from tests.laws.bubble_oracle import MISREADINGS, oracle_trace
 
@@ -17,10 +18,10 @@ CASES = sorted((Path(__file__).parent / "golden" / "bubble").glob("*.json"))
 def test_golden_traces(path: Path) -> None:
     """Every decision, every game in order and every colour is as written."""
     case = json.loads(path.read_text("utf-8"))
-    trace = json.loads(json.dumps(play_case(path.read_text("utf-8"), path.name)))
-    assert trace == case["expected"]
-    assert list(trace) == ["format", "steps", "ranking", "withdrawn", "games_total"]
-    check_invariants(case, trace)
+    found = json.loads(json.dumps(trace(decisions(path.read_text("utf-8"), path.name))))
+    assert found == case["expected"]
+    assert list(found) == ["format", "steps", "ranking", "withdrawn", "games_total"]
+    check_invariants(case, found)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
@@ -47,5 +48,5 @@ def test_every_misreading_changes_a_golden_trace(misread: str) -> None:
 def test_bad_cases_name_their_file() -> None:
     """The place given is the place told."""
     with pytest.raises(InputRefused) as refusal:
-        play_case({}, "x.json")
+        decisions({}, "x.json")
     assert str(refusal.value).startswith("x.json: format")

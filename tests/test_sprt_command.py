@@ -13,7 +13,7 @@ from enginetour.cli.lists import ratings
 from enginetour.model import Outcome
 from enginetour.ratings.sequential import MODELS
 from enginetour.store.tournaments import Store
-from tests.storing import draft, game
+from tests.storing import add_game, draft, game
 from tests.touring import tour
 
 RESULTS = {0: (Outcome.BLACK, Outcome.WHITE), 1: (Outcome.BLACK, Outcome.DRAW), 2: (Outcome.DRAW, Outcome.DRAW),
@@ -33,9 +33,9 @@ def store(tmp_path: Path) -> Path:
             for _ in range(count):
                 meeting += 1
                 first, second = RESULTS[half_points]
-                log.record_game(game("Fruit", "Toga", first, meeting=meeting, leg=1))
-                log.record_game(game("Toga", "Fruit", second, meeting=meeting, leg=2))
-        opened.create_tournament(draft("winter")).record_game(game("Toga", "Fruit", Outcome.DRAW))
+                add_game(log, game("Fruit", "Toga", first, meeting=meeting, leg=1))
+                add_game(log, game("Toga", "Fruit", second, meeting=meeting, leg=2))
+        add_game(opened.create_tournament(draft("winter")), game("Toga", "Fruit", Outcome.DRAW))
     return tmp_path
 
 
@@ -146,8 +146,8 @@ def test_pairs_are_looked_at_in_the_order_of_the_schedule(tmp_path: Path) -> Non
             log = opened.create_tournament(draft())
             for meeting in order:
                 first, second = RESULTS[meeting % 5 if meeting <= 30 else 4]
-                log.record_game(game("Fruit", "Toga", first, meeting=meeting, leg=1))
-                log.record_game(game("Toga", "Fruit", second, meeting=meeting, leg=2))
+                add_game(log, game("Fruit", "Toga", first, meeting=meeting, leg=1))
+                add_game(log, game("Toga", "Fruit", second, meeting=meeting, leg=2))
         told.append(json.loads(tour(folder, "ratings", "--sprt", "Fruit", "Toga", "0", "150", "--json").stdout)["sprt"])
     assert told[0]["verdict"] is not None
     assert told[0] == told[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.store.tournaments import Store
-from tests.storing import game, open_log
+from tests.storing import add_game, game, open_log
 
 
 def test_unchanging(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_unchanging(tmp_path: Path) -> None:
     store, log = open_log(tmp_path / "t.db")
     with store, Store.open(tmp_path / "t.db", readonly=True) as reader:
         with reader.database.still():
-            log.record_game(game())
+            add_game(log, game())
             assert reader.tournament("autumn").games() == []
             assert len(log.games()) == 1
             assert reader.tournament("autumn").last_position == 0
@@ -28,7 +28,7 @@ def test_of_its_thread(tmp_path: Path) -> None:
     store, log = open_log(tmp_path / "t.db")
     with store, ThreadPoolExecutor(1) as other:
         with pytest.raises(ValueError, match="on purpose"), store.database.still():
-            other.submit(log.record_game, game()).result()
+            other.submit(add_game, log, game()).result()
             assert len(other.submit(log.games).result()) == 1
             assert log.games() == []
             raise ValueError("on purpose")
@@ -40,5 +40,5 @@ def test_one_in_another(tmp_path: Path) -> None:
     store, log = open_log(tmp_path / "t.db")
     with store, Store.open(tmp_path / "t.db", readonly=True) as reader, reader.database.still():
         with reader.database.still():
-            log.record_game(game())
+            add_game(log, game())
         assert reader.tournament("autumn").games() == []

@@ -14,7 +14,7 @@ from enginetour.store.ratedgames import number_rated, rated_games
 from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store
 from enginetour.store.variantgames import odd_ones
-from tests.storing import draft, game
+from tests.storing import add_game, draft, game
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Store:
         plan = replace(draft(name), config={**draft().config, **play})
         log = made.create_tournament(plan)
         for meeting in range(1, games + 1):
-            log.record_game(game(outcome=Outcome.WHITE, meeting=meeting))
+            add_game(log, game(outcome=Outcome.WHITE, meeting=meeting))
     return made
 
 

@@ -21,11 +21,23 @@ from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, Terminat
 from enginetour.referee.ends import Ends
 from enginetour.reports import pgn
 from enginetour.task import Declared, EngineSpec, Rules
-from enginetour.variants import VARIANTS, board_of, shuffled_fen, start_fen, tag_fits, trial_fen, variant_named
+from enginetour.variants import (
+    BACK_RANKS,
+    CHESS960,
+    VARIANTS,
+    board_of,
+    shuffled_fen,
+    start_fen,
+    tag_fits,
+    variant_named,
+)
 from tests.playing import BOTH, Protocol, game, scripted, sound
 from tests.touring import config, entrant, tour, try_engines_once
 
 OTHERS = [name for name, variant in VARIANTS.items() if not variant.is_usual]
+UNLIKE = {  # starts most unlike the usual one, where ranks are shuffled
+    name: shuffled_fen(0, 0 if name == CHESS960 else BACK_RANKS - 1) for name, v in VARIANTS.items() if v.any_rank
+}
 
 
 def test_all_variants_of_the_rules() -> None:
@@ -62,7 +74,7 @@ def test_back_ranks_by_number() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_games_end_where_the_rules_end_them(name: str, seed: int) -> None:
     """By random moves to the end: outcome and moment are python-chess's, line and PGN lead to the same board."""
-    dice, position = random.Random(f"{name}{seed}"), Position(trial_fen(name), name)
+    dice, position = random.Random(f"{name}{seed}"), Position(UNLIKE.get(name), name)
     ends = Ends(position, Rules(repetition=5, fifty=75))
     record = position.start_board()
     made, end = [], None
@@ -85,7 +97,7 @@ def test_games_end_where_the_rules_end_them(name: str, seed: int) -> None:
     assert told.fen() == position.board.fen() == record.fen()
     outcome, cause = (end[0], end[2]) if end else (Outcome.VOID, "")
     game = Game(Pairing("a", "b"), outcome, Termination.ABORTED, cause, moves=tuple(made))
-    opening = Opening(fen=trial_fen(name), variant=name)
+    opening = Opening(fen=UNLIKE.get(name), variant=name)
     read = chess.pgn.read_game(io.StringIO(pgn.text(replace(game, opening=opening), 1, "trial")))
     assert read is not None
     assert not read.errors

@@ -16,7 +16,7 @@ from enginetour.store.reader import TournamentReader
 from enginetour.store.tournaments import Store
 from enginetour.web import standing
 from enginetour.web.standing import Standings
-from tests.storing import draft, game, open_log
+from tests.storing import add_game, draft, game, open_log
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setattr(standing, "KEPT", 2)
     made, log = open_log(tmp_path / "db")
     with made:
-        log.record_game(game())
+        add_game(log, game())
         made.create_tournament(draft("winter"))
         made.create_tournament(draft("spring"))
         yield made
@@ -43,7 +43,7 @@ def test_a_long_archive_is_read_once_and_not_kept(store: Store, monkeypatch: pyt
     standings, wanted = Standings(store), entries(store)
     assert standings.states(wanted) == dict.fromkeys(("autumn", "winter", "spring"), "stopped")
     assert standings.states(wanted) and read == ["autumn", "winter", "spring"]
-    store.tournament("winter").record_game(game())
+    add_game(store.tournament("winter"), game())
     assert standings.states(wanted) and read[3:] == ["winter"]
     assert not standings._folds
 

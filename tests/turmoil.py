@@ -16,6 +16,7 @@ from enginetour.errors import StoreRefused
 from enginetour.store.tournaments import Store
 from enginetour.supervise import strays
 from tests.forked import FIELD, Forked, quick
+from tests.storing import counts_are_kept
 from tests.touring import audit, left_running, pgn_games
 
 SLOTS = 8
@@ -84,7 +85,7 @@ class Turmoil:
             lines = log.games()
             keys = Counter((*sorted((line.white, line.black)), line.meeting, line.leg) for line in lines if line.counts)
             assert set(keys.values()) == {1}
-            assert log.counts_are_kept()
+            assert counts_are_kept(log)
         assert pgn_games(self.folder / "results" / "trial.pgn") == keys.total()
         assert left_running(self.folder) == []
         return games

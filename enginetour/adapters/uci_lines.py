@@ -12,7 +12,6 @@ from enginetour.adapters.said import LONGEST_PV, NO_THOUGHT, PV_PLIES, Thought, 
 from enginetour.task import Declared
 from enginetour.timecontrol import TimeControl
 
-KINDS = frozenset({"check", "spin", "combo", "button", "string"})
 # Colours, titles, and what a buffer written whole or another encoding leaves: NUL, backspace, a byte order mark.
 _UNSEEN = re.compile(
     r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|[\x00-\x08\x0e-\x1f\x7f\ufeff]"

@@ -59,23 +59,6 @@ def relative_strengths(field: Field) -> tuple[float, ...]:
     return tuple(found.get(name, 0.0) for name in names)
 
 
-def pairing_error(field: Field, strengths: Sequence[float] | None = None) -> PairingError:
-    """Of all rounds so far; `strengths` by place, by default the relative ones."""
-    return _error(field, strengths or relative_strengths(field), range(len(field.history)))
-
-
-def floats(field: Field, scores: Sequence[Sequence[int]] = ()) -> tuple[tuple[int, int], ...]:
-    """How often each member was drawn up and down: paired with a higher or lower score. `scores` as below."""
-    found = [[0, 0] for _ in field.members]
-    for before, row in zip(scores or field.points, field.history, strict=False):
-        for member, turn in enumerate(row):
-            if turn.opponent is not None:
-                gap = before[turn.opponent] - before[member]
-                found[member][0] += gap > 0
-                found[member][1] += gap < 0
-    return tuple((up, down) for up, down in found)
-
-
 def pairing_figures(field: Field, scores: Sequence[Sequence[int]] = ()) -> tuple[RoundFigures, ...]:
     """A line for every round and one for all; `scores` that decided the pairing, as `Field.points`, the default."""
     strengths = relative_strengths(field)
@@ -96,11 +79,11 @@ def pairing_figures(field: Field, scores: Sequence[Sequence[int]] = ()) -> tuple
                 rematches=sum(board in met for board in boards),
                 uneven=sum(abs(whites) >= STEEP for whites in balance),
                 unpaired=sum(turn.opponent is None and turn.kind is not Kind.ABSENT for turn in row),
-                error=_error(field, strengths, (number,)),
+                error=pairing_error(field, strengths, (number,)),
             )
         )
         met |= {board for board in boards if row[board[0]].met}
-    return (*lines, _added(lines, _error(field, strengths, range(len(lines)))))
+    return (*lines, _added(lines, pairing_error(field, strengths, range(len(lines)))))
 
 
 def _added(lines: Sequence[RoundFigures], error: PairingError) -> RoundFigures:
@@ -116,7 +99,8 @@ def _added(lines: Sequence[RoundFigures], error: PairingError) -> RoundFigures:
     )
 
 
-def _error(field: Field, strengths: Sequence[float], rounds: Sequence[int]) -> PairingError:
+def pairing_error(field: Field, strengths: Sequence[float], rounds: Sequence[int]) -> PairingError:
+    """Return the error of these rounds, counted from 0; `strengths` in Elo points by place."""
     gaps = [
         (strengths[member] - strengths[turn.opponent]) ** 2
         for number in rounds

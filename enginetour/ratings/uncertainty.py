@@ -58,7 +58,6 @@ class Errors:
     response: Vector
     inverse: Vector
     advantage_sd: float | None  # points; None for a given advantage
-    draw_sd: float | None  # of ln nu, or of drawElo in points; None where it is not fitted
     draw_rate: float  # expected between equals
 
     @cached_property
@@ -178,15 +177,12 @@ def errors_of(fit: Fit) -> Errors:
     if len(extra):
         shared = inverse[np.ix_(np.arange(count), extra)]
         plain = plain - shared @ np.linalg.solve(inverse[np.ix_(extra, extra)], shared.T)
-    spreads = [sqrt(float(spread[place] @ response[place])) if place in extra else None for place in (count, count + 1)]
-    draw_unit = fit.unit if fit.model == "raokupper" else 1.0
     return Errors(
         fit,
         spread[:count],
         response[:count],
         plain,
-        advantage_sd=None if spreads[0] is None else spreads[0] * fit.unit,
-        draw_sd=None if spreads[1] is None else spreads[1] * draw_unit,
+        advantage_sd=sqrt(float(spread[count] @ response[count])) * fit.unit if count in extra else None,
         draw_rate=draw_rate(fit) if middle is None else middle.draw_rate,
     )
 

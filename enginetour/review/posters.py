@@ -29,7 +29,6 @@ from enginetour.store.reader import TournamentReader
 from enginetour.store.tournaments import Store
 
 MOST_OPENINGS = 30  # lines of White's share: more than a screen is not compared
-KINDS = ("white", "relay", "load")
 
 
 def crosstable(log: TournamentReader) -> Picture:
@@ -73,7 +72,7 @@ def scores(log: TournamentReader, names: Collection[str] = ()) -> Picture:
 
 
 def fairness(log: TournamentReader, kind: str) -> Picture:
-    """One of `KINDS`: White's share in all games and by openings, the largest relay gaps, the machine's load."""
+    """By `kind` (white, relay, load): White's share, in all and by openings, largest relay gaps, the machine's load."""
     found = fairness_of(tuple(conditions(log)), log.specs)
     if kind == "white":
         return fairness_charts.white_share(_shares(found), title=f"White's share of the points · {log.title}")

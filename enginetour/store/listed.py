@@ -23,30 +23,17 @@ from enginetour.ratings.pairs import Pairs
 from enginetour.ratings.priors import prior_of
 from enginetour.ratings.rows import SHARED, Row
 from enginetour.store.cuts import cut_of, is_whole, tournaments_of
-from enginetour.store.definition import ListDefinition
 from enginetour.store.lists import system_named
-from enginetour.store.moments import Moment
 from enginetour.store.oddsgames import scores_at_odds, scores_told
 from enginetour.store.pairscores import PairCounts, openings_of
 from enginetour.store.queries import EVEN
 from enginetour.store.ratedgames import brought, for_events
-from enginetour.store.selected import Selection, selected
+from enginetour.store.selected import Selection
 from enginetour.store.tables import ENGINES, GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
 from enginetour.timeclasses import bounds_told
 
 Held = TypeVar("Held", float, Near)
-
-
-def listed(
-    store: Store,
-    definition: ListDefinition,
-    as_of: str | Moment | None = None,
-    *,
-    errors_for: Collection[str] | None = None,
-) -> RatingList:
-    """The list now or as of a moment; refuses as `selected` does, and an anchor that has no games in the list."""
-    return list_of(store, selected(store, definition, as_of), errors_for=errors_for)
 
 
 def list_of(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:

@@ -80,16 +80,15 @@ class TournamentLog(TournamentReader):
         """Every write from now on makes sure that this lock, which was taken before, is still held."""
         self._hold.under(lock)
 
-    def record_game(self, game: Game, notes: Sequence[Note] = ()) -> int | None:
-        """Write a game, its event, notes, incidents and pair counts, all or nothing; its number.
-
-        None, and nothing changed, if this game with this replay number is there already: a cluster may play a
-        game twice. KeyError for a side that is no entrant.
-        """
-        return self.record_games([(game, notes)])[0]
-
     def record_games(self, games: Sequence[tuple[Game, Sequence[Note]]]) -> list[int | None]:
-        """The same for several in one transaction: the log is as though each had come alone."""
+        """Write games in one transaction, each with its event, notes, incidents and pair counts; return their numbers.
+
+        The log is as though each had come alone. A number is None, and nothing is written, if this game with this
+        replay number is there already: a cluster may play a game twice.
+
+        Raises:
+            KeyError: a side is not an entrant.
+        """
         rows = [(game, notes, records.game_columns(game), records.moves_blob(game.moves)) for game, notes in games]
         learnt: set[int] = set()
 

@@ -155,10 +155,6 @@ class TournamentReader:
         """Wins, draws, losses of White for each (white, black) that met."""
         return queries.pair_counts(self.database, self.id)
 
-    def counts_are_kept(self) -> bool:
-        """The pair counts are what the games give when they are counted again."""
-        return queries.versions_counts(self.database, self.id) == queries.recounted(self.database, self.id)
-
     def odds_by_entrant(self) -> dict[str, int]:
         """How many of an entrant's games that count were at odds, for those that have any."""
         with self.database.reading() as connection:

@@ -19,7 +19,7 @@ from enginetour.store.paircounts import packed
 from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, RATING_REVISIONS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.bench.measure import Settings, divided, in_turn, line
-from tests.storing import draft
+from tests.storing import add_game, draft
 
 FILE = 2  # the key of the imported event: the tournament has 1
 
@@ -68,7 +68,7 @@ def one_more(settings: Settings, store: Store, games: list[tuple[int, int, int]]
 
     def one() -> int:
         pairing = Pairing("Engine 0000", "Engine 0001", meeting=next(count), encounter=1)
-        log.record_game(Played(pairing, Outcome.DRAW, Termination.RESIGN))
+        add_game(log, Played(pairing, Outcome.DRAW, Termination.RESIGN))
         return refresh(store, "elo")
 
     whole, more = in_turn(settings.rounds, nothing_stored, one)

@@ -14,7 +14,7 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
 from tests.bench.free import GAME
 from tests.bench.measure import Settings, a_second, divided, in_turn, line
-from tests.storing import draft
+from tests.storing import add_game, draft
 
 PLIES = 160  # CCRL's games last 60 to 70 moves on average, those of engines of one strength a little longer
 PV_PLIES = 12
@@ -31,7 +31,7 @@ def storing(settings: Settings) -> Iterator[str]:
 
         def games() -> None:
             for _ in range(settings.commits):
-                log.record_game(game(next(count), moves))
+                add_game(log, game(next(count), moves))
 
         def rows() -> None:
             for _ in range(settings.commits):
@@ -64,7 +64,7 @@ def fill(store: Store, log: TournamentLog, games: int, count: Iterator[int], mov
     with store.database.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA synchronous=OFF")
     for _ in range(games):
-        log.record_game(game(next(count), moves))
+        add_game(log, game(next(count), moves))
     store.database.close()  # with the connection that did not wait
 
 

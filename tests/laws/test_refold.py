@@ -29,7 +29,7 @@ from enginetour.store.ratedgames import brought, for_events, versions
 from enginetour.store.ratingstream import stream
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
-from tests.storing import NAMES, draft, game, spec
+from tests.storing import NAMES, add_game, draft, game, spec
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "elo": (EloSettings(k_policy="fide", inherit=True), EloSettings(start_value=40), EloSettings(mode="batch")),
@@ -50,7 +50,7 @@ def take(store: Store, log: TournamentLog, kind: str, dice: Random) -> None:
         for _ in range(dice.randint(1, 9)):
             white, black = dice.sample(sorted(log.specs), 2)
             outcome = dice.choice(RESULTS)
-            log.record_game(game(white, black, outcome, meeting=log.last_position + 1))
+            add_game(log, game(white, black, outcome, meeting=log.last_position + 1))
     elif kind == "strike":
         standing = [stored for stored in log.games() if stored.counts]
         if standing:

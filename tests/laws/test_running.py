@@ -26,6 +26,7 @@ from enginetour.store.tournaments import Draft, Store
 from enginetour.task import EngineSpec, GameTask, Side
 from enginetour.timecontrol import TimeControl
 from tests.laws.test_formats import extension, settings_of, takes
+from tests.storing import counts_are_kept
 from tests.test_scheduler import ended
 
 DEPTH = TimeControl.parse("depth=1")
@@ -212,7 +213,7 @@ def one_life(folder: Path, system: str, seed: int) -> None:
         assert set(life.told.games) == set(stored)
         keys = Counter((*sorted((line.white, line.black)), line.meeting, line.leg) for line in games if line.counts)
         assert not [key for key, times in keys.items() if times > 1]
-        assert log.counts_are_kept()
+        assert counts_are_kept(log)
         for rated in ("elo", "gor"):
             refresh(store, rated)
 

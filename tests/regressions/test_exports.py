@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.interop import trf
-from tests.storing import game, sound_log
+from tests.storing import add_game, game, sound_log
 from tests.touring import FOUR, THREE, config, pgn_games, read, tour
 
 
@@ -73,7 +73,7 @@ def test_a_list_is_put_into_its_file_as_an_export_is(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     store, log = sound_log(tmp_path / "results" / "enginetour.db")
     with store:
-        log.record_game(game())
+        add_game(log, game())
     beside = tmp_path / ".list.md.new"
     with beside.open("w") as theirs:
         fcntl.flock(theirs, fcntl.LOCK_EX)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.storing import full_game, game, meddled, sound_log
+from tests.storing import add_game, full_game, game, meddled, sound_log
 from tests.touring import tour
 
 
@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "results").mkdir()
     store, log = sound_log(tmp_path / "results" / "enginetour.db")
     with store:
-        log.record_game(replace(full_game(), pairing=game().pairing, replay=0))
+        add_game(log, replace(full_game(), pairing=game().pairing, replay=0))
     tour(tmp_path, "ratings", "--all", "--system", "elo")
     tour(tmp_path, "lists", "define", "all")
     return tmp_path

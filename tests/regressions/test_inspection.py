@@ -9,14 +9,14 @@ from enginetour.serveraddress import Address
 from enginetour.store.definition import ListDefinition
 from enginetour.store.editions import publish
 from enginetour.store.revisions import define
-from tests.storing import game, sound_log
+from tests.storing import add_game, game, sound_log
 
 
 def test_what_cannot_be_read_hides_nothing(place: Address) -> None:
     """A server answers nothing more in a transaction in which a statement has failed: all after it had findings."""
     store, log = sound_log(place)
     with store:
-        log.record_game(game())
+        add_game(log, game())
         for name in ("one", "other"):
             define(store, name, ListDefinition())
             publish(store, name)

@@ -18,7 +18,7 @@ from enginetour.store.careers import career
 from enginetour.store.definition import ListDefinition
 from enginetour.store.differences import difference
 from enginetour.store.editions import publish
-from enginetour.store.listed import list_of, listed
+from enginetour.store.listed import list_of
 from enginetour.store.revisions import define
 from enginetour.store.selected import selected
 from enginetour.store.tournaments import Store
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def ratings(store: Store, as_of: str | None = None, **parts: object) -> dict[str, float]:
-    found = listed(store, ListDefinition.model_validate(parts), as_of)
+    found = list_of(store, selected(store, ListDefinition.model_validate(parts), as_of))
     return {row.name: row.rating for row in found.rows}
 
 
@@ -175,6 +175,6 @@ def test_the_best_of_families_of_nobody(tmp_path: Path) -> None:
     """A list of best versions before its first game was our own failure; it is an empty list."""
     with Store.open(tmp_path / "t.db") as store:
         record(store.create_tournament(draft()), "Fruit", "Toga", day="2026-11-05")
-        found = listed(store, ListDefinition(best_of_family=True), "2026-11-01")
+        found = list_of(store, selected(store, ListDefinition(best_of_family=True), "2026-11-01"))
     assert found.rows == ()
     assert found.caption == ("the best of each family: 0 of 0 engines; the games of all count",)

@@ -15,7 +15,7 @@ from enginetour.cli import main
 from enginetour.store.definition import ListDefinition
 from enginetour.store.revisions import define
 from enginetour.store.tournaments import Store
-from tests.storing import game, sound_log
+from tests.storing import add_game, game, sound_log
 from tests.touring import tour
 
 NUMBERS = count(1)
@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "results").mkdir()
     store, log = sound_log(made / "results" / "enginetour.db")
     with store:
-        log.record_game(game())
+        add_game(log, game())
     tour(made, "lists", "define", "all")
     tour(made, "publish", "all")
     return made

@@ -13,7 +13,7 @@ import pytest
 from enginetour.cli import common
 from enginetour.shipped import shipped
 from tests.servers import Server
-from tests.storing import game, open_log
+from tests.storing import add_game, game, open_log
 from tests.touring import config, pgn_games, read, tour
 
 
@@ -191,7 +191,7 @@ def test_a_run_that_ends_while_it_is_asked_has_ended(tmp_path: Path, monkeypatch
     """What it wrote last is there once it does not answer any more."""
     (tmp_path / "results").mkdir()
     store, log = open_log(tmp_path / "results" / "enginetour.db")
-    monkeypatch.setattr("enginetour.control.ask", lambda *_: log.record_game(game()) and None)
+    monkeypatch.setattr("enginetour.control.ask", lambda *_: add_game(log, game()) and None)
     with store:
         assert read(tmp_path, "status")["games_done"] == 1
 

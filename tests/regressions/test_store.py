@@ -24,17 +24,17 @@ from enginetour.store.imports import import_games
 from enginetour.store.lock import TournamentLock
 from enginetour.store.queries import endings
 from enginetour.store.tournaments import Store
-from tests.storing import game, open_log
+from tests.storing import add_game, game, open_log
 
 
 def test_a_removed_database_takes_no_more_games(tmp_path: Path) -> None:
     """A file that is open outlives its removal, the games written to it would not: the first one is refused."""
     store, log = open_log(tmp_path / "x.db")
     with store:
-        log.record_game(game())
+        add_game(log, game())
         (tmp_path / "x.db").rename(tmp_path / "kept.db")
         with pytest.raises(StorageFailed, match="removed or replaced"):
-            log.record_game(game(meeting=2))
+            add_game(log, game(meeting=2))
         shutil.copy(tmp_path / "kept.db", tmp_path / "x.db")
         with pytest.raises(StorageFailed, match="removed or replaced"):
             log.record_event(Withdrawn("Fruit"))
@@ -44,24 +44,24 @@ def test_a_removed_log_of_the_database_takes_no_more_games(tmp_path: Path) -> No
     """Somebody tidied x.db-wal away under a run: what is in it is saved as the run ends, and it ends at once."""
     store, log = open_log(tmp_path / "x.db")
     with store:
-        log.record_game(game())
+        add_game(log, game())
         (tmp_path / "x.db-wal").unlink()
         with pytest.raises(StorageFailed, match=r"x\.db-wal: was removed while it was in use"):
-            log.record_game(game(meeting=2))
+            add_game(log, game(meeting=2))
     with Store.open(tmp_path / "x.db") as store:
         log = store.tournament("autumn")
         assert [line.meeting for line in log.games()] == [1]
-        log.record_game(game(meeting=2))
+        add_game(log, game(meeting=2))
 
 
 def test_a_log_made_anew_is_no_removed_one(tmp_path: Path) -> None:
     """SQLite removes the log with the last connection and makes another with the next."""
     store, log = open_log(tmp_path / "x.db")
     with store:
-        log.record_game(game())
+        add_game(log, game())
         store.database.close()
         assert not (tmp_path / "x.db-wal").exists()
-        log.record_game(game(meeting=2))
+        add_game(log, game(meeting=2))
         assert len(log.games()) == 2
 
 
@@ -69,7 +69,7 @@ def test_a_database_with_two_names_is_not_written(tmp_path: Path) -> None:
     """Two runs by two hard links each had a lock and a log of its own; reading harms nobody."""
     store, log = open_log(tmp_path / "x.db")
     with store:
-        log.record_game(game())
+        add_game(log, game())
     (tmp_path / "y.db").hardlink_to(tmp_path / "x.db")
     for name in ("x.db", "y.db"):
         with pytest.raises(
@@ -87,11 +87,11 @@ def test_two_writers_are_noticed(tmp_path: Path) -> None:
     """Somebody deleted the lock file and started a second run: the first stops instead of playing games for ever."""
     store, log = open_log(tmp_path / "x.db")
     with store, Store.open(tmp_path / "x.db") as other_store:
-        log.record_game(game())
-        other_store.tournament("autumn").record_game(game(meeting=2))
+        add_game(log, game())
+        add_game(other_store.tournament("autumn"), game(meeting=2))
         for late in (game(meeting=2), game(meeting=3)):
             with pytest.raises(StoreRefused, match="somebody else writes"):
-                log.record_game(late)
+                add_game(log, late)
         assert len(log.games()) == 2
 
 
@@ -99,11 +99,11 @@ def test_a_refused_event_is_no_second_writer(tmp_path: Path) -> None:
     """What was rolled back, and a game that came twice, leave the log as it was and writable."""
     store, log = open_log(tmp_path / "x.db")
     with store:
-        log.record_game(game())
+        add_game(log, game())
         with pytest.raises(UsageRefused):
             log.record_event(Withdrawn("Nobody"))
-        assert log.record_game(game()) is None
-        assert log.record_game(game(meeting=2)) == 2
+        assert add_game(log, game()) is None
+        assert add_game(log, game(meeting=2)) == 2
 
 
 def test_a_finished_game_waits_for_a_busy_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_a_finished_game_waits_for_a_busy_file(tmp_path: Path, monkeypatch: pyte
             log.record_event(Withdrawn("Fruit"))
         timer = threading.Timer(0.2, lambda: other.execute("ROLLBACK"))
         timer.start()
-        assert log.record_game(game()) == 1
+        assert add_game(log, game()) == 1
         timer.join()
         other.close()
 
@@ -151,7 +151,7 @@ def test_only_a_game_given_up_counts_as_an_abort(tmp_path: Path) -> None:
     store, log = open_log(tmp_path / "x.db")
     with store:
         for number, category in enumerate(("host", "engine-abort", "start-failure")):
-            log.record_game(replace(game(outcome=Outcome.VOID, replay=number), category=category))
+            add_game(log, replace(game(outcome=Outcome.VOID, replay=number), category=category))
         key = game().pairing.key
         assert (log.replays(key), log.aborts(key)) == (3, 1)
 
@@ -179,8 +179,8 @@ def test_endings_are_counted_without_a_line_for_each_game(tmp_path: Path) -> Non
     store, log = open_log(tmp_path / "x.db")
     with store:
         for meeting in (1, 2, 3):
-            log.record_game(game(meeting=meeting))
-        log.record_game(game(meeting=4, outcome=Outcome.VOID))
+            add_game(log, game(meeting=meeting))
+        add_game(log, game(meeting=4, outcome=Outcome.VOID))
         log.record_event(GameVoided(game(meeting=2).pairing, Outcome.WHITE, "why"))
         assert endings(log.database, log.id) == endings_counted(log.games(counting=True)) == {"resign": 2}
 

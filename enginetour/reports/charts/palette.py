@@ -27,25 +27,6 @@ LIGHT = MappingProxyType({
     "series-8": "#6b6f76",
 })  # fmt: skip
 
-DARK = MappingProxyType({
-    "ink": "#e8eaed",
-    "muted": "#a4a9b2",
-    "grid": "#3a3f47",
-    "paper": "#16181c",
-    "accent": "#6db3f2",
-    "accent-2": "#f0965a",
-    "good": "#4fc59a",
-    "bad": "#f28b82",
-    "series-1": "#4aa3df",
-    "series-2": "#f0803c",
-    "series-3": "#2fc196",
-    "series-4": "#dd8fbf",
-    "series-5": "#d6ab3a",
-    "series-6": "#7cc4ee",
-    "series-7": "#a79bf0",
-    "series-8": "#a4a9b2",
-})  # fmt: skip
-
 STRONGEST = 0.5  # of a shade with words on it: light and dark, the ink stands at 4.5:1 from it
 SERIES = tuple(role for role in LIGHT if role.startswith("series-"))
 
