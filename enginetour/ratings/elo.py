@@ -9,9 +9,8 @@ fide      40 below 30 games; then 10 once the peak reached 2400;    FIDE B.02 8.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from operator import eq
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -21,7 +20,7 @@ from enginetour.ratings.base import LARGEST, RatedGame, RatingEvent
 from enginetour.ratings.incremental import Mode, RatingState, Standing, close, step
 from enginetour.ratings.lineage import Lineage
 
-__all__ = ["EloSettings", "EloState", "begin", "close", "expected_score", "final_ratings", "rate", "step"]
+__all__ = ["EloSettings", "EloState", "begin", "close", "expected_score", "rate", "step"]
 
 EloState = RatingState
 
@@ -104,32 +103,3 @@ def rate(
 ) -> list[RatingEvent]:
     """All rating events of games in log order: White's then Black's per game, or one per engine and event."""
     return incremental.rate(games, begin(settings, start, lineage))[1]
-
-
-def final_ratings(
-    white: Sequence[int],
-    black: Sequence[int],
-    half_points: Sequence[int],
-    settings: EloSettings,
-    start: Sequence[float],
-) -> list[float]:
-    """Ratings after all games and nothing else: the last `after` of `rate`, bit by bit, ten times as quick.
-
-    One entry per game, engines as places in `start`. For a fixed K without clip, game by game; ValueError for others,
-    and for ratings 100,000 points apart.
-    """
-    if (settings.mode, settings.k_policy, settings.clip) != ("sequential", "fixed", None):
-        raise ValueError("the quick way knows sequential ratings with a fixed K and no clip")
-    if any(map(eq, white, black)):
-        raise ValueError("an engine against itself cannot be rated")
-    ratings, k, adv = list(start), settings.k, settings.adv
-    try:
-        for one, other, scored in zip(white, black, half_points, strict=True):
-            mine, theirs = ratings[one], ratings[other]
-            gap, points = mine - theirs, scored / 2
-            # expected_score, written out: a call would take as long as the rest
-            ratings[one] = mine + k * (points - 1 / (1 + 10 ** (-(gap + adv) / 400)))
-            ratings[other] = theirs + k * (1 - points - 1 / (1 + 10 ** ((gap + adv) / 400)))
-    except OverflowError:
-        raise ValueError("ratings too far apart for the quick way") from None
-    return ratings

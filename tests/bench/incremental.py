@@ -1,4 +1,4 @@
-"""Incremental ratings: the fold with its events and without, and one more game in a store of many."""
+"""Incremental ratings: the fold with its events, and one more game in a store of many."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def incremental(settings: Settings) -> Iterator[str]:
     white, black = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     scored = dice.choices((0, 1, 2), k=games)
     log = [RatedGame(str(w), str(b), s, n) for n, (w, b, s) in enumerate(zip(white, black, scored, strict=True), 1)]
-    chosen, start = EloSettings(), [0.0] * engines
+    chosen = EloSettings()
 
     def added_up() -> list[int]:
         points = [0] * engines
@@ -41,14 +41,12 @@ def incremental(settings: Settings) -> Iterator[str]:
             points[other] += 2 - half_points
         return points
 
-    quick, events, plain = in_turn(
+    events, plain = in_turn(
         settings.rounds,
-        lambda: elo.final_ratings(white, black, scored, chosen, start),
         lambda: elo.rate(log, chosen, {}),
         added_up,
     )
     base = divided(plain, games)
-    yield line(f"final Elo of {games} games: a game", divided(quick, games), base, "a plain loop")
     yield line(f"Elo events of {games} games: a game", divided(events, games), base, "a plain loop")
     with Store.open(settings.folder / "rated.db") as store:
         yield one_more(settings, store, list(zip(white, black, scored, strict=True)))

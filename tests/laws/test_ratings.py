@@ -84,18 +84,6 @@ def test_rating_goes_on_from_anywhere(system: Any, chosen: Any, log: list[RatedG
     assert {name: state.standings[name][::2] for name in last} == {name: (e.after, e.games) for name, e in last.items()}
 
 
-@given(log=logs(), k=st.floats(0.1, 100), adv=st.floats(-300, 300), start=st.lists(ratings, min_size=7, max_size=7))
-@LAW
-def test_the_quick_way_is_exact(log: list[RatedGame], k: float, adv: float, start: list[float]) -> None:
-    """Final ratings without events are those of the fold, bit by bit."""
-    chosen = elo.EloSettings(k=k, adv=adv)
-    places = {name: place for place, name in enumerate(NAMES)}
-    white, black = [places[game.white] for game in log], [places[game.black] for game in log]
-    quick = elo.final_ratings(white, black, [game.white_half_points for game in log], chosen, start)
-    state, _ = incremental.rate(log, elo.begin(chosen, dict(zip(NAMES, start, strict=True))))
-    assert [state.ratings()[name].hex() for name in NAMES] == [rating.hex() for rating in quick]
-
-
 @pytest.mark.parametrize(("system", "chosen"), BATCH)
 @given(log=logs(), data=st.data())
 @LAW
