@@ -25,7 +25,6 @@ from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.scheduler.standstill import Standstill
 from enginetour.sections.ratings import RatingsSection
 from enginetour.sections.tournament import listed_order
-from enginetour.startlist import ordered
 from enginetour.store.database import PATIENCE_S
 from enginetour.store.ground import Lock
 from enginetour.store.grounds import ground_of, lock_of
@@ -109,6 +108,8 @@ def opened(
                 return
             refuse_unfinished(store, name)
             refuse_few(plan)
+            from enginetour.startlist import ordered  # here: a first tournament does without lists and numpy
+
             plan = ordered(plan, store, tell, last_table)
             edition = store.newest_edition(name) + 1
         elif listed_order(plan.config.tournament.order):

@@ -47,6 +47,33 @@ def test_help_loads_nothing_heavy() -> None:
     assert "Exit codes" in done.stdout
 
 
+BEFORE_GAMES = """
+import sys
+from enginetour.__main__ import main
+from enginetour.scheduler import Scheduler
+def games(self):
+    print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
+    sys.exit(0)
+Scheduler.run = games
+sys.argv = ["enginetour", "match", "wren1", "wren2", "--openings", "plies=0"]
+main()
+"""
+
+
+def test_the_first_game_of_a_match_waits_for_nothing_that_rates_or_reports(tmp_path: Path) -> None:
+    """Start-up is guarded by what is loaded, not by a clock; the rules of chess are loaded by the slots."""
+    heavy = (
+        *HEAVY[2:],
+        "enginetour.ratings.listing",
+        "enginetour.store.editions",
+        "enginetour.review",
+        "urllib.request",
+    )
+    code = BEFORE_GAMES.format(heavy=heavy)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     """Under 80 columns, and something to copy."""

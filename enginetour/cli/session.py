@@ -18,7 +18,6 @@ from enginetour.cli.broadcast import Broadcast
 from enginetour.cli.common import rows_of_others, say
 from enginetour.cli.elsewhere import machines_of
 from enginetour.cli.heard import EARLY, Heard
-from enginetour.cli.morning import morning
 from enginetour.cli.outlet import unhurried
 from enginetour.cli.reporting import has_newest_report, outdate_report, report_at_end
 from enginetour.cli.screen import Lines, LiveTable
@@ -32,7 +31,6 @@ from enginetour.exports import PgnFile
 from enginetour.folded import fold
 from enginetour.happenings import Happenings, Sink, catch_up
 from enginetour.journal import Journal
-from enginetour.notify import Notifier
 from enginetour.pathoptions import absent_paths, path_options
 from enginetour.plan import prepare
 from enginetour.reports.progress import clock_words, of_games
@@ -224,6 +222,8 @@ class Run:
                 self.voice.try_to(screen.close)
         if not self.signals.is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
             exports.finish()
+            from enginetour.cli.morning import morning  # here: the first game does without what rates
+
             with suppress(_Dropped):
                 tournament.rate(session.store, session.plan.config.ratings)
                 if isinstance(screen, Lines):
@@ -247,6 +247,8 @@ class Run:
         settings = self.plan.config.notify
         if not settings.channels():
             return (journal,)
+        from enginetour.notify import Notifier
+
         notifier = Notifier(settings, self.path.resolve().parent, self.voice.trouble)
         self.farewell.callback(notifier.close, self.signals.is_hard)
         return (journal, notifier)

@@ -19,7 +19,6 @@ from enginetour.errors import TourError, UsageRefused
 from enginetour.exports import PgnFile, write_traffic
 from enginetour.formats.base import Format
 from enginetour.model import Game, Incident, Note, Outcome
-from enginetour.ratings.listing import rating_list
 from enginetour.reports.matchlines import MatchScore, terms
 from enginetour.reports.progress import Progress, Running
 from enginetour.requests import Request, parsed
@@ -71,6 +70,8 @@ class Picture(Progress):
         if not self.stale:
             return
         self.stale = False
+        from enginetour.ratings.listing import rating_list  # here: the first game does without numpy
+
         rows = rating_list(self.log.pair_counts(), names=[line.name for line in self.placed]).rows
         self.elo = {row.name: (row.rating, row.plus, row.minus) for row in rows}
 
