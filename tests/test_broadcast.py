@@ -70,7 +70,7 @@ def test_a_run_is_heard_move_by_move(tmp_path: Path) -> None:
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500\ngames_per_pairing = 2", tc="5+0.05")
     with running(tmp_path, path):
         place = socket_path(tmp_path / "results" / "enginetour.db", "trial")
-        events = subscribe(place, timeout=60)
+        events = subscribe(place)
         assert events is not None
         seen: dict[str, Any] = {}
         while not {"start", "move", "end", "game", "progress"} <= seen.keys():

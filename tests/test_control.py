@@ -120,7 +120,7 @@ def test_end_without_answer(tmp_path: Path) -> None:
     ender = threading.Thread(target=end)
     ender.start()
     with pytest.raises(StoreRefused, match="before it answered"):
-        ask(path, {"do": "stop"}, timeout=60)
+        ask(path, {"do": "stop"})
     ender.join()
 
 
@@ -137,7 +137,7 @@ def test_answer_before_the_end(tmp_path: Path) -> None:
 
     ender = threading.Thread(target=end)
     ender.start()
-    assert ask(path, {"do": "stop"}, timeout=60) == {"ok": True}
+    assert ask(path, {"do": "stop"}) == {"ok": True}
     ender.join()
 
 
@@ -214,7 +214,7 @@ def test_a_client_that_waits_for_an_answer_keeps_its_place(running: Answering, m
     """Nor does a subscriber lose it: where all have a claim the next one is closed."""
     path, server = running
     monkeypatch.setattr(server_module, "MOST_CLIENTS", 2)
-    stream = subscribe(path, timeout=60)
+    stream = subscribe(path)
     assert stream is not None
     with raw(server) as waits:
         waits.sendall(b'{"do":"n"}\n{"do":"ignore"}\n')
@@ -230,7 +230,7 @@ def test_listeners_leave_room_for_commands(running: Answering, monkeypatch: pyte
     path, server = running
     monkeypatch.setattr(server_module, "MOST_CLIENTS", 4)
     monkeypatch.setattr(server_module, "MOST_LISTENERS", 3)
-    streams = [subscribe(path, timeout=60) for _ in range(3)]
+    streams = [subscribe(path) for _ in range(3)]
     with pytest.raises(StoreRefused, match="3 programs listen to this tournament already"):
         subscribe(path)
     assert ask(path, {"do": "status"}) == {"ok": True, "do": "status"}
@@ -241,7 +241,7 @@ def test_listeners_leave_room_for_commands(running: Answering, monkeypatch: pyte
 def test_live_events(running: Answering) -> None:
     """Every subscriber hears every event, in order, until the tournament ends."""
     path, server = running
-    streams = [subscribe(path, timeout=60) for _ in range(3)]
+    streams = [subscribe(path) for _ in range(3)]
     heard: list[list[dict[str, Any]]] = [[] for _ in streams]
 
     def listen(number: int) -> None:
@@ -355,7 +355,7 @@ def test_a_program_that_the_run_starts_is_heard(running: Answering, monkeypatch:
     script = "import sys; from pathlib import Path; from enginetour.control import ask; "
     script += "print(ask(Path(sys.argv[1]), {'do': 'pause'}))"
     command = [sys.executable, "-c", script, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "{'ok': True, 'do': 'pause'}\n"
 
 

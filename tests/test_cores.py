@@ -92,7 +92,7 @@ def test_engines_of_a_slot_have_its_cores(tmp_path: Path) -> None:
         try:
             assert os.sched_getaffinity(process.engine_pid) == bound
         finally:
-            end_all([process], b"quit\n")
+            end_all([process])
 
 
 KEPT = "processors [0-9,]+$"  # what these engines say with each search

@@ -379,12 +379,17 @@ def test_file_system(folder: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "afs", "ceph"])
-def test_network_file_systems(tmp_path: Path, kind: str) -> None:
+def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Network file systems are refused by name; doubtful ones are warned about, local ones pass in silence."""
+    mounts = tmp_path / "mounts"
+    monkeypatch.setattr("enginetour.store.filesystem.MOUNTS", mounts)
+    mounts.write_text(f"1 0 0:1 / / rw - {kind} x rw\n")
     with pytest.raises(StoreRefused, match=kind):
-        check_folder(tmp_path, f"1 0 0:1 / / rw - {kind} x rw\n")
-    assert len(check_folder(tmp_path, "1 0 0:1 / / rw - 9p x rw\n")) == 1
-    assert check_folder(tmp_path, "1 0 0:1 / / rw - ext4 x rw\n") == ()
+        check_folder(tmp_path)
+    mounts.write_text("1 0 0:1 / / rw - 9p x rw\n")
+    assert len(check_folder(tmp_path)) == 1
+    mounts.write_text("1 0 0:1 / / rw - ext4 x rw\n")
+    assert check_folder(tmp_path) == ()
 
 
 @pytest.mark.parametrize("readonly", [False, True])

@@ -15,6 +15,7 @@ from enginetour.ratings.gor import (
     CzechSettings,
     EgfSettings,
     GorSettings,
+    begin,
     con,
     czech_expected,
     egf_expected,
@@ -106,7 +107,8 @@ def test_egf_examples(winner: float, loser: float, scores: tuple[float, float], 
 
 def test_egf_handicap() -> None:
     """Three stones raise 1200 to 1500 inside the expectation; con stays that of the real rating."""
-    low, high = egf_expected(1200, 1550, stones=3)
+    settings = GorSettings(variant="egf")
+    high, low = begin(settings, {}).rule.expected(1550, 1200, 3)
     assert (low, high) == pytest.approx((0.405014, 0.578986), abs=1e-6)
     assert 1200 + con(1200) * (1 - low) == pytest.approx(1235.699148, abs=1e-6)
     assert 1550 + con(1550) * (0 - high) == pytest.approx(1523.945639, abs=1e-6)

@@ -71,11 +71,8 @@ def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[s
     raise HungUp("the running tournament ended before it answered", step="see what became of it: enginetour status")
 
 
-def subscribe(path: Path, timeout: float | None = None) -> Iterator[dict[str, Any]] | None:
-    """Live events of the running tournament until it ends, None if nobody listens; StoreRefused if it has no room.
-
-    `timeout`: seconds without an event after which TimeoutError is raised, None to wait for ever.
-    """
+def subscribe(path: Path) -> Iterator[dict[str, Any]] | None:
+    """Live events of the running tournament until it ends, None if nobody listens; StoreRefused if it has no room."""
     connection = _connect(path, PATIENCE_S)
     if connection is None:
         return None
@@ -84,7 +81,7 @@ def subscribe(path: Path, timeout: float | None = None) -> Iterator[dict[str, An
         with contextlib.suppress(BrokenPipeError):  # as above
             connection.sendall(line_of({"do": "subscribe"}))
         answer = next(lines, {})
-        connection.settimeout(timeout)
+        connection.settimeout(None)
     except BaseException:
         connection.close()
         raise

@@ -54,7 +54,6 @@ class Inbox(Protocol):
 
     def put(self, item: Request, /) -> object:
         """Take a request; called from the server's thread."""
-        ...
 
 
 class _Client:

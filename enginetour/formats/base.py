@@ -28,11 +28,9 @@ class Format(Protocol[S]):
 
     def start(self, entrants: tuple[Entrant, ...]) -> S:
         """The state before the first game; entrants best first."""
-        ...
 
     def offers(self, state: S) -> tuple[Pairing, ...]:
         """Games that may be played now, in the order wished; a window, empty only if none is left."""
-        ...
 
     def ahead(self, state: S) -> tuple[Pairing, ...]:
         """Games that are not on offer yet and sure to be; they may be played now, to keep slots busy.
@@ -40,27 +38,21 @@ class Format(Protocol[S]):
         Their results are held back until they are due: nothing depends on whether anybody looked ahead. One that was
         begun is taken, whoever comes or goes meanwhile, and counts for the strength alone if it is never due.
         """
-        ...
 
     def step(self, state: S, event: Event) -> S:
         """The state after one event of the log. ValueError: the event cannot have happened here."""
-        ...
 
     def remaining(self, state: S) -> tuple[int, int]:
         """Fewest and most games still to come."""
-        ...
 
     def likely(self, state: S) -> int:
         """Best guess of the games still to come, within the bounds of `remaining`."""
-        ...
 
     def standings(self, state: S) -> tuple[Placed, ...]:
         """The table now, best first, whoever withdrew at the end."""
-        ...
 
     def notes(self, state: S) -> tuple[Note, ...]:
         """Every decision so far, oldest first; a step only ever appends."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

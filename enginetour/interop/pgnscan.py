@@ -222,24 +222,23 @@ def results_in(piece: bytes, games: int) -> int:
     return games if piece.count(b"Result") == games else len(_RESULT_TAG.findall(piece))
 
 
-def has_untagged(piece: bytes, end: bytes = b"\n") -> bool:
-    """Whether moves begin behind a blank line that no tag stands before. Lines end with `end`."""
-    begun = b"%b%b1." % (end, end)
-    return piece.count(b"]" + begun) != piece.count(begun)
+def has_untagged(piece: bytes) -> bool:
+    """Whether moves begin behind a blank line that no tag stands before."""
+    return piece.count(b"]\n\n1.") != piece.count(b"\n\n1.")
 
 
-def has_many_tags(piece: bytes, end: bytes = b"\n", most: int = MOST_TAGS) -> bool:
-    """Return whether a block of tags may have more than `most` tags.
+def has_many_tags(piece: bytes) -> bool:
+    """Return whether a block of tags may have more than `MOST_TAGS` tags.
 
     Such a block is long, so it is enough to look at every place that is a multiple of its shortest length.
     """
-    least, blank = most * LEAST_TAG, b"\n" + end
+    least, blank = MOST_TAGS * LEAST_TAG, b"\n\n"
     for at in range(least, len(piece), least):
         line = piece.rfind(b"\n", 0, at) + 1
         if piece[line : line + 1] == b"[":
             begin, behind = max(0, piece.rfind(blank, 0, line)), piece.find(blank, line)
             behind = len(piece) if behind < 0 else behind
-            if behind - begin >= least and piece.count(b"[", begin, behind) > most:
+            if behind - begin >= least and piece.count(b"[", begin, behind) > MOST_TAGS:
                 return True
     return False
 

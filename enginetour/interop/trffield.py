@@ -45,9 +45,9 @@ def foreign(report: Report, *, number: int | None = None, rounds: int | None = N
     return _Reader(report, header(report), odds_in(report)).foreign(number, rounds)
 
 
-def as_played(report: Report, *, rounds: int | None = None) -> Foreign:
+def as_played(report: Report) -> Foreign:
     """All rounds that are paired; boards without a result have no points yet."""
-    return _Reader(report, header(report), odds_in(report), whole=True).foreign(None, rounds)
+    return _Reader(report, header(report), odds_in(report), whole=True).foreign(None, None)
 
 
 def rounds_paired(report: Report) -> int:

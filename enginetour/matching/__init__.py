@@ -48,19 +48,19 @@ class Matching:
         return tuple((one, other) for one, other in enumerate(self.mates) if one < other)
 
 
-def best_matching(weights: ArrayLike, forbidden: ArrayLike | None = None, *, cold: bool = False) -> Matching:
+def best_matching(weights: ArrayLike, forbidden: ArrayLike | None = None) -> Matching:
     """A heaviest perfect matching of a symmetric n x n integer matrix; the diagonal is not looked at.
 
     `forbidden` is a symmetric boolean matrix; weights may have any sign and, as Python ints (dtype object), any size.
-    `cold` starts the search from nothing: slower, for tests. Unpairable if no perfect matching is allowed, ValueError
+    Unpairable if no perfect matching is allowed, ValueError
     if the matrices are not what is said here, ProofFailed if the answer is not proved.
     """
     matrix = integers(weights)
     allowed = allowed_pairs(matrix, forbidden)
     try:
-        found = _search(costs_of(matrix, allowed), cold=cold)
+        found = _search(costs_of(matrix, allowed))
     except TooWide:
-        found = _search(costs_of(matrix, allowed, wide=True), cold=cold)
+        found = _search(costs_of(matrix, allowed, wide=True))
     if found is None:
         lacking = shortage(allowed)
         if lacking is None:
@@ -107,10 +107,10 @@ def _ranked(weights: Numbers, bars: Numbers, allowed: Allowed) -> Numbers:
     return out
 
 
-def _search(costs: Costs, *, cold: bool) -> tuple[tuple[int, ...], Certificate] | None:
+def _search(costs: Costs) -> tuple[tuple[int, ...], Certificate] | None:
     """Mates and proof of a cheapest perfect matching; None if there is none."""
     count = len(costs.matrix)
-    start = (costs.filled(0), [-1] * count) if cold or not count else jump_start(costs)
+    start = jump_start(costs) if count else (costs.filled(0), [])
     if start is None or count % 2:
         return None
     search = Search(costs, *start)

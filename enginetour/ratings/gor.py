@@ -106,12 +106,8 @@ def egf_width(rating: float, *, integer_steps: bool = False) -> float:
     return 200.0 - (floor(steps) if integer_steps else steps)
 
 
-def egf_expected(
-    one: float, other: float, *, stones: int = 0, eps: float = EPS, integer_steps: bool = False
-) -> tuple[float, float]:
-    """Expected scores of `one` and `other`; `stones` of handicap raise the lower-rated side inside the formula only."""
-    lift = STONE * stones
-    one, other = (one + lift, other) if one < other else (one, other + lift) if other < one else (one, other)
+def egf_expected(one: float, other: float, *, eps: float = EPS, integer_steps: bool = False) -> tuple[float, float]:
+    """Expected scores of `one` and `other`."""
     if one == other:
         return (1 - eps) / 2, (1 - eps) / 2
     weaker = min(one, other)

@@ -37,32 +37,25 @@ class Rule(Protocol):
     @property
     def system(self) -> str:
         """Name written into every rating event."""
-        ...
 
     @property
     def mode(self) -> Mode:
         """After every game, or after every event from the ratings before it."""
-        ...
 
     def entry(self) -> float:
         """Rating of an engine nobody gave one."""
-        ...
 
     def weight(self, standing: Standing, event: str, /) -> float:
         """Points for one game won against all expectation (K, con)."""
-        ...
 
     def bonus(self, standing: Standing, event: str, /) -> float:
         """Points for every game, whatever its result."""
-        ...
 
     def expected(self, white: float, black: float, handicap: int, /) -> tuple[float, float]:
         """Expected scores of White, who gives this handicap, and Black; they need not sum to 1."""
-        ...
 
     def settle(self, rating: float) -> float:
         """The rating as it is kept: floors and the like."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,6 @@ class Counted(Protocol):
     @property
     def games(self) -> int:
         """Rated ones, so far."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

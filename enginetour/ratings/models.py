@@ -74,35 +74,27 @@ class Model(Protocol):
 
     def height(self, results: Results, gap: Vector, draw: float) -> float:
         """Log likelihood without constants; -inf for a parameter that cannot be."""
-        ...
 
     def slopes(self, results: Results, gap: Vector, draw: float) -> Slopes:
         """Its derivatives."""
-        ...
 
     def scores(self, results: Results, gap: Vector, draw: float) -> tuple[Vector, float]:
         """The first ones alone, in half the time: per row in its gap, summed in the parameter."""
-        ...
 
     def row_heights(self, results: Results, gap: Vector, draw: float) -> Vector:
         """The parts of the log likelihood that depend on the gap, row by row."""
-        ...
 
     def guess(self, rate: float) -> float:
         """The parameter at which equals draw at this rate, below 1; at 0 the limit without draws."""
-        ...
 
     def told(self, draw: float, unit: float) -> float:
         """The parameter as its authors write it: nu, or drawElo in points of `unit` each natural unit."""
-        ...
 
     def taken(self, told: float, unit: float) -> float:
         """The other way round."""
-        ...
 
     def point(self, draw: float) -> float:
         """Elo points that one point of the model is worth near equality."""
-        ...
 
 
 def chance(gap: Vector) -> Vector:

@@ -37,7 +37,6 @@ class Refit(Protocol):
         elsewhere: Elsewhere | None = None,
     ) -> Fit:
         """As `fit`."""
-        ...
 
 
 def joint(refit: Refit, pools: int, advantage: float | Literal["fit"], draw: float | Literal["fit"]) -> list[Fit]:

@@ -31,18 +31,15 @@ class Uncertain(Protocol):
 
     def sd_of(self, place: int) -> float:
         """Of a rating against the pool's average or the anchors."""
-        ...
 
     def los(self, one: int, other: int) -> float:
         """Likelihood that `one` is the stronger of the two."""
-        ...
 
     def bounds(self, place: int, wider: float = 1.0) -> tuple[float, float] | None:
         """How far down and up the 95 % profile likelihood reaches from the rating; None without end.
 
         `wider`: the variance is so many times what the curvature says, for scores that are not extreme.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,4 +98,4 @@ def end(engines: list[Engine]) -> None:
     for engine in engines:
         if engine.spoiled or engine.dead:
             engine.kill()
-    end_all([engine.process for engine in engines if not engine.process.closed], b"quit\n")
+    end_all([engine.process for engine in engines if not engine.process.closed])

@@ -42,10 +42,9 @@ def free_bytes(folder: Path) -> float:
     return found.f_bavail * found.f_frsize if found.f_blocks else math.inf
 
 
-def check_folder(folder: Path, mounts: str | None = None) -> tuple[str, ...]:
+def check_folder(folder: Path) -> tuple[str, ...]:
     """Warnings about the folder; StoreRefused for a network file system."""
-    if mounts is None:
-        mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape") if MOUNTS.exists() else ""
+    mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape") if MOUNTS.exists() else ""
     kind = file_system(folder.resolve(), mounts)
     if kind in NETWORK:
         step = "put the database on a local disk: --db PATH"

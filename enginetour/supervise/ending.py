@@ -21,11 +21,11 @@ KILL_WAIT = 1.0  # s; only a process stuck in the kernel needs any
 living: set[EngineProcess] = set()  # started by this process and not ended
 
 
-def end_all(processes: Iterable[EngineProcess], farewell: bytes = b"quit\n") -> None:
-    """Ask, then insist: at most 2.5 s for all of them together. Those that ignored `farewell` are marked `deaf`."""
+def end_all(processes: Iterable[EngineProcess]) -> None:
+    """Ask, then insist: at most 2.5 s for all of them together. Those that ignored `quit` are marked `deaf`."""
     open_ones = [process for process in processes if not process.closed]
     for process in open_ones:
-        process.write(farewell)
+        process.write(b"quit\n")
     deaf = _still_alive(open_ones, QUIT_WAIT)
     for process in deaf:
         process.deaf = True
