@@ -22,7 +22,13 @@ from tests.touring import LONG_S, audit, config, entrant, pgn_games, tour
 SMALL = "mount -t tmpfs -o size=4m none results"
 READ_ONLY = "mount --bind results results && mount -o remount,bind,ro results"
 # The command line; a disk that was nearly full is looked at again soon.
-WATCHFUL = "from enginetour import cli; from enginetour.scheduler import setbacks; setbacks.LOOK_S = 0.1; cli.main()"
+WATCHFUL = """\
+from enginetour import cli
+from enginetour.scheduler import setbacks
+
+setbacks.LOOK_S = 0.1
+cli.main()
+"""
 # Plays at once; each game's first search waits until it is told to, but where there is a file `free`.
 GATED = """\
 import os, sys

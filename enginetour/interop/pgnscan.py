@@ -105,17 +105,15 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) 
     middle = _middle(file, size)
     if not middle:
         return None
-    from enginetour.supervise.strays import hear_parent_death  # it loads ctypes, of no use for small files
-
     ours, theirs = os.pipe()
+    reader = os.getpid()
     child = os.fork()
     if not child:
         code = 1
         try:
             os.close(ours)
-            hear_parent_death(signal.SIGKILL)  # a signal that ends who asked for the list ends us too
             tally = Tally(take_odds=take_odds)
-            _read(plain(path, file, middle, size), tally, lambda _: None)
+            _read(plain(path, file, middle, size), tally, lambda _: _end_without(reader))
             with os.fdopen(theirs, "wb") as sink:
                 pickle.dump(tally, sink, protocol=5)
             code = 0
@@ -138,6 +136,12 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) 
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+def _end_without(parent: int) -> None:
+    """End the process when its parent has ended: nobody is left to take the result."""
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _counted(part: Part, progress: Progress, *, take_odds: bool) -> Tally:

@@ -105,7 +105,8 @@ def test_tables_are_told_without_what_plays_and_rates(folder: Path, command: str
     code = (
         f"import sys; from enginetour.cli import main; sys.argv = ['enginetour', {command!r}]\n"
         "try: main()\nexcept SystemExit as end: assert not end.code\n"
-        "heavy = {'numpy', 'chess', 'networkx', 'enginetour.config', 'enginetour.tournament'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'chess', 'networkx', "
+        "'enginetour.config', 'enginetour.tournament'} & set(sys.modules)\n"
         "print(sorted(heavy), file=sys.stderr)"
     )
     words = [sys.executable, "-c", code]
