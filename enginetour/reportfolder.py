@@ -11,8 +11,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 
@@ -25,8 +25,7 @@ FOLDERS = frozenset({"assets", "engines", "games"})
 _RANDOM = 8  # signs that tempfile puts behind a prefix
 _JUST_NOW_S = 60.0  # a folder is made before it is held
 _HEAD = 2000  # signs of a page in which its maker is told
-Pages = Iterator[tuple[str, Callable[[], str]]]
-More = Callable[[Path], AbstractContextManager[Callable[[], int]]]
+Pages = Iterable[tuple[str, Callable[[], str]]]
 
 
 def refuse_other(target: Path) -> None:
@@ -43,25 +42,22 @@ def refuse_other(target: Path) -> None:
         raise UsageRefused("holds other things than a report", place=str(target), step=step)
 
 
-def write(target: Path, pages: Pages, more: More, *, heed: Callable[[], None]) -> int:
-    """Make the report and put it in its place; how many pages it has.
+def write(target: Path, pages: Pages, assets: Mapping[str, str], *, heed: Callable[[], None]) -> int:
+    """Make the report and put it in its place; return the number of its pages.
 
-    `more` is entered before the first page; what it gives is called after the last one and tells how many more pages
-    it has put into the folder. `heed` is called before each page; what it raises ends it. OSError where the disk does
-    not take it. Then nothing is left.
+    `assets` are the texts of files that its pages use beside those of every report. `heed` is called before each page;
+    what it raises ends the report, as an OSError of the disk does. Then nothing is left.
     """
     refuse_other(target)
     count = 0
     with naming(target), _beside(target) as folder:
-        with more(folder) as rest:
-            for address, make in pages:
-                heed()
-                put(folder / address, make())
-                count += 1
-            for name in ASSETS:
-                put(folder / "assets" / name, asset(name))
-            put(folder / "assets" / STATE, "/* no run has begun since */\n")
-            count += rest()
+        for address, make in pages:
+            heed()
+            put(folder / address, make())
+            count += 1
+        files = {**{name: asset(name) for name in ASSETS}, STATE: "/* no run has begun since */\n", **assets}
+        for name, text in files.items():
+            put(folder / "assets" / name, text)
         heed()
         _swap(folder, target)
     _sweep(target)

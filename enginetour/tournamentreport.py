@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from enginetour.errors import UsageRefused
-from enginetour.gamepages import game_writers
 from enginetour.reportfile import list_text, report_text
-from enginetour.reportfolder import put, refuse_other, write
+from enginetour.reportfolder import refuse_other, write
 from enginetour.reports.html import pieces
+from enginetour.reports.html.gamepage import game_page
 from enginetour.reports.html.page import GAME_ASSETS, asset
+from enginetour.review.games import game_rows
 from enginetour.review.listpages import list_pages, list_site
 from enginetour.review.listreview import list_review
 from enginetour.review.pages import pages, site_of
@@ -54,14 +56,10 @@ def write_report(
     if is_file(target):
         return _one_file(target, report_text(log, review))
     site = site_of(review)
-
-    def games(folder: Path) -> AbstractContextManager[Callable[[], int]]:
-        for name in GAME_ASSETS:
-            put(folder / "assets" / name, asset(name))
-        put(folder / "assets" / "pieces.js", pieces.script())
-        return game_writers(log, folder, site, heed=heed)
-
-    return Written(target / "index.html", write(target, pages(review, site), games, heed=heed))
+    games = ((f"games/{row.number}.html", partial(game_page, row, site)) for row in game_rows(log))
+    assets = {name: asset(name) for name in GAME_ASSETS} | {"pieces.js": pieces.script()}
+    count = write(target, chain(pages(review, site), games), assets, heed=heed)
+    return Written(target / "index.html", count)
 
 
 def write_list_report(store: Store, name: str, target: Path) -> Written:
@@ -72,7 +70,7 @@ def write_list_report(store: Store, name: str, target: Path) -> Written:
     if is_file(target):
         return _one_file(target, list_text(review))
     made = list_pages(review, list_site(review))
-    return Written(target / "index.html", write(target, made, lambda _: nullcontext(lambda: 0), heed=lambda: None))
+    return Written(target / "index.html", write(target, made, {}, heed=lambda: None))
 
 
 def is_file(target: Path) -> bool:

@@ -1,30 +1,12 @@
-"""Random games with lines, and the changes on a board as the script of a page reads them."""
+"""Random games with lines, and boards as 64 letters."""
 
 from __future__ import annotations
-
-import re
 
 import chess
 from hypothesis import strategies as st
 
 from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.variants import VARIANTS, board_of, shuffled_fen
-
-CHANGE = re.compile(r"([a-h][1-8])(?:([a-h][1-8])|([A-Za-z-]))")
-NOTHING = "-" * 64
-
-
-def changed(squares: str, words: str) -> str:
-    """The 64 squares after a change: the pattern is that of assets/board.js."""
-    after = list(squares)
-    assert CHANGE.sub("", words) == ""
-    for at, to, piece in CHANGE.findall(words):
-        start = chess.parse_square(at)
-        if piece:
-            after[start] = piece
-        else:
-            after[chess.parse_square(to)], after[start] = after[start], "-"
-    return "".join(after)
 
 
 def shown(board: chess.Board) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ def nothing() -> None:
 
 
 def put(target: Path, words: str = "one") -> int:
-    return write(target, some(words), lambda _: nullcontext(lambda: 0), heed=nothing)
+    return write(target, some(words), {}, heed=nothing)
 
 
 def left(folder: Path) -> list[str]:
@@ -121,13 +120,14 @@ def test_failures_leave_the_old_one(tmp_path: Path, when: str) -> None:
     def stopped() -> None:
         raise KeyboardInterrupt
 
-    pages = iter([("index.html", broken)]) if when == "page" else some("two")
-
-    def rest() -> int:
-        return len(broken()) if when == "more" else 0
+    def pages() -> Iterator[tuple[str, Callable[[], str]]]:
+        yield from some("two")
+        if when == "more":
+            broken()  # as where a game cannot be read
+        yield "games/1.html", broken if when == "page" else lambda: "a game"
 
     with pytest.raises((OSError, KeyboardInterrupt)):
-        write(tmp_path / "report", pages, lambda _: nullcontext(rest), heed=stopped if when == "heed" else nothing)
+        write(tmp_path / "report", pages(), {}, heed=stopped if when == "heed" else nothing)
     assert "one" in (tmp_path / "report" / "index.html").read_text("utf-8")
     assert left(tmp_path) == ["report"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from enginetour.model import Game, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.reports.html import pieces
@@ -136,9 +136,9 @@ def test_lines_of_both_engines_can_be_looked_into(folder: str, opened: Opened) -
     """Under the pointer the board shows the line up to there, and the game again when it leaves; words stay words."""
     page = opened(f"{folder}/games/1.html#ply-4")
     lines = page.locator(".expects dd")
-    assert lines.all_inner_texts() == ["Qh5 Nc6 Bc4 Nf6 Qxf7+", "Nc6 Bc4 g6 Qf3"]
+    assert lines.all_inner_texts() == ["Qh5 Nc6 Bc4 Nf6 Qxf7#", "Nc6 Bc4 g6 Qf3"]
     before = pieces_on(page)
-    lines.first.get_by_text("Qxf7+", exact=True).hover()
+    lines.first.get_by_text("Qxf7#", exact=True).hover()
     assert "Q225,45" in pieces_on(page)
     lines.nth(1).get_by_text("Qf3", exact=True).hover()
     assert {"Q225,225", "p270,90"} <= pieces_on(page)
@@ -148,6 +148,19 @@ def test_lines_of_both_engines_can_be_looked_into(folder: str, opened: Opened) -
     page.keyboard.press("ArrowRight")
     assert "<img" in page.locator(".expects").inner_text()
     assert page.locator(".expects img").count() == 0
+
+
+def test_the_list_of_lines_is_in_move_notation_once_it_is_opened(folder: str, opened: Opened) -> None:
+    """A line in UCI notation and one in SAN; mate has its sign; what is no move stays as it was sent."""
+    page = opened(f"{folder}/games/1.html")
+    items = page.locator(".lines li:not(:empty)")
+    assert items.first.text_content() == "2. d1h5 b8c6 f1c4 g8f6 h5f7"
+    page.get_by_text("Lines the engines expected").click()
+    expect(items.first).to_have_text("2. Qh5 Nc6 Bc4 Nf6 Qxf7#")
+    assert items.all_inner_texts() == [
+        "2. Qh5 Nc6 Bc4 Nf6 Qxf7#", "2… Nc6 Bc4 g6 Qf3", "3. Bc4 Nf6 Qxf7#", "3… <img src=x onerror=aler",
+        "4. Qxf7#",
+    ]  # fmt: skip
 
 
 def test_pieces_in_hand_follow_the_game(folder: str, opened: Opened) -> None:

@@ -13,6 +13,7 @@ from enginetour.model import Game, Incident, MoveMade, Opening, Outcome, Pairing
 from enginetour.reports.html.gamepage import game_page
 from enginetour.reports.html.gamerow import GameRow
 from enginetour.reports.html.site import Site
+from enginetour.variants import VARIANTS
 from tests.reported import Page, runs_strange
 
 HOSTILE = st.one_of(
@@ -73,12 +74,14 @@ def test_words_never_become_markup(word: str, name: str, other: str) -> None:
 @settings(max_examples=40)
 @given(HOSTILE)
 def test_what_the_script_is_told_has_no_word_of_an_engine(word: str) -> None:
-    """Its JSON is squares, pieces and numbers alone."""
-    page = game_page(said(word, "A", "B"), SITE)
+    """Its JSON is a position, moves and numbers alone, whatever the record has for them."""
+    row = said(word, "A", "B")
+    page = game_page(replace(row, game=replace(row.game, opening=replace(row.game.opening, fen=word))), SITE)
     start = page.index('<script type="application/json">') + len('<script type="application/json">')
     told = json.loads(page[start : page.index("</script>", start)])
-    assert set(told) == {"start", "white", "number", "plies", "lines", "clocks"}
-    assert set("".join([told["start"], told["plies"], *told["lines"]])) <= set("abcdefgh12345678KQRBNPkqrbnp- ")
+    assert set(told) == {"variant", "fen", "white", "number", "plies", "clocks"}
+    assert told["variant"] in VARIANTS
+    assert set(told["fen"] + told["plies"]) <= set("abcdefgh0123456789KQRBNPkqrbnpw/- ")
     assert all(clock is None or isinstance(clock, int) for clock in told["clocks"])
 
 

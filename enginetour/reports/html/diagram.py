@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from enginetour.reports.html.geometry import NAMES
 from enginetour.reports.html.ownmarkup import own
 from enginetour.reports.html.pieces import EDGE, LETTERS, symbols
+from enginetour.reports.html.replay import EMPTY
 
 _SIZE = 8 * EDGE
 _DARK = "".join(f"M{x * EDGE} {y * EDGE}h{EDGE}v{EDGE}h-{EDGE}z" for y in range(8) for x in range(8) if (x + y) % 2)
@@ -17,17 +17,20 @@ _FILES = "".join(
 )
 _RANKS = "".join(f'<text x="3" y="{at * EDGE + 11}">{8 - at}</text>' for at in range(8))
 _SQUARES = f'<path class="light" d="M0 0h{_SIZE}v{_SIZE}H0z"/><path class="dark" d="{_DARK}"/>'
+_NAMES = [f"{file}{rank}" for rank in "12345678" for file in "abcdefgh"]
 _WORDS = {"k": "King", "q": "Queen", "r": "Rook", "b": "Bishop", "n": "Knight", "p": "pawn"}
 
 
-def diagram(squares: bytearray, last: Iterable[int], *, own_pieces: bool = True) -> Markup:
+def diagram(squares: str, last: Iterable[int], *, own_pieces: bool = True) -> Markup:
     """White below. `last` are squares of the last move; `own_pieces`: the drawings of its pieces come with it."""
-    used = "".join(letter for letter in LETTERS if ord(letter) in squares)
+    used = "".join(letter for letter in LETTERS if letter in squares)
     marks = "".join(
         f'<rect x="{_left(at)}" y="{_top(at)}" width="{EDGE}" height="{EDGE}"/>' for at in sorted(set(last))
     )
     pieces = "".join(
-        f'<use href="#piece-{chr(code)}" x="{_left(at)}" y="{_top(at)}"/>' for at, code in enumerate(squares) if code
+        f'<use href="#piece-{letter}" x="{_left(at)}" y="{_top(at)}"/>'
+        for at, letter in enumerate(squares)
+        if letter != EMPTY
     )
     return own(
         f'<svg class="board" viewBox="0 0 {_SIZE} {_SIZE}" role="img" aria-label="{in_words(squares)}">'
@@ -37,17 +40,17 @@ def diagram(squares: bytearray, last: Iterable[int], *, own_pieces: bool = True)
     )
 
 
-def in_words(squares: bytearray) -> str:
+def in_words(squares: str) -> str:
     """``White: King g1, Queen d3, pawns f2 g2; Black: King g8``."""
     return "; ".join(
         f"{side}: {_told(squares, letters)}" for side, letters in (("White", "KQRBNP"), ("Black", "kqrbnp"))
     )
 
 
-def _told(squares: bytearray, letters: str) -> str:
+def _told(squares: str, letters: str) -> str:
     groups = []
     for letter in letters:
-        where = [NAMES[at] for at, code in enumerate(squares) if code == ord(letter)]
+        where = [_NAMES[at] for at, piece in enumerate(squares) if piece == letter]
         if where:
             groups.append(f"{_WORDS[letter.lower()]}{'s' * (len(where) > 1)} {' '.join(where)}")
     return ", ".join(groups) or "nothing"

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from enginetour.model import MoveMade
 from enginetour.reports.html.ownmarkup import own
-from enginetour.reports.html.replay import Replay
+from enginetour.reports.html.replay import Start
 
 STEEPNESS = 0.00368208  # share of points expected = 1 / (1 + exp(-STEEPNESS cp)): lichess.org/page/accuracy
 _HIGHEST = 3000  # centipawns beyond which a line stands at the edge anyway
@@ -30,7 +30,7 @@ def height(score: int) -> int:
 _HEIGHTS = [height(score) for score in range(-_HIGHEST, _HIGHEST + 1)]
 
 
-def evaluations(replay: Replay, moves: Sequence[MoveMade]) -> Markup | None:
+def evaluations(start: Start, moves: Sequence[MoveMade]) -> Markup | None:
     """What both engines thought of White's chances; None where neither told it."""
     sides: tuple[list[str], list[str]] = ([], [])
     for side in (0, 1):
@@ -41,18 +41,18 @@ def evaluations(replay: Replay, moves: Sequence[MoveMade]) -> Markup | None:
                 _end(run, sides[side])
                 run = []
             else:
-                white = score if replay.is_white(ply) else -score
+                white = score if start.is_white(ply) else -score
                 run.append(f"{ply + 1},{-_HEIGHTS[max(-_HIGHEST, min(_HIGHEST, white)) + _HIGHEST]}")
         _end(run, sides[side])
     if not any(sides):
         return None
     marks = [(f"{50 - height(mark) / 2:.1f}%", f"{mark / 100:+.0f}" if mark else "0") for mark in _MARKS]
-    first, second = sides if replay.white_begins else sides[::-1]
+    first, second = sides if start.white_begins else sides[::-1]
     label = "Evaluations of both engines by move, from White's side, in pawns"
-    return _graph("evals", label, replay, moves, (-100, 100), marks, first, second)
+    return _graph("evals", label, start, moves, (-100, 100), marks, first, second)
 
 
-def clocks(replay: Replay, moves: Sequence[MoveMade]) -> tuple[str, Markup] | None:
+def clocks(start: Start, moves: Sequence[MoveMade]) -> tuple[str, Markup] | None:
     """Time left on both clocks, or the time of each move where there is no clock; with what it shows in words."""
     timed = any(move.clock_ms is not None for move in moves)
     values = [move.clock_ms if timed else None if move.book else move.elapsed_ms for move in moves]
@@ -67,11 +67,11 @@ def clocks(replay: Replay, moves: Sequence[MoveMade]) -> tuple[str, Markup] | No
             if (value := values[ply]) is not None
         ]
         _end(points, sides[side])
-    first, second = sides if replay.white_begins else sides[::-1]
+    first, second = sides if start.white_begins else sides[::-1]
     words = "Time left" if timed else "Time of each move"
     marks = [("0%", seconds(most)), ("50%", seconds(most // 2)), ("100%", "0")]
     label = f"{words} of both engines by move, at most {seconds(most)}"
-    return words, _graph("clocks", label, replay, moves, (0, 100), marks, first, second)
+    return words, _graph("clocks", label, start, moves, (0, 100), marks, first, second)
 
 
 def seconds(milliseconds: int) -> str:
@@ -91,7 +91,7 @@ def _end(run: list[str], lines: list[str]) -> None:
 def _graph(
     kind: str,
     label: str,
-    replay: Replay,
+    start: Start,
     moves: Sequence[MoveMade],
     span: tuple[int, int],
     marks: Sequence[tuple[str, str]],
@@ -110,7 +110,7 @@ def _graph(
     across = "".join(f'<line x1="0" x2="100%" y1="{y}" y2="{y}"/>' for y, _ in marks)
     words = "".join(f'<text x="0" y="{y}" dy="{_shift(y)}">{escape(text)}</text>' for y, text in marks)
     down = "".join(
-        f'<text class="x" x="{x:.1f}%" y="100%" dy="1.2em">{text}</text>' for x, text in _moves(replay, plies)
+        f'<text class="x" x="{x:.1f}%" y="100%" dy="1.2em">{text}</text>' for x, text in _moves(start, plies)
     )
     box = f'width="100%" height="100%" viewBox="0 {low} {plies} {high - low}" preserveAspectRatio="none"'
     return own(
@@ -125,10 +125,10 @@ def _shift(y: str) -> str:
     return "1em" if y == "0%" else "-.25em"
 
 
-def _moves(replay: Replay, plies: int) -> Iterator[tuple[float, str]]:
+def _moves(start: Start, plies: int) -> Iterator[tuple[float, str]]:
     """Where round move numbers are on the x axis, in per cent."""
-    last = replay.number + (plies + (not replay.white_begins)) // 2
-    every = next((step for step in _EVERY if (last - replay.number) / step <= _MOST_MARKS), _EVERY[-1] * 4)
-    for number in range((replay.number // every + 1) * every, last, every):
-        ply = (number - replay.number) * 2 - (not replay.white_begins)
+    last = start.number + (plies + (not start.white_begins)) // 2
+    every = next((step for step in _EVERY if (last - start.number) / step <= _MOST_MARKS), _EVERY[-1] * 4)
+    for number in range((start.number // every + 1) * every, last, every):
+        ply = (number - start.number) * 2 - (not start.white_begins)
         yield 100 * (ply + 1) / plies, str(number)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from enginetour.model import MoveMade
-from enginetour.reports.html.expected import Line
 from enginetour.reports.html.ownmarkup import own
-from enginetour.reports.html.replay import Replay
+from enginetour.reports.html.replay import Start, text
 from enginetour.reports.pgn import score_words
-from enginetour.reports.sheet import safe
 
 SHOWN_PLIES = (
     3000  # beyond them a page says where the rest is: fifty moves a side without progress end most games before
@@ -24,56 +23,40 @@ _SIDES = "".join(f'<th scope="col" class="m">{side}</th>{_FIGURES}' for side in 
 _HEAD = f'<thead><tr><th scope="col">#</th>{_SIDES}</tr></thead>'
 
 
-def move_table(replay: Replay, moves: Sequence[MoveMade]) -> Markup:
+def move_table(start: Start, moves: Sequence[MoveMade]) -> Markup:
     """Evaluations from White's side; times in seconds."""
-    rows = []
-    row = "" if replay.white_begins else f'<tr><th scope="row">{replay.number}</th>{_NOTHING}'
-    for ply, move in enumerate(moves[:SHOWN_PLIES]):
-        white = replay.is_white(ply)
-        cells = _cells(move, white=white)
+    parts = []
+    number, white = start.number, start.white_begins
+    if not white:
+        parts.append(f'<tr><th scope="row">{number}</th>{_NOTHING}')
+    for move in moves:
         if white:
-            row = f'<tr><th scope="row">{replay.number + (ply + (not replay.white_begins)) // 2}</th>{cells}'
+            parts.append(f'<tr><th scope="row">{number}</th>{_cells(move, white=True)}')
         else:
-            rows.append(f"{row}{cells}</tr>\n")
-            row = ""
-    if row and moves:
-        rows.append(f"{row}{_NOTHING}</tr>\n")
-    return own(f'<table class="moves">{_HEAD}<tbody>\n{"".join(rows)}</tbody></table>')
+            parts.append(f"{_cells(move, white=False)}</tr>\n")
+            number += 1
+        white = not white
+    if moves and not white:
+        parts.append(f"{_NOTHING}</tr>\n")
+    rows = "".join(parts) if moves else ""
+    return own(f'<table class="moves">{_HEAD}<tbody>\n{rows}</tbody></table>')
 
 
 def _cells(move: MoveMade, *, white: bool) -> str:
-    san = _text(move.san[:LONGEST_SAN])
+    san = _san(move.san)
     if move.book:
         return f'<td class="m b">{san}</td><td class="b">book</td><td></td><td></td>'
-    score, ms = move.score, move.elapsed_ms
+    score = move.score
     told = "" if score is None else score_words(score if white else -score)
     depth = "" if move.depth is None else move.depth
-    time = f"{ms / 1000:.2f}" if ms < 60_000 else f"{ms // 60_000}:{ms // 1000 % 60:02}"
-    return f'<td class="m">{san}</td><td>{told}</td><td>{depth}</td><td>{time}</td>'
+    return f'<td class="m">{san}</td><td>{told}</td><td>{depth}</td><td>{_time(move.elapsed_ms)}</td>'
 
 
-def line_list(replay: Replay, expected: Sequence[Line | None], room: int) -> tuple[Markup, int]:
-    """An item for every ply, empty without a line, so that the n-th is that of ply n; and how many there are.
-
-    There are fewer than plies where `room` in bytes is not enough, for them and for what the script is told of them.
-    """
-    parts = []
-    for ply, line in enumerate(expected):
-        part = "<li></li>"
-        if line is not None:
-            part = f"<li>{replay.label(ply)} {_text(line.words)}{' …' if line.cut else ''}</li>"
-            room -= len(part.encode()) + len(line.changes)
-        if room < 0:
-            break
-        parts.append(part)
-    return own("\n".join(parts)), len(parts)
+@lru_cache(1 << 13)  # a report has each of them many times
+def _san(san: str) -> str:
+    return text(san[:LONGEST_SAN])
 
 
-def _text(words: str) -> str:
-    """Nearly all of it is plain and needs no escaping."""
-    if words.isascii() and (words.isalnum() or (words.isprintable() and not _SIGNS.intersection(words))):
-        return words
-    return str(escape(safe(words)))
-
-
-_SIGNS = frozenset("<>&\"'")
+@lru_cache(1 << 13)
+def _time(ms: int) -> str:
+    return f"{ms / 1000:.2f}" if ms < 60_000 else f"{ms // 60_000}:{ms // 1000 % 60:02}"

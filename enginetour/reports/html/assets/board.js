@@ -1,37 +1,411 @@
-// Steps through a game. The page brings what each ply changes on the board; nothing here knows a rule.
+// Shows a game on a board and writes the lines that its engines sent in move notation.
+//
+// The page brings the starting position, the moves in UCI notation, and the lines as the engines sent them. This script
+// knows the rules of chess, of Chess960 and of the variants that enginetour plays.
 "use strict";
 (() => {
-  const SVG = "http://www.w3.org/2000/svg";
-  const EDGE = 45;
-  const PACE_MS = 1000; // a ply of autoplay
-  const WORDS = { K: "King", Q: "Queen", R: "Rook", B: "Bishop", N: "Knight", P: "Pawn" };
-  const CHANGE = /([a-h])([1-8])(?:([a-h])([1-8])|([A-Za-z-]))/g;
-  const square = (file, rank) => "abcdefgh".indexOf(file) + 8 * (rank - 1);
+  // ---- Squares and pieces ------------------------------------------------------------------------------------------
+  // A square is a number from 0 (a1) to 63 (h8). A board is an array of 64 FEN letters; an empty square has "-".
 
-  const changed = (squares, words) => {
-    const after = squares.slice();
-    const touched = [];
-    for (const [, file, rank, toFile, toRank, piece] of words.matchAll(CHANGE)) {
-      const at = square(file, rank);
-      touched.push(at);
-      if (piece) {
-        after[at] = piece;
-      } else {
-        const to = square(toFile, toRank);
-        after[to] = after[at];
-        after[at] = "-";
-        touched.push(to);
+  const FILES = "abcdefgh";
+  const EMPTY = "-";
+  const STRAIGHT = [[0, 1], [0, -1], [1, 0], [-1, 0]];
+  const DIAGONAL = [[1, 1], [1, -1], [-1, 1], [-1, -1]];
+  const LEAPS = [[1, 2], [2, 1], [2, -1], [1, -2], [-1, -2], [-2, -1], [-2, 1], [-1, 2]];
+  const SQUARES = Array.from({ length: 64 }, (_, square) => square);
+
+  const fileOf = (square) => square & 7;
+  const rankOf = (square) => square >> 3;
+  const nameOf = (square) => FILES[fileOf(square)] + (rankOf(square) + 1);
+  const squareOf = (name) => FILES.indexOf(name[0]) + 8 * (Number(name[1]) - 1);
+  const coloured = (letter, white) => (white ? letter.toUpperCase() : letter.toLowerCase());
+  const belongs = (piece, white) => piece !== EMPTY && piece < "a" === white;
+
+  // The squares from here to the edge of the board, in steps of (files, ranks).
+  const ray = (square, [files, ranks]) => {
+    const found = [];
+    let [file, rank] = [fileOf(square) + files, rankOf(square) + ranks];
+    for (; file >= 0 && file < 8 && rank >= 0 && rank < 8; file += files, rank += ranks) found.push(rank * 8 + file);
+    return found;
+  };
+  const near = (steps) => SQUARES.map((square) => steps.flatMap((step) => ray(square, step).slice(0, 1)));
+  const rays = (steps) => SQUARES.map((square) => steps.map((step) => ray(square, step)));
+  const KNIGHT_MOVES = near(LEAPS);
+  const KING_MOVES = near([...STRAIGHT, ...DIAGONAL]);
+  const PAWN_ATTACKERS = { white: near([[-1, -1], [1, -1]]), black: near([[-1, 1], [1, 1]]) };
+  const ROOK_RAYS = rays(STRAIGHT);
+  const BISHOP_RAYS = rays(DIAGONAL);
+
+  // ---- Positions ---------------------------------------------------------------------------------------------------
+  // A position is never changed: `play` makes the next one.
+  //   board, white    the pieces; whether White is to move
+  //   castling        the squares of the rooks that may still castle
+  //   passed          the square that a pawn has just passed over, or -1
+  //   hands, promoted crazyhouse: pieces in hand; squares of pieces that were pawns
+  //   checks          three-check: checks given by White and by Black
+  //   touched         the squares that the last move changed
+
+  const UNROYAL = ["antichess", "giveaway", "suicide"]; // kings are ordinary pieces, captures are compulsory
+  const CHECKS_TO_WIN = 3;
+
+  const positionOf = (fen, variant) => {
+    const [placement, turn, rights, passed, ...rest] = fen.split(" ");
+    const [ranks, pocket] = placement.split("[");
+    const board = Array(64).fill(EMPTY);
+    const promoted = [];
+    ranks.split("/").forEach((letters, row) => {
+      let at = (7 - row) * 8;
+      for (const letter of letters) {
+        if (letter === "~") promoted.push(at - 1);
+        else if (/\d/.test(letter)) at += Number(letter);
+        else board[at++] = letter;
       }
-    }
-    return { squares: after, touched };
+    });
+    const house = variant === "crazyhouse";
+    return {
+      variant,
+      board,
+      white: turn !== "b",
+      castling: castlingRooks(board, rights || EMPTY),
+      passed: /^[a-h][36]$/.test(passed || "") ? squareOf(passed) : -1,
+      hands: house ? Array.from(pocket || "").filter((letter) => /[PNBRQ]/i.test(letter)) : null,
+      promoted: house ? promoted : [],
+      checks: variant === "3check" ? checksGiven(rest) : null,
+      touched: [],
+    };
   };
 
-  const inWords = (squares) => {
+  // FEN's KQkq means the outermost rook on that side (X-FEN), any other letter the rook on that file (Shredder-FEN).
+  const castlingRooks = (board, rights) => {
+    const found = [];
+    for (const letter of rights) {
+      const white = letter < "a";
+      const rank = white ? 0 : 56;
+      const king = board.indexOf(coloured("k", white), rank);
+      if (king < rank || king > rank + 7) continue;
+      const rooks = SQUARES.slice(rank, rank + 8).filter((square) => board[square] === coloured("r", white));
+      const file = FILES.indexOf(letter.toLowerCase());
+      const side = letter.toLowerCase();
+      const rook =
+        side === "k" ? rooks.filter((square) => square > king).pop()
+        : side === "q" ? rooks.find((square) => square < king)
+        : rooks.find((square) => fileOf(square) === file);
+      if (rook !== undefined) found.push(rook);
+    }
+    return found;
+  };
+
+  // FEN writes the checks that are left ("3+3") or those that were given ("+0+0").
+  const checksGiven = (fields) => {
+    for (const field of fields) {
+      const counts = /^(\+?)(\d)\+(\d)$/.exec(field);
+      if (counts) return counts.slice(2).map((count) => (counts[1] ? Number(count) : CHECKS_TO_WIN - count));
+    }
+    return [0, 0];
+  };
+
+  // ---- Moves of pieces ---------------------------------------------------------------------------------------------
+  // A move is {from, to, promotion} or {drop, to}, with promotion and drop as small letters. Its effect is
+  // {changes, castling}: the squares it changes with what stands there afterwards, and "O-O" or "O-O-O" or "".
+
+  const attacked = (board, square, white) => {
+    const [pawn, knight, bishop, rook, queen, king] = Array.from("pnbrqk", (letter) => coloured(letter, white));
+    if (KNIGHT_MOVES[square].some((at) => board[at] === knight)) return true;
+    if (KING_MOVES[square].some((at) => board[at] === king)) return true;
+    if (PAWN_ATTACKERS[white ? "white" : "black"][square].some((at) => board[at] === pawn)) return true;
+    const sees = (along, slider) => {
+      const first = along.find((at) => board[at] !== EMPTY);
+      return first !== undefined && (board[first] === slider || board[first] === queen);
+    };
+    return (
+      ROOK_RAYS[square].some((along) => sees(along, rook)) || BISHOP_RAYS[square].some((along) => sees(along, bishop))
+    );
+  };
+
+  // Atomic chess: a king next to the other king is not in check.
+  const kingAttacked = (position, board, square, white) => {
+    const other = coloured("k", !white);
+    const connected = position.variant === "atomic" && KING_MOVES[square].some((at) => board[at] === other);
+    return !connected && attacked(board, square, !white);
+  };
+
+  const slides = (board, alongs, to) =>
+    alongs.some((along) => {
+      const end = along.indexOf(to);
+      return end >= 0 && along.slice(0, end).every((at) => board[at] === EMPTY);
+    });
+
+  const reaches = (board, from, to) => {
+    const kind = board[from].toUpperCase();
+    if (kind === "N") return KNIGHT_MOVES[from].includes(to);
+    if (kind === "K") return KING_MOVES[from].includes(to);
+    return (
+      (kind !== "B" && slides(board, ROOK_RAYS[from], to)) || (kind !== "R" && slides(board, BISHOP_RAYS[from], to))
+    );
+  };
+
+  const pawnChanges = (position, { from, to, promotion }) => {
+    const { board, white, variant, passed } = position;
+    const forward = white ? 8 : -8;
+    const isLast = rankOf(to) === 0 || rankOf(to) === 7;
+    const pieces = UNROYAL.includes(variant) ? "qrbnk" : "qrbn";
+    if (isLast !== Boolean(promotion) || (promotion && !pieces.includes(promotion))) return null;
+    const arrived = promotion ? coloured(promotion, white) : board[from];
+    const changes = [[from, EMPTY], [to, arrived]];
+    if (fileOf(from) === fileOf(to)) {
+      const home = white ? rankOf(from) <= 1 : rankOf(from) >= 6;
+      const one = to === from + forward;
+      const two = to === from + 2 * forward && home && board[from + forward] === EMPTY;
+      return board[to] === EMPTY && (one || two) ? changes : null;
+    }
+    if (Math.abs(fileOf(from) - fileOf(to)) !== 1 || rankOf(to) !== rankOf(from + forward)) return null;
+    if (board[to] !== EMPTY) return changes;
+    return to === passed ? [...changes, [to - forward, EMPTY]] : null;
+  };
+
+  // A king that goes two squares towards a rook that may castle, or onto it.
+  const castlingRook = (position, { from, to }) =>
+    position.castling.find(
+      (rook) =>
+        position.board[rook] === coloured("r", position.white) &&
+        rankOf(rook) === rankOf(from) &&
+        (rook === to || (Math.abs(from - to) === 2 && rook > from === to > from)),
+    );
+
+  const castlingEffect = (position, king, rook) => {
+    const { board, white } = position;
+    const rank = king & 56;
+    const short = rook > king;
+    const [kingTo, rookTo] = short ? [rank | 6, rank | 5] : [rank | 2, rank | 3];
+    const between = (one, other) => SQUARES.slice(Math.min(one, other), Math.max(one, other) + 1);
+    const free = [...between(king, kingTo), ...between(rook, rookTo)];
+    if (free.some((square) => square !== king && square !== rook && board[square] !== EMPTY)) return null;
+    const changes = [[king, EMPTY], [rook, EMPTY], [kingTo, board[king]], [rookTo, board[rook]]];
+    const without = board.slice();
+    without[king] = EMPTY;
+    const path = between(king, kingTo).filter((square) => square !== kingTo); // `legal` looks at where it ends
+    if (path.some((square) => kingAttacked(position, without, square, white))) return null;
+    return { changes, castling: short ? "O-O" : "O-O-O" };
+  };
+
+  // Atomic chess: a capture also takes the piece that made it, and all pieces around it but pawns.
+  const exploded = (board, { from, to }, changes) => [
+    ...changes.map(([square]) => [square, EMPTY]),
+    ...KING_MOVES[to]
+      .filter((at) => at !== from && board[at] !== EMPTY && board[at].toUpperCase() !== "P")
+      .map((at) => [at, EMPTY]),
+  ];
+
+  // What a move changes, or null if no piece can move like that. Whether the king stays safe is not asked here.
+  const effectOf = (position, move) => {
+    const { board, white, variant } = position;
+    const { from, to } = move;
+    if (move.drop) {
+      const piece = coloured(move.drop, white);
+      const onEdge = move.drop === "p" && (rankOf(to) === 0 || rankOf(to) === 7);
+      const can = position.hands !== null && position.hands.includes(piece) && board[to] === EMPTY && !onEdge;
+      return can ? { changes: [[to, piece]], castling: "" } : null;
+    }
+    if (!belongs(board[from], white)) return null;
+    const kind = board[from].toUpperCase();
+    const rook = kind === "K" ? castlingRook(position, move) : undefined;
+    if (rook !== undefined) return castlingEffect(position, from, rook);
+    if (belongs(board[to], white) || (move.promotion && kind !== "P")) return null;
+    let changes = [[from, EMPTY], [to, board[from]]];
+    if (kind === "P") changes = pawnChanges(position, move);
+    else if (!reaches(board, from, to)) changes = null;
+    if (changes && variant === "atomic" && captures(position, changes)) changes = exploded(board, move, changes);
+    return changes && { changes, castling: "" };
+  };
+
+  const captures = (position, changes) => changes.some(([square]) => belongs(position.board[square], !position.white));
+
+  // ---- Legal moves -------------------------------------------------------------------------------------------------
+
+  // The effect of a move that the rules of the variant allow, or null.
+  const legal = (position, move) => {
+    const { board, white, variant } = position;
+    const effect = effectOf(position, move);
+    if (!effect) return null;
+    if (UNROYAL.includes(variant)) return captures(position, effect.changes) || !canCapture(position) ? effect : null;
+    const after = board.slice();
+    for (const [square, piece] of effect.changes) after[square] = piece;
+    const king = after.indexOf(coloured("k", white));
+    const other = after.indexOf(coloured("k", !white));
+    if (variant === "atomic" && (king < 0 || other < 0)) return king < 0 ? null : effect;
+    if (king >= 0 && kingAttacked(position, after, king, white)) return null;
+    if (variant === "racingkings" && attacked(after, other, white)) return null; // nobody may give check
+    return effect;
+  };
+
+  // Every move worth trying, legal or not; of promotions only those to a queen.
+  function* candidates(position) {
+    const { board, white, hands } = position;
+    for (const from of SQUARES) {
+      if (!belongs(board[from], white)) continue;
+      const last = board[from].toUpperCase() === "P" && rankOf(from) === (white ? 6 : 1);
+      for (const to of SQUARES) yield { from, to, promotion: last ? "q" : "" };
+    }
+    for (const piece of new Set(hands || [])) {
+      if (belongs(piece, white)) for (const to of SQUARES) yield { drop: piece.toLowerCase(), to };
+    }
+  }
+
+  const canCapture = (position) => {
+    for (const move of candidates(position)) {
+      const effect = effectOf(position, move);
+      if (effect && captures(position, effect.changes)) return true;
+    }
+    return false;
+  };
+
+  const canMove = (position) => {
+    for (const move of candidates(position)) if (legal(position, move)) return true;
+    return false;
+  };
+
+  const inCheck = (position) => {
+    const { board, white, variant } = position;
+    const king = UNROYAL.includes(variant) ? -1 : board.indexOf(coloured("k", white));
+    return king >= 0 && kingAttacked(position, board, king, white);
+  };
+
+  // The position after a legal move.
+  const play = (position, move, { changes }) => {
+    const { white } = position;
+    const board = position.board.slice();
+    for (const [square, piece] of changes) board[square] = piece;
+    const touched = changes.map(([square]) => square);
+    const piece = move.drop ? EMPTY : position.board[move.from];
+    const kingMoved = piece.toUpperCase() === "K";
+    const isDouble = piece.toUpperCase() === "P" && Math.abs(move.from - move.to) === 16;
+    const fromHome = rankOf(move.from) === (white ? 1 : 6);
+    const mayCastle = (rook) => !touched.includes(rook) && !(kingMoved && belongs(board[rook], white));
+    const after = {
+      ...position,
+      board,
+      white: !white,
+      touched,
+      castling: position.castling.filter(mayCastle),
+      passed: isDouble && fromHome ? (move.from + move.to) / 2 : -1,
+    };
+    if (position.hands) Object.assign(after, handsAfter(position, move, changes));
+    if (position.checks) {
+      after.checks = position.checks.slice();
+      if (inCheck(after)) after.checks[white ? 0 : 1] += 1;
+    }
+    return after;
+  };
+
+  // Crazyhouse: a piece that is captured changes sides, as a pawn if it was one.
+  const handsAfter = (position, move, changes) => {
+    const { board, white } = position;
+    const hands = position.hands.slice();
+    let promoted = position.promoted;
+    if (move.drop) {
+      hands.splice(hands.indexOf(coloured(move.drop, white)), 1);
+      return { hands, promoted };
+    }
+    const taken = changes.map(([square]) => square).find((square) => belongs(board[square], !white));
+    if (taken !== undefined) hands.push(coloured(promoted.includes(taken) ? "p" : board[taken], white));
+    const arrives = move.promotion || promoted.includes(move.from);
+    promoted = promoted.filter((square) => square !== taken && square !== move.from);
+    return { hands, promoted: arrives ? [...promoted, move.to] : promoted };
+  };
+
+  // ---- Reading and writing moves -----------------------------------------------------------------------------------
+
+  const UCI = /^([a-h][1-8])([a-h][1-8])([qrbnk]?)$/;
+  const DROP = /^([PNBRQ]?)@([a-h][1-8])$/;
+  // Engines of CECP write SAN with all its habits: Nf3xe5, Nf3-d4, bxa8(N), e8Q, dxe6e.p.
+  const SAN = /^([KQRBN]?)([a-h]?)([1-8]?)[x:-]?([a-h][1-8])(?:=?\(?([KQRBNqrbn])\)?)?(?:e\.?p\.?)?$/;
+  const ORNAMENT = /^(?:\d*\.+|[^A-Za-z0-9]+)$/; // a word that is not a move: "12.", "...", "(-)"
+  const CUT = "…"; // ends a line of which the page has the beginning only
+  const LONGEST_WORD = 12; // characters shown of a word that is not a move
+
+  // The legal move that a word means in a position, as {move, effect}, or null.
+  const read = (position, word) => {
+    const plain = word.replace(/^\d*\.+/, "").replace(/[+#!?]+$/, "");
+    const tried = (move) => {
+      const effect = legal(position, move);
+      return effect && { move, effect };
+    };
+    const uci = UCI.exec(plain);
+    if (uci) return tried({ from: squareOf(uci[1]), to: squareOf(uci[2]), promotion: uci[3] });
+    const drop = DROP.exec(plain);
+    if (drop) return tried({ drop: (drop[1] || "P").toLowerCase(), to: squareOf(drop[2]) });
+    const castling = plain.replace(/[0o]/g, "O");
+    if (castling === "O-O" || castling === "O-O-O") {
+      const king = position.board.indexOf(coloured("k", position.white));
+      const rook = position.castling.find((at) => rankOf(at) === rankOf(king) && at > king === (castling === "O-O"));
+      return rook === undefined ? null : tried({ from: king, to: rook, promotion: "" });
+    }
+    const san = SAN.exec(plain);
+    if (!san) return null;
+    const [, letter, file, rank, end, promotion] = san;
+    const piece = coloured(letter || "P", position.white);
+    for (const from of SQUARES) {
+      const fits = (!file || FILES[fileOf(from)] === file) && (!rank || rankOf(from) + 1 === Number(rank));
+      if (position.board[from] !== piece || !fits) continue;
+      const found = tried({ from, to: squareOf(end), promotion: (promotion || "").toLowerCase() });
+      if (found && !found.effect.castling) return found;
+    }
+    return null;
+  };
+
+  // A legal move in standard algebraic notation (FIDE Laws, appendix C); `after` is the position it leads to.
+  const write = (position, move, effect, after) => {
+    const check = !inCheck(after) ? "" : canMove(after) ? "+" : "#";
+    if (effect.castling) return effect.castling + check;
+    const end = nameOf(move.to);
+    if (move.drop) return `${move.drop === "p" ? "" : move.drop.toUpperCase()}@${end}${check}`;
+    const kind = position.board[move.from].toUpperCase();
+    const start = nameOf(move.from);
+    const cross = captures(position, effect.changes) ? "x" : "";
+    const promotion = move.promotion ? `=${move.promotion.toUpperCase()}` : "";
+    if (kind === "P") return (cross && start[0] + cross) + end + promotion + check;
+    return kind + toldApart(position, move) + cross + end + check;
+  };
+
+  // The file or rank of a piece, or both, where another of its kind could move to the same square.
+  const toldApart = (position, { from, to }) => {
+    const { board } = position;
+    const could = (at) => board[at] === board[from] && legal(position, { from: at, to, promotion: "" });
+    const others = SQUARES.filter((at) => at !== from && could(at));
+    if (!others.length) return "";
+    if (others.every((at) => fileOf(at) !== fileOf(from))) return nameOf(from)[0];
+    return others.some((at) => rankOf(at) === rankOf(from)) ? nameOf(from) : nameOf(from)[1];
+  };
+
+  // A line as {words, positions}: in move notation as far as it is legal from the position `start`, which is missing
+  // where the game itself cannot be shown. A rest that cannot be played stays as it was sent.
+  const playLine = (start, sent) => {
+    const words = sent.filter((word) => word === CUT || !ORNAMENT.test(word));
+    const written = [];
+    const positions = [];
+    let position = start;
+    for (const word of words) {
+      const found = position && read(position, word);
+      if (!found) break;
+      const after = play(position, found.move, found.effect);
+      written.push(write(position, found.move, found.effect, after));
+      positions.push(after);
+      position = after;
+    }
+    const rest = words.slice(written.length).map((word) => word.slice(0, LONGEST_WORD));
+    return { words: [...written, ...rest], positions };
+  };
+
+  // ---- Words -------------------------------------------------------------------------------------------------------
+
+  const PIECES = { K: "King", Q: "Queen", R: "Rook", B: "Bishop", N: "Knight", P: "Pawn" };
+
+  const inWords = (board) => {
     const told = (letters) => {
       const groups = [];
       for (const letter of letters) {
-        const where = squares.flatMap((piece, at) => (piece === letter ? ["abcdefgh"[at & 7] + ((at >> 3) + 1)] : []));
-        const word = WORDS[letter.toUpperCase()];
+        const where = board.flatMap((piece, at) => (piece === letter ? [nameOf(at)] : []));
+        const word = PIECES[letter.toUpperCase()];
         if (where.length) groups.push(`${word}${where.length > 1 ? "s" : ""} ${where.join(" ")}`);
       }
       return groups.join(", ") || "nothing";
@@ -46,10 +420,10 @@
     if (/^O-O/.test(plain)) return (plain === "O-O" ? "castles short" : "castles long") + end;
     return (
       plain
-        .replace(/^[KQRBN]/, (letter) => `${WORDS[letter]} `)
+        .replace(/^[KQRBN]/, (letter) => `${PIECES[letter]} `)
         .replace("@", " drops on ")
         .replace("x", " takes ")
-        .replace(/=([A-Z])/, (_, letter) => `, becomes a ${WORDS[letter]}`)
+        .replace(/=([A-Z])/, (_, letter) => `, becomes a ${PIECES[letter]}`)
         .replace(/ +/g, " ") + end
     );
   };
@@ -63,6 +437,12 @@
     const rest = two(seconds % 60);
     return minutes < 60 ? `${minutes}:${rest}` : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${rest}`;
   };
+
+  // ---- The viewer --------------------------------------------------------------------------------------------------
+
+  const SVG = "http://www.w3.org/2000/svg";
+  const EDGE = 45; // units of a square in the drawing
+  const PACE_MS = 1000; // a ply of autoplay
 
   const show = (game) => {
     const find = (selector) => game.querySelector(selector);
@@ -89,14 +469,23 @@
       return { graph, cursor, plies: Number(graph.dataset.plies) };
     });
 
-    const positions = [{ squares: Array.from(told.start), touched: [] }];
-    for (const words of told.plies.split(" ").filter(Boolean)) {
-      positions.push(changed(positions[positions.length - 1].squares, words));
+    const positions = [positionOf(told.fen, told.variant)];
+    for (const word of told.plies.split(" ").filter(Boolean)) {
+      const position = positions[positions.length - 1];
+      const found = read(position, word);
+      if (!found) break;
+      positions.push(play(position, found.move, found.effect));
     }
     const end = positions.length - 1;
     const isWhite = (ply) => (ply % 2 === 0) === told.white; // plies from 0
     const label = (ply) =>
       `${told.number + Math.floor((ply + (told.white ? 0 : 1)) / 2)}${isWhite(ply) ? "." : "…"}`;
+    if (end < cells.length) {
+      const remark = document.createElement("p");
+      remark.className = "muted";
+      remark.textContent = `From ${label(end)} on the moves of the record cannot be shown on a board.`;
+      game.after(remark);
+    }
     let now = end;
     let flipped = false;
     let timer = null;
@@ -119,8 +508,8 @@
     const draw = (position) => {
       drawn = position;
       men.replaceChildren(
-        ...position.squares.flatMap((piece, at) => {
-          if (piece === "-") return [];
+        ...position.board.flatMap((piece, at) => {
+          if (piece === EMPTY) return [];
           const use = document.createElementNS(SVG, "use");
           use.setAttribute("href", `#piece-${piece}`);
           return [place(use, at)];
@@ -134,13 +523,31 @@
           return place(mark, at);
         }),
       );
-      svg.setAttribute("aria-label", inWords(position.squares));
+      svg.setAttribute("aria-label", inWords(position.board));
     };
 
+    // The line sent with a ply, played when it is first asked for.
+    const lines = [];
     const lineOf = (ply) => {
-      const words = (lineItems[ply] ? lineItems[ply].textContent : "").split(" ").slice(1);
-      return { ply, words, changes: (told.lines[ply] || "").split(" ").filter(Boolean) };
+      if (lines[ply]) return lines[ply];
+      const sent = (lineItems[ply] ? lineItems[ply].textContent : "").split(" ").filter(Boolean).slice(1);
+      lines[ply] = playLine(positions[ply], sent);
+      return lines[ply];
     };
+    const fold = section.querySelector("details.lines");
+    if (fold) {
+      fold.addEventListener(
+        "toggle",
+        () => {
+          lineItems.forEach((item, ply) => {
+            const { words } = lineOf(ply);
+            if (words.length) item.textContent = `${label(ply)} ${words.join(" ")}`;
+          });
+        },
+        { once: true },
+      );
+    }
+
     // The newest line of each side, the one that has just moved below the other.
     const expect = () => {
       const parts = [];
@@ -154,7 +561,7 @@
         line.words.forEach((word, at) => {
           const one = document.createElement("span");
           one.textContent = word;
-          if (at < line.changes.length) {
+          if (at < line.positions.length) {
             one.className = "ply";
             one.addEventListener("mouseenter", () => preview(body, line, at));
             one.addEventListener("click", () => {
@@ -174,10 +581,8 @@
       expects.hidden = !parts.length;
     };
     const preview = (body, line, upTo) => {
-      let position = positions[line.ply];
-      for (const words of line.changes.slice(0, upTo + 1)) position = changed(position.squares, words);
       body.querySelectorAll(".ply").forEach((one, at) => one.classList.toggle("on", at <= upTo));
-      draw(position);
+      draw(line.positions[upTo]);
     };
 
     const sideState = (white) => {
@@ -189,11 +594,12 @@
       side.querySelector(".score").textContent = score;
       side.querySelector(".clock").textContent = ply >= 0 ? clockWords(told.clocks[ply]) : "";
       side.classList.toggle("turn", now < end && isWhite(now) === white);
-      if (told.hands) {
-        const mine = Array.from(told.hands[now]).filter((letter) => (letter === letter.toUpperCase()) === white);
-        side.querySelector(".hand").textContent = mine.join(" ").toUpperCase();
+      const { hands, checks } = positions[now];
+      if (hands) {
+        const held = Array.from(coloured("QRBNP", white)).flatMap((letter) => hands.filter((piece) => piece === letter));
+        side.querySelector(".hand").textContent = held.join(" ").toUpperCase();
       }
-      if (told.checks) side.querySelector(".checks").textContent = told.checks[now][white ? 0 : 1];
+      if (checks) side.querySelector(".checks").textContent = checks[white ? 0 : 1];
     };
 
     const go = (ply, speak = true) => {
@@ -224,12 +630,12 @@
       }
     };
 
-    const play = find('[data-to="play"]');
+    const autoplay = find('[data-to="play"]');
     const stop = () => {
       clearInterval(timer);
       timer = null;
-      play.textContent = "Play";
-      play.setAttribute("aria-pressed", "false");
+      autoplay.textContent = "Play";
+      autoplay.setAttribute("aria-pressed", "false");
     };
     const start = () => {
       if (now === end) go(0);
@@ -237,8 +643,8 @@
         go(now + 1);
         if (now === end) stop();
       }, PACE_MS);
-      play.textContent = "Stop";
-      play.setAttribute("aria-pressed", "true");
+      autoplay.textContent = "Stop";
+      autoplay.setAttribute("aria-pressed", "true");
     };
     const flip = () => {
       flipped = !flipped;
@@ -287,10 +693,10 @@
       });
     }
     game.classList.add("live");
-    const fold = game.closest("details");
-    if (fold) {
-      fold.addEventListener("toggle", () => {
-        if (!fold.open) return;
+    const folded = game.closest("details");
+    if (folded) {
+      folded.addEventListener("toggle", () => {
+        if (!folded.open) return;
         current = act;
         go(now, false); // what is folded has no height to scroll in
       });
@@ -299,6 +705,8 @@
     go(wanted ? Number(wanted[1]) : end, Boolean(wanted));
     return act;
   };
+
+  // ---- Keys --------------------------------------------------------------------------------------------------------
 
   const KEYS = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", f: "flip" };
   let current = null; // where a file has several games, keys go to the one that was touched or unfolded last
