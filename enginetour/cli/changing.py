@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +20,8 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
 
-def _send(
-    db: Address | None,
-    name: str | None,
-    edition: int | None,
-    request: dict[str, Any],
-    newcomer: Callable[[TournamentLog, Path, Path], dict[str, Any]] = lambda *_: {},
-    *,
-    as_json: bool,
-) -> int:
-    """Ask the running tournament, else do it ourselves under its lock; `newcomer` adds who joins to the request."""
+def _send(db: Address | None, name: str | None, edition: int | None, request: dict[str, Any], *, as_json: bool) -> int:
+    """Ask the running tournament, else do it ourselves under its lock; a `joining` engine is tried first."""
     from enginetour.changes import desk_of
     from enginetour.changes import newcomer as joining
     from enginetour.folded import fold
@@ -43,7 +35,9 @@ def _send(
         if edition not in (None, log.edition):
             what = f"only the newest edition of {log.name} can change, number {log.edition}"
             raise UsageRefused(what, place="--edition", step="leave it out")
-        request |= newcomer(log, workspace, results_of(home(), database))
+        if "joining" in request:
+            engine, new_name = request.pop("joining")
+            request |= _tried(engine, new_name, log, workspace, results_of(home(), database))
         with answered(database, log, request) as (answer, lock):
             if answer is None:
                 log.under(lock)
@@ -76,47 +70,43 @@ def _bring_along(results: Path, log: TournamentLog, there: list[str]) -> None:
             say(f"the report of {log.title} does not know of this yet; {again} writes it anew", err=True)
 
 
-def _change(command: Any) -> Any:
-    """The options all four share."""
-    command = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
-    command = click.option("--why", default="", help="The reason, kept in the log.")(command)
-    return tournament_options(command)
+def _change(command: Callable[..., dict[str, Any]]) -> Any:
+    """Add the options that all four share; the function makes the request, which is sent with the reason."""
+
+    @click.option("--why", default="", help="The reason, kept in the log.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    @wraps(command)
+    def sent(db: Address | None, name: str | None, edition: int | None, why: str, as_json: bool, **given: Any) -> int:
+        return _send(db, name, edition, {**command(**given), "why": why}, as_json=as_json)
+
+    return tournament_options(sent)
 
 
 @click.command()
 @click.argument("engine")
 @_change
-def withdraw(engine: str, db: Address | None, name: str | None, edition: int | None, why: str, as_json: bool) -> int:
+def withdraw(engine: str) -> dict[str, Any]:
     """Take ENGINE out; its unplayed games are off, those played stay in the ratings.
 
     In a round robin or gauntlet they leave the table of the others, who have not all met it.
 
     Example: enginetour withdraw "Fairy-Max" --why "crashes every second game"
     """
-    return _send(db, name, edition, {"do": "withdraw", "engine": engine, "why": why}, as_json=as_json)
+    return {"do": "withdraw", "engine": engine}
 
 
 @click.command()
 @click.argument("engine")
 @click.option("--name", "new_name", help="Its name in the tournament; default: the engine file's.")
 @_change
-def add(
-    engine: str,
-    new_name: str | None,
-    db: Address | None,
-    name: str | None,
-    edition: int | None,
-    why: str,
-    as_json: bool,
-) -> int:
+def add(engine: str, new_name: str | None) -> dict[str, Any]:
     """Let ENGINE (an id of `engines list`) join; a bubble lets it enter next.
 
     A program without an engine file gets one first: enginetour engines add.
 
     Example: enginetour add stockfish -t autumn-bubble
     """
-    request = {"do": "add", "why": why}
-    return _send(db, name, edition, request, _joining(engine, new_name), as_json=as_json)
+    return {"do": "add", "joining": (engine, new_name)}
 
 
 @click.command()
@@ -124,49 +114,35 @@ def add(
 @click.argument("engine")
 @click.option("--name", "new_name", help="Its name in the tournament; default: the engine file's.")
 @_change
-def replace(
-    old: str,
-    engine: str,
-    new_name: str | None,
-    db: Address | None,
-    name: str | None,
-    edition: int | None,
-    why: str,
-    as_json: bool,
-) -> int:
+def replace(old: str, engine: str, new_name: str | None) -> dict[str, Any]:
     """Withdraw OLD and let ENGINE take its place in the starting list.
 
     Example: enginetour replace "My engine 1.0" my-engine --name "My engine 1.1"
     """
-    request = {"do": "replace", "engine": old, "why": why}
-    return _send(db, name, edition, request, _joining(engine, new_name), as_json=as_json)
+    return {"do": "replace", "engine": old, "joining": (engine, new_name)}
 
 
 @click.command()
 @click.argument("game", type=COUNTED)
 @_change
-def void(game: int, db: Address | None, name: str | None, edition: int | None, why: str, as_json: bool) -> int:
+def void(game: int) -> dict[str, Any]:
     """Strike out game number GAME; before its round is decided it is played again.
 
     Example: enginetour void 57 --why "the machine was swapping"
     """
-    return _send(db, name, edition, {"do": "void", "game": game, "why": why}, as_json=as_json)
+    return {"do": "void", "game": game}
 
 
-def _joining(engine: str, name: str | None) -> Callable[[TournamentLog, Path, Path], dict[str, Any]]:
+def _tried(engine: str, name: str | None, log: TournamentLog, workspace: Path, results: Path) -> dict[str, Any]:
     """What a request says of an engine file that joins, once its engine has shown that it can play the tournament."""
+    from enginetour.changes import newcomer, side_in
+    from enginetour.probing import other_names, probe_all, refuse_unfit
+    from enginetour.registry import of_workspace
 
-    def tried(log: TournamentLog, workspace: Path, results: Path) -> dict[str, Any]:
-        from enginetour.changes import newcomer, side_in
-        from enginetour.probing import other_names, probe_all, refuse_unfit
-        from enginetour.registry import of_workspace
-
-        entrant, spec = newcomer(engine, name, workspace)
-        sides = {entrant.name: side_in(log, spec)}
-        probes = probe_all(sides, hidden=results)
-        refuse_unfit(probes, sides)
-        for words in other_names(probes, {entrant.name: of_workspace(workspace).get(engine)}):
-            say(f"warning: {words}", err=True)
-        return {"id": engine, "name": name, "fingerprint": spec.fingerprint}
-
-    return tried
+    entrant, spec = newcomer(engine, name, workspace)
+    sides = {entrant.name: side_in(log, spec)}
+    probes = probe_all(sides, hidden=results)
+    refuse_unfit(probes, sides)
+    for words in other_names(probes, {entrant.name: of_workspace(workspace).get(engine)}):
+        say(f"warning: {words}", err=True)
+    return {"id": engine, "name": name, "fingerprint": spec.fingerprint}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +16,7 @@ from enginetour.serveraddress import Address
 
 if TYPE_CHECKING:
     from enginetour.reports.charts.marks import Picture
+    from enginetour.store.reader import TournamentReader
 
 ENDINGS = (".png", ".svg")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,6 +47,20 @@ def picture_options(command: F) -> F:
         "-o", "--output", required=True, type=click.Path(path_type=Path), callback=_picture, help=words
     )
     return output(title(command))
+
+
+def _of_log(draw: Callable[..., Picture]) -> Any:
+    """Add the picture's options; the function draws the tournament that is asked for from its log."""
+
+    @wraps(draw)
+    def drawn(
+        db: Address | None, name: str | None, edition: int | None, output: Path, title: str | None, **given: Any
+    ) -> None:
+        with open_store(db) as store:
+            picture = draw(chosen(store, name, edition), **given)
+        put(output, picture, title)
+
+    return picture_options(drawn)
 
 
 def _picture(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
@@ -109,35 +125,29 @@ def list_(
 
 @chart.command()
 @tournament_options
-@picture_options
-def crosstable(db: Address | None, name: str | None, edition: int | None, output: Path, title: str | None) -> None:
+@_of_log
+def crosstable(log: TournamentReader) -> Picture:
     """Who did what against whom; blue is above half, orange below.
 
     Example: enginetour chart crosstable -o crosstable.png
     """
     from enginetour.review import posters
 
-    with open_store(db) as store:
-        picture = posters.crosstable(chosen(store, name, edition))
-    put(output, picture, title)
+    return posters.crosstable(log)
 
 
 @chart.command()
 @tournament_options
 @click.option("--by", type=click.Choice(["games", "rounds"]), help="What runs to the right; default: what fits.")
-@picture_options
-def ladder(
-    db: Address | None, name: str | None, edition: int | None, by: str | None, output: Path, title: str | None
-) -> None:
+@_of_log
+def ladder(log: TournamentReader, by: str | None) -> Picture:
     """The bubble over time: who was in the section, parked, and out.
 
     Example: enginetour chart ladder -o ladder.svg
     """
     from enginetour.review import posters
 
-    with open_store(db) as store:
-        picture = posters.ladder(chosen(store, name, edition), by_games=None if by is None else by == "games")
-    put(output, picture, title)
+    return posters.ladder(log, by_games=None if by is None else by == "games")
 
 
 @chart.command()
@@ -179,10 +189,8 @@ def history(
 @chart.command()
 @click.argument("engines", metavar="[ENGINE]...", nargs=-1)
 @tournament_options
-@picture_options
-def score(
-    engines: tuple[str, ...], db: Address | None, name: str | None, edition: int | None, output: Path, title: str | None
-) -> None:
+@_of_log
+def score(log: TournamentReader, engines: tuple[str, ...]) -> Picture:
     """Points above half, game by game.
 
     Of the best of the table, or of each ENGINE.
@@ -191,27 +199,21 @@ def score(
     """
     from enginetour.review import posters
 
-    with open_store(db) as store:
-        picture = posters.scores(chosen(store, name, edition), engines)
-    put(output, picture, title)
+    return posters.scores(log, engines)
 
 
 @chart.command()
 @click.argument("engine")
 @tournament_options
-@picture_options
-def opponents(
-    engine: str, db: Address | None, name: str | None, edition: int | None, output: Path, title: str | None
-) -> None:
+@_of_log
+def opponents(log: TournamentReader, engine: str) -> Picture:
     """An engine's score against each opponent, by their ratings.
 
     Example: enginetour chart opponents "Toga II" -o toga.png
     """
     from enginetour.review import posters
 
-    with open_store(db) as store:
-        picture = posters.opponents(chosen(store, name, edition), engine)
-    put(output, picture, title)
+    return posters.opponents(log, engine)
 
 
 @chart.command()
@@ -224,16 +226,12 @@ def opponents(
     show_default=True,
     help="White's share, the referee's delays, the machine.",
 )
-@picture_options
-def fairness(
-    db: Address | None, name: str | None, edition: int | None, kind: str, output: Path, title: str | None
-) -> None:
+@_of_log
+def fairness(log: TournamentReader, kind: str) -> Picture:
     """Was it fair: White's share, the referee's delays, the load.
 
     Example: enginetour chart fairness --of relay -o relay.png
     """
     from enginetour.review import posters
 
-    with open_store(db) as store:
-        picture = posters.fairness(chosen(store, name, edition), kind)
-    put(output, picture, title)
+    return posters.fairness(log, kind)
