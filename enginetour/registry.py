@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from enginetour.enginefile import EngineEntry, Value, changed_quirks, changed_resources, read_entry, write_entry
+from enginetour.enginefile import EngineEntry, Limit, Value, changed_quirks, changed_resources, read_entry, write_entry
 from enginetour.errors import EngineRefused, InputRefused
 from enginetour.nearmiss import near
 from enginetour.shipped import shipped
@@ -39,32 +39,19 @@ _PROGRAM = re.compile(r"\{program:([^{}]+)\}")
 class Wanted(Protocol):
     """An entrant as a configuration asks for it: by engine id, by glob over ids, or by a command of its own."""
 
-    @property
-    def engine(self) -> str | None: ...  # noqa: D102
-    @property
-    def glob(self) -> str | None: ...  # noqa: D102
-    @property
-    def name(self) -> str | None: ...  # noqa: D102
-    @property
-    def command(self) -> tuple[str, ...] | None: ...  # noqa: D102
-    @property
-    def protocol(self) -> Literal["uci", "cecp"] | None: ...  # noqa: D102
-    @property
-    def dir(self) -> str | None: ...  # noqa: D102
-    @property
-    def env(self) -> Mapping[str, str]: ...  # noqa: D102
-    @property
-    def limits(self) -> Sequence[str] | None: ...  # noqa: D102
-    @property
-    def quirks(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def resources(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def sandbox(self) -> Sandbox | None: ...  # noqa: D102
-    @property
-    def pass_env(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def keep_scratch(self) -> bool: ...  # noqa: D102
+    engine: str | None
+    glob: str | None
+    name: str | None
+    command: tuple[str, ...] | None
+    protocol: Literal["uci", "cecp"] | None
+    dir: str | None
+    env: dict[str, str]
+    limits: tuple[Limit, ...] | None
+    quirks: dict[str, Any]
+    resources: dict[str, Any]
+    sandbox: Sandbox | None
+    pass_env: tuple[str, ...]
+    keep_scratch: bool
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
 
 import pytest
 
@@ -13,8 +12,9 @@ from enginetour.enginefile import EngineEntry, read_entry
 from enginetour.enginesearch import find, named
 from enginetour.errors import EngineRefused, InputRefused
 from enginetour.registry import candidates, find_program, load, to_spec, write_entry
+from enginetour.sections.entrants import EntrantSection as Section
 from enginetour.shipped import shipped
-from enginetour.task import Quirks, Resources, Sandbox
+from enginetour.task import Quirks, Resources
 from tests.playing import SCRIPT
 from tests.touring import config, tour
 
@@ -34,25 +34,6 @@ DEBIAN = {
     "polyglot-stockfish-cecp": "clock movetime depth nodes",
     "fairy-stockfish-cecp": "clock movetime depth",
 }
-
-
-@dataclass
-class Asked:
-    """An entrant section, as a configuration has it."""
-
-    engine: str | None = None
-    glob: str | None = None
-    name: str | None = None
-    command: tuple[str, ...] | None = None
-    protocol: Literal["uci", "cecp"] | None = None
-    dir: str | None = None
-    env: dict[str, str] = field(default_factory=dict)
-    limits: tuple[str, ...] | None = None
-    quirks: dict[str, Any] = field(default_factory=dict)
-    resources: dict[str, Any] = field(default_factory=dict)
-    sandbox: Sandbox | None = None
-    pass_env: tuple[str, ...] = ()
-    keep_scratch: bool = False
 
 
 @pytest.fixture
@@ -246,14 +227,17 @@ def test_options_go_over(programs: Path) -> None:
 def test_matching(programs: Path, tmp_path: Path) -> None:
     """A section means one engine, all of a glob, or a command of its own; its settings go over the file's."""
     registry = load([shipped("engines")])
-    assert [entry.id for entry in registry.matching(Asked(glob="wren*"), tmp_path)] == [f"wren{n}" for n in range(1, 9)]
+    assert [entry.id for entry in registry.matching(Section(glob="wren*"), tmp_path)] == [
+        f"wren{n}" for n in range(1, 9)
+    ]
     (changed,) = registry.matching(
-        Asked(engine="hoichess", quirks={"line_delay_ms": 5}, limits=("clock",), dir="d", env={"A": "b"}), tmp_path
+        Section(engine="hoichess", quirks={"line_delay_ms": 5}, limits=("clock",), dir="d", env={"A": "b"}),
+        tmp_path,
     )
     assert changed.quirks == replace(registry.get("hoichess").quirks, line_delay_ms=5)
     assert changed.obeyed == {"clock"}
     (confined,) = registry.matching(
-        Asked(engine="wren1", resources={"memory": 900}, sandbox="landlock", pass_env=("A",), keep_scratch=True),
+        Section(engine="wren1", resources={"memory": 900}, sandbox="landlock", pass_env=("A",), keep_scratch=True),
         tmp_path,
     )
     spec = to_spec(confined)
@@ -261,7 +245,7 @@ def test_matching(programs: Path, tmp_path: Path) -> None:
     assert (spec.pass_env, spec.keep_scratch) == (("A",), True)
     assert (changed.dir, dict(changed.env)) == (str(tmp_path / "d"), {"A": "b"})
     _program(tmp_path / "mine")
-    (own,) = registry.matching(Asked(command=("./mine", "-x"), protocol="cecp", name="My engine"), tmp_path)
+    (own,) = registry.matching(Section(command=("./mine", "-x"), protocol="cecp", name="My engine"), tmp_path)
     assert to_spec(own).command == (str(tmp_path / "mine"), "-x")
     assert own.name == "My engine"
     assert own.obeyed == {"clock", "movetime"}
@@ -271,11 +255,17 @@ def test_matching_nothing(tmp_path: Path) -> None:
     """A glob without engines, an unknown id and an unknown quirk are refused at their place."""
     registry = load([shipped("engines")])
     for asked, told in (
-        (Asked(glob="x*"), "t:3: no engine file matches 'x\\*'"),
-        (Asked(engine="wren9"), "t:3: unknown engine 'wren9', did you mean 'wren"),
-        (Asked(engine="wren1", quirks={"fenc": "off"}), "t:3: unknown quirk 'fenc', did you mean 'fence'"),
-        (Asked(engine="wren1", resources={"memry": 9}), "t:3: unknown resource 'memry', did you mean 'memory'"),
-        (Asked(engine="wren1", resources={"nice": 20}), "t:3: resources.nice: .* less than or equal to 19, found 20"),
+        (Section(glob="x*"), "t:3: no engine file matches 'x\\*'"),
+        (Section(engine="wren9"), "t:3: unknown engine 'wren9', did you mean 'wren"),
+        (Section(engine="wren1", quirks={"fenc": "off"}), "t:3: unknown quirk 'fenc', did you mean 'fence'"),
+        (
+            Section(engine="wren1", resources={"memry": 9}),
+            "t:3: unknown resource 'memry', did you mean 'memory'",
+        ),
+        (
+            Section(engine="wren1", resources={"nice": 20}),
+            "t:3: resources.nice: .* less than or equal to 19, found 20",
+        ),
     ):
         with pytest.raises(InputRefused, match=told):
             registry.matching(asked, tmp_path, "t:3")

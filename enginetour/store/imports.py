@@ -94,7 +94,7 @@ def import_games(
 
     UsageRefused for the name of a tournament that was played here.
     """
-    bring = _Bringing(database, games, rated, files, variant, match_names=match_names, write=write)
+    bring = _Bringing(database, games, rated, files, variant, match_names, write)
     with bring.connected() as connection:
         return bring.event(connection, name, rated.wanted)
 
@@ -122,7 +122,7 @@ def import_events(
     if len(wanted) > MOST_EVENTS:
         what = f"{len(wanted):,} Event tags; at most {MOST_EVENTS:,} tournaments are made of one import"
         raise UsageRefused(what, place="--by-event", step="leave it out")
-    bring = _Bringing(database, games, rated, files, variant, match_names=match_names, write=write)
+    bring = _Bringing(database, games, rated, files, variant, match_names, write)
     with bring.connected() as connection:
         return [bring.event(connection, one, np.sort(np.concatenate(parts))) for one, parts in wanted.items()]
 
@@ -133,24 +133,20 @@ def _event_name(tag: str) -> str:
     return "" if words == "?" else words[:LONGEST_NAME].rstrip()
 
 
+@dataclass
 class _Bringing:
     """Games of files on their way into the store, event by event in one transaction."""
 
-    def __init__(
-        self,
-        database: Database,
-        games: Games,
-        rated: Ratable,
-        files: Sequence[str],
-        variant: str,
-        *,
-        match_names: bool,
-        write: bool,
-    ) -> None:
-        self._database, self._games, self._rated = database, games, rated
-        self._files, self._variant = files, variant
-        self._match_names, self._write = match_names, write
-        self._identities = games.identities()
+    _database: Database
+    _games: Games
+    _rated: Ratable
+    _files: Sequence[str]
+    _variant: str
+    _match_names: bool
+    _write: bool
+
+    def __post_init__(self) -> None:
+        self._identities = self._games.identities()
         self._promised: set[str] = set()  # new engines of the events before, where nothing is written
 
     def connected(self) -> AbstractContextManager[Connection]:
