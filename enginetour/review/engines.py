@@ -66,11 +66,11 @@ class EngineReview:
 def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dict[str, tuple[Opponent, ...]]:
     """By engine: its opponents, best rated first, the unrated last."""
     met: dict[str, dict[str, list[Met]]] = {}
-    for game in games:
-        if game.counts:
-            for name, other, white in ((game.white, game.black, True), (game.black, game.white, False)):
-                points = game.outcome.half_points(white=white)
-                met.setdefault(name, {}).setdefault(other, []).append((game.number, points, white))
+    for line in games:
+        if line.counts:
+            for name, other, white in ((line.white, line.black, True), (line.black, line.white, False)):
+                points = line.outcome.half_points(white=white)
+                met.setdefault(name, {}).setdefault(other, []).append((line.number, points, white))
     place = {name: round(rating, SHARED) for name, rating in ratings.items()}
     return {
         name: tuple(

@@ -37,11 +37,11 @@ def scores(review: Review) -> Picture | None:
     """Points above half of the best of the table, game by game; None where nobody has played enough to see a line."""
     best = [line.name for line in review.standings if line.rank is not None][:MOST_CURVES]
     met: dict[str, list[int]] = {name: [] for name in best}
-    for game in review.games:
-        if game.counts:
-            for name, white in ((game.white, True), (game.black, False)):
+    for line in review.games:
+        if line.counts:
+            for name, white in ((line.white, True), (line.black, False)):
                 if name in met:
-                    met[name].append(game.outcome.half_points(white=white))
+                    met[name].append(line.outcome.half_points(white=white))
     runs = [history.Run(name, tuple(points)) for name, points in met.items() if points]
     if max((len(run.half_points) for run in runs), default=0) < SOME:
         return None

@@ -50,9 +50,9 @@ def score_over_games(runs: Sequence[Run], *, title: str) -> Picture:
 
 def _over_half(run: Run) -> tuple[Point, ...]:
     over, found = 0, [Point(0, 0.0, words="before its first game")]
-    for number, half in enumerate(run.half_points, 1):
+    for nth, half in enumerate(run.half_points, 1):
         over += half - 1
         sign = "+" if over > 0 else "-" if over < 0 else "±"
-        words = f"after game {number}: {sign}{in_halves(abs(over))}"
-        found.append(Point(number, over / 2, words=words))
+        words = f"after game {nth}: {sign}{in_halves(abs(over))}"
+        found.append(Point(nth, over / 2, words=words))
     return tuple(found)
