@@ -1,7 +1,8 @@
-"""A picture as SVG text for a page, as an SVG file, and as PNG bytes: matplotlib draws them all.
+"""A picture as SVG text for a page, as an SVG file, and as PNG bytes, which matplotlib draws.
 
-Nothing of matplotlib is loaded before the first one, and its pyplot never: a figure is an object like another. What a
-user has set for matplotlib holds for other programs, not for these pictures: the same rows are the same bytes.
+Nothing of matplotlib is loaded before the first PNG or measured text, and its pyplot never: a figure is an object like
+another. What a user has set for matplotlib holds for other programs, not for these pictures: the same rows are the
+same bytes.
 """
 
 from __future__ import annotations
@@ -11,15 +12,14 @@ import logging
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Literal
 
 from enginetour.reports.charts.marks import Anchor, Area, Line, Picture, Tip, Words
-from enginetour.reports.charts.palette import LIGHT, SENTINELS
+from enginetour.reports.charts.palette import LIGHT
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -43,14 +43,14 @@ def svg(picture: Picture) -> str:
     """
     from enginetour.reports.charts.tidy import inline
 
-    return inline(_raw(replace(picture, marks=picture.marks[1:])), picture)
+    return inline(picture)
 
 
 def svg_file(picture: Picture) -> str:
     """A whole SVG file in the light colours."""
     from enginetour.reports.charts.tidy import standalone
 
-    return standalone(_raw(picture), picture, MARGIN)
+    return standalone(picture, MARGIN)
 
 
 def png(picture: Picture) -> bytes:
@@ -58,7 +58,7 @@ def png(picture: Picture) -> bytes:
     sink = io.BytesIO()
     scale = min(PNG_SCALE, LONGEST_SIDE / (max(picture.width, picture.height) + 2 * MARGIN))
     with _ready():
-        _drawn(picture, LIGHT, MARGIN).savefig(sink, format="png", dpi=UNIT_DPI * scale, metadata={"Software": None})
+        _drawn(picture).savefig(sink, format="png", dpi=UNIT_DPI * scale, metadata={"Software": None})
         return _fewer_colours(sink)
 
 
@@ -87,14 +87,6 @@ def _advance(sign: str, *, bold: bool) -> float:
 
         font = FontProperties(size=100, weight="bold" if bold else "normal")
         return float(text_to_path.get_text_width_height_descent(sign, font, ismath=False)[0]) / 100
-
-
-def _raw(picture: Picture) -> str:
-    sink = io.StringIO()
-    with _ready():
-        drawn = _drawn(picture, SENTINELS)
-        drawn.savefig(sink, format="svg", dpi=UNIT_DPI, metadata={"Date": None, "Creator": None})
-    return sink.getvalue()
 
 
 @contextmanager
@@ -128,28 +120,26 @@ def _prepare() -> None:
     there = set(font_manager.get_font_names())
     mpl.rcParams.update({
         "font.family": ["DejaVu Sans", *(name for name in _FALLBACKS if name in there)],
-        "svg.fonttype": "none",  # text stays text
-        "svg.hashsalt": "enginetour",
         "text.parse_math": False,  # a name may have two dollar signs
         "text.usetex": False,
         "path.sketch": None,
     })  # fmt: skip
 
 
-def _drawn(picture: Picture, colours: Mapping[str, str], margin: float = 0.0) -> Figure:
-    """The figure with a margin around; a page has a background of its own."""
+def _drawn(picture: Picture) -> Figure:
+    """The figure with a margin around."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.transforms import Affine2D
 
-    size = ((picture.width + 2 * margin) / UNIT_DPI, (picture.height + 2 * margin) / UNIT_DPI)
-    figure = Figure(figsize=size, dpi=UNIT_DPI, facecolor=colours["paper"], frameon=colours is LIGHT)
+    size = ((picture.width + 2 * MARGIN) / UNIT_DPI, (picture.height + 2 * MARGIN) / UNIT_DPI)
+    figure = Figure(figsize=size, dpi=UNIT_DPI, facecolor=LIGHT["paper"])
     FigureCanvasAgg(figure)
-    scaled = Affine2D().translate(margin, margin).scale(1 / UNIT_DPI, -1 / UNIT_DPI).translate(0, size[1])
+    scaled = Affine2D().translate(MARGIN, MARGIN).scale(1 / UNIT_DPI, -1 / UNIT_DPI).translate(0, size[1])
     units = scaled + figure.dpi_scale_trans
     for order, mark in enumerate(picture.marks):
         if not isinstance(mark, Tip):
-            artist = _artist(mark, colours[mark.role])
+            artist = _artist(mark, LIGHT[mark.role])
             artist.set_zorder(order)
             figure.add_artist(artist)
             artist.set_transform(units)

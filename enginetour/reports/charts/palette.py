@@ -30,10 +30,6 @@ LIGHT = MappingProxyType({
 STRONGEST = 0.5  # of a shade with words on it: light and dark, the ink stands at 4.5:1 from it
 SERIES = tuple(role for role in LIGHT if role.startswith("series-"))
 
-# What matplotlib is given for a page: one value a role, told apart exactly in what it writes.
-SENTINELS = MappingProxyType({role: f"#c0ffe{number:x}" for number, role in enumerate(LIGHT)})
-BY_SENTINEL = MappingProxyType({value: role for role, value in SENTINELS.items()})
-
 
 def series(number: int) -> str:
     """The role of the line with this number, from 0; a ninth has the first colour again, and another dash."""
