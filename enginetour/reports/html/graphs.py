@@ -7,6 +7,7 @@ page and keep their width, words beside them keep their size.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import exp
 
 from markupsafe import Markup, escape
@@ -27,22 +28,24 @@ def height(score: int) -> int:
     return round(200 / (1 + exp(-STEEPNESS * max(-_HIGHEST, min(_HIGHEST, score))))) - 100
 
 
-_HEIGHTS = [height(score) for score in range(-_HIGHEST, _HIGHEST + 1)]
+@lru_cache(1 << 13)  # most scores come again and again
+def _depth(score: int) -> int:
+    """SVG counts downwards."""
+    return -height(score)
 
 
 def evaluations(start: Start, moves: Sequence[MoveMade]) -> Markup | None:
     """What both engines thought of White's chances; None where neither told it."""
     sides: tuple[list[str], list[str]] = ([], [])
     for side in (0, 1):
+        sign = 1 if start.is_white(side) else -1
         run: list[str] = []
-        for ply in range(side, len(moves), 2):
-            score = moves[ply].score
-            if score is None:
+        for ply, move in zip(range(side + 1, len(moves) + 1, 2), moves[side::2], strict=True):
+            if move.score is None:
                 _end(run, sides[side])
                 run = []
             else:
-                white = score if start.is_white(ply) else -score
-                run.append(f"{ply + 1},{-_HEIGHTS[max(-_HIGHEST, min(_HIGHEST, white)) + _HIGHEST]}")
+                run.append(f"{ply},{_depth(sign * move.score)}")
         _end(run, sides[side])
     if not any(sides):
         return None

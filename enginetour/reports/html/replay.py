@@ -29,7 +29,7 @@ _CHECKS = re.compile(r"(\+?)(\d)\+(\d)")
 _SQUARE = re.compile("[a-h][1-8]")
 _NAMES = [f"{file}{rank}" for rank in "12345678" for file in "abcdefgh"]
 _LETTERS = frozenset("PNBRQKpnbrqk" + EMPTY)
-_SIGNS = frozenset("<>&\"'")
+_PLAIN = re.compile("[ !#-%(-;=?-~]*")  # ASCII without <>&"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,26 +134,28 @@ def line_list(start: Start, moves: Sequence[MoveMade], room: int) -> Lines:
     """The lines as they were sent, an item for every ply, empty without a line, as many as `room` in bytes takes."""
     parts: list[str] = []
     is_cut = is_any = False
-    number, white = start.number, start.white_begins
+    number, dots = start.number, "." if start.white_begins else "…"
     for move in moves:
-        part = "<li></li>"
+        part = ""
         if move.pv:
             words = move.pv.split(None, LINE_WORDS)
             if len(words) > LINE_WORDS:
                 words[-1] = "…"
                 is_cut = True
-            part = f"<li>{number}{'.' if white else '…'} {text(' '.join(words))}</li>"
+            part = f"{number}{dots} {text(' '.join(words))}"
             is_any = True
         room -= len(part) if part.isascii() else len(part.encode())
         if room < 0:
             break
         parts.append(part)
-        number, white = number + (not white), not white
-    return Lines(own("\n".join(parts)), len(parts), is_cut, is_any)
+        if dots == ".":
+            dots = "…"
+        else:
+            number, dots = number + 1, "."
+    items = "</li>\n<li>".join(parts)
+    return Lines(own(f"<li>{items}</li>" if parts else ""), len(parts), is_cut, is_any)
 
 
 def text(words: str) -> str:
     """Words of an engine as markup. Nearly all of them are plain and need no escaping."""
-    if words.isascii() and (words.isalnum() or (words.isprintable() and not _SIGNS.intersection(words))):
-        return words
-    return str(escape(safe(words)))
+    return words if _PLAIN.fullmatch(words) else str(escape(safe(words)))
