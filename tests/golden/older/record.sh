@@ -36,9 +36,9 @@ enginetour publish everything --note "without the removed import"
 for system in elo gor egf egf2021; do enginetour ratings --all --system "$system"; done
 
 export ENGINETOUR_DB=results/interrupted.db
-enginetour run configs/bubble.toml --plain --max-games 24
-enginetour run configs/swiss.toml --plain --max-games 4
-enginetour run configs/voids.toml --plain --max-games 3
+enginetour run configs/bubble.toml --plain --max-games 28
+enginetour run configs/swiss.toml --plain --max-games 5
+enginetour run configs/voids.toml --plain --max-games 5
 enginetour void 2 -t voids --why "replay me"
 unset ENGINETOUR_DB
 
