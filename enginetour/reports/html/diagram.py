@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -18,6 +18,7 @@ _FILES = "".join(
 _RANKS = "".join(f'<text x="3" y="{at * EDGE + 11}">{8 - at}</text>' for at in range(8))
 _SQUARES = f'<path class="light" d="M0 0h{_SIZE}v{_SIZE}H0z"/><path class="dark" d="{_DARK}"/>'
 _NAMES = [f"{file}{rank}" for rank in "12345678" for file in "abcdefgh"]
+_SIDES = (("White", "KQRBNP"), ("Black", "kqrbnp"))
 _WORDS = {"k": "King", "q": "Queen", "r": "Rook", "b": "Bishop", "n": "Knight", "p": "pawn"}
 
 
@@ -42,17 +43,18 @@ def diagram(squares: str, last: Iterable[int], *, own_pieces: bool = True) -> Ma
 
 def in_words(squares: str) -> str:
     """``White: King g1, Queen d3, pawns f2 g2; Black: King g8``."""
-    return "; ".join(
-        f"{side}: {_told(squares, letters)}" for side, letters in (("White", "KQRBNP"), ("Black", "kqrbnp"))
-    )
+    places: dict[str, list[str]] = {}
+    for name, letter in zip(_NAMES, squares, strict=True):
+        places.setdefault(letter, []).append(name)
+    return "; ".join(f"{side}: {_told(places, letters)}" for side, letters in _SIDES)
 
 
-def _told(squares: str, letters: str) -> str:
-    groups = []
-    for letter in letters:
-        where = [_NAMES[at] for at, piece in enumerate(squares) if piece == letter]
-        if where:
-            groups.append(f"{_WORDS[letter.lower()]}{'s' * (len(where) > 1)} {' '.join(where)}")
+def _told(places: Mapping[str, Sequence[str]], letters: str) -> str:
+    groups = [
+        f"{_WORDS[letter.lower()]}{'s' * (len(places[letter]) > 1)} {' '.join(places[letter])}"
+        for letter in letters
+        if letter in places
+    ]
     return ", ".join(groups) or "nothing"
 
 

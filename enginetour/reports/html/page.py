@@ -49,6 +49,7 @@ def _environment() -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_finalized,
+        auto_reload=False,  # or each page asks the disk for three templates
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

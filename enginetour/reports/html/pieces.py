@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from markupsafe import Markup
 
@@ -39,7 +39,8 @@ def _attributes(style: str) -> Iterable[str]:
         yield f' {name.strip()}="{value.strip()}"'
 
 
-def symbols(letters: Iterable[str] = LETTERS) -> Markup:
+@lru_cache(1024)  # of the same pieces are many games left
+def symbols(letters: str = LETTERS) -> Markup:
     """Definitions of the pieces that a board on the page uses."""
     return Markup("<defs>{}</defs>").format(Markup("").join(own(drawn()[letter]) for letter in letters))
 

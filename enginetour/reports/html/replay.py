@@ -138,11 +138,14 @@ def line_list(start: Start, moves: Sequence[MoveMade], room: int) -> Lines:
     for move in moves:
         part = ""
         if move.pv:
-            words = move.pv.split(None, LINE_WORDS)
-            if len(words) > LINE_WORDS:
-                words[-1] = "…"
-                is_cut = True
-            part = f"{number}{dots} {text(' '.join(words))}"
+            line = move.pv
+            if line.count(" ") >= LINE_WORDS or not line.isprintable():
+                words = line.split(None, LINE_WORDS)
+                if len(words) > LINE_WORDS:
+                    words[-1] = "…"
+                    is_cut = True
+                line = " ".join(words)
+            part = f"{number}{dots} {text(line)}"
             is_any = True
         room -= len(part) if part.isascii() else len(part.encode())
         if room < 0:
