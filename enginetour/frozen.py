@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from enginetour.errors import InputRefused, StoreRefused
 from enginetour.formats.base import Format
 from enginetour.model import Added, Extended
+from enginetour.places import LocalPlace
 from enginetour.plan import Plan
 from enginetour.probing import probe_all, refuse_unfit
 from enginetour.rebuilt import new_fingerprint, refusal
@@ -148,7 +149,14 @@ def refuse_openings_to_come(
     suite.check(most, min(map(suite.dealing.turn, offers)))
 
 
-def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: Callable[[], None]) -> dict[str, Side]:
+def same_engines(
+    plan: Plan,
+    log: TournamentLog,
+    *,
+    accept_change: bool,
+    heed: Callable[[], None],
+    place: LocalPlace | None = None,
+) -> dict[str, Side]:
     """Sides for every entrant of the log; a changed binary, net or option stops here unless it is accepted."""
     _refuse_exchanged(plan, log)
     sides: dict[str, Side] = {}
@@ -176,7 +184,8 @@ def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool, heed: C
     if changed and not accept_change:
         raise refusal(changed, log.title)
     if changed:
-        refuse_unfit(probe_all({name: sides[name] for name in changed}, heed=heed, hidden=plan.results), sides)
+        tried = {name: sides[name] for name in changed}
+        refuse_unfit(probe_all(tried, heed=heed, hidden=plan.results, place=place), sides)
         log.accept_change(changed)
     return sides
 

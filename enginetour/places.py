@@ -97,6 +97,40 @@ class LocalPlace:
             raise RuntimeError(f"no new games: {self._bell.refusing}")
         return work.future
 
+    def reassign(
+        self,
+        slots: int,
+        on_event: Listener | None,
+        *,
+        tag: str,
+        cores: Cores | None,
+        together: bool,
+        start_parallel: int,
+        hidden: Path | None,
+    ) -> None:
+        """The settings of all further tasks, as when it is made. For a place without a task: its slots stay.
+
+        With `cores` they are replaced, as a slot is bound to its own when it starts.
+        """
+
+        def act() -> None:
+            self._size, self.tag, self._on_event, self._cores = slots, tag, on_event, cores
+            self._together, self._starters, self._hidden = together, start_parallel, hidden
+            for slot in self._slots.values():
+                if slot.leaving:
+                    continue
+                if cores is not None or slot.index >= slots:
+                    self._leave(slot, now=False)
+                else:
+                    slot.reassign(self._next_tag(), together=together, hidden=hidden)
+                    self._watch_input(slot)
+
+        self._bell.ask(act)
+
+    def abandon(self) -> None:
+        """Queued and running tasks fail now; the place goes on."""
+        self._bell.ask(self._abandon)
+
     def resize(self, slots: int) -> None:
         """More or fewer slots; surplus ones go when their game has ended."""
         self._bell.ask(lambda: self._resize(slots))
@@ -187,6 +221,12 @@ class LocalPlace:
             if slot.work is not None or not slot.leaving:
                 self._leave(slot, now=slot.work is not None)
 
+    def _abandon(self) -> None:
+        self._drop_queue("the task was dropped")
+        for slot in self._slots.values():
+            if slot.work is not None:
+                self._leave(slot, now=True)
+
     def _drop_queue(self, why: str) -> None:
         while self._queue:
             work = self._queue.popleft()
@@ -220,14 +260,18 @@ class LocalPlace:
 
     def _start(self, index: int) -> SlotProcess:
         engines = self._cores.engines(index) if self._cores else ()
-        tag = f"{self.tag}/{os.getpid()}-{next(self._serial)}"
-        slot = SlotProcess(index, tag, self._command, engines, together=self._together, hidden=self._hidden)
+        slot = SlotProcess(
+            index, self._next_tag(), self._command, engines, together=self._together, hidden=self._hidden
+        )
         slot.settle(self._cores, self._size)
         self._slots[index] = slot
         self._selector.register(slot.stdout, selectors.EVENT_READ, lambda _: self._hear(slot))
         self._selector.register(slot.stderr, selectors.EVENT_READ, lambda _: self._hear_complaints(slot))
         self._selector.register(slot.pidfd, selectors.EVENT_READ, lambda _: self._ended(slot))
         return slot
+
+    def _next_tag(self) -> str:
+        return f"{self.tag}/{os.getpid()}-{next(self._serial)}"
 
     def _leave(self, slot: SlotProcess, *, now: bool) -> None:
         slot.leave(now=now)

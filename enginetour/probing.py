@@ -7,6 +7,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -28,24 +29,31 @@ Enough = Callable[[Mapping[str, Probe]], bool]
 _Tried = dict[tuple[int, str], Probe]
 
 
+def trial_place(hidden: Path | None = None) -> LocalPlace:
+    """Slots to try engines in, a few at a time; sandboxes hide the folder `hidden`. The caller closes it."""
+    return LocalPlace(min(START_PARALLEL, os.cpu_count() or 1), say_wait, hidden=hidden)
+
+
 def probe_all(
     sides: Mapping[str, Side],
     heed: Callable[[], None] = lambda: None,
     hidden: Path | None = None,
     enough: Enough = lambda _: False,
+    place: LocalPlace | None = None,
 ) -> dict[str, Probe]:
     """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
 
-    Sandboxes hide the folder `hidden`. As soon as what was found is `enough`, the other probes are dropped.
+    `place`: where, else in a `trial_place` of its own. As soon as what was found is `enough`, the other probes are
+    dropped.
     `heed` is called several times a second; what it raises ends the probes. A slot that dies is the machine's failure:
     what it had not told is tried again, TourError after three in a row that told nothing.
     """
     tasks = {name: ProbeTask(side.spec, side.variant) for name, side in sides.items()}
     found: dict[str, Probe] = {}
     failures = 0
-    with LocalPlace(min(START_PARALLEL, os.cpu_count() or 1), say_wait, hidden=hidden) as place:
+    with nullcontext(place) if place is not None else trial_place(hidden) as slots:
         while len(found) < len(tasks) and not enough(found):
-            told, failure = _round(place, tasks, found, heed, enough)
+            told, failure = _round(slots, tasks, found, heed, enough)
             found |= told
             failures = 0 if told else failures + 1
             if failure is not None:
@@ -54,6 +62,8 @@ def probe_all(
             if failure is not None and failures == MOST_FAILURES:
                 what = f"the engines cannot be tried: {failure}"
                 raise TourError(what, step=failure.step)
+        if len(found) < len(tasks):
+            slots.abandon()
     return {name: found[name] for name in sides if name in found}
 
 
@@ -98,9 +108,9 @@ def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tupl
 
 
 def detect_each(
-    commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path
+    commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path, place: LocalPlace | None = None
 ) -> list[tuple[EngineSpec, Probe]]:
-    """As `detect`, for several at a time.
+    """As `detect`, for several at a time, in a `place` if one is given.
 
     Most engines speak UCI and answer at once. Those that do not are started in each protocol, for as long as a start
     may take, and the first answer decides.
@@ -115,12 +125,12 @@ def detect_each(
             (number, "uci"): replace(each["uci"], quirks=Quirks(handshake_timeout=TRY_UCI_S))
             for number, each in specs.items()
         }
-        found = _tried(hasty, found)
+        found = _tried(hasty, found, place)
     silent = [number for number in specs if _spoken(found, number) is None]
     wanted = {
         (number, word): specs[number][word] for number in silent for word in PROTOCOLS if protocol in (None, word)
     }
-    found |= _tried(wanted, found)
+    found |= _tried(wanted, found, place)
     answers = []
     for number, command in enumerate(commands):
         word = _spoken(found, number)
@@ -135,7 +145,7 @@ def detect_each(
     return answers
 
 
-def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried) -> _Tried:
+def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, place: LocalPlace | None) -> _Tried:
     """Probes by command and protocol, until each command has answered in one."""
     keys = {f"{number} {word}": (number, word) for number, word in specs}
     sides = {name: Side(specs[key], TimeControl.parse("1+0")) for name, key in keys.items()}
@@ -144,7 +154,7 @@ def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried) -> _Tried
         now = {**known, **{keys[name]: probe for name, probe in found.items()}}
         return all(_spoken(now, number) is not None for number, _ in specs)
 
-    return {keys[name]: probe for name, probe in probe_all(sides, enough=enough).items()} if specs else {}
+    return {keys[name]: probe for name, probe in probe_all(sides, enough=enough, place=place).items()} if specs else {}
 
 
 def _spoken(found: _Tried, number: int) -> str | None:

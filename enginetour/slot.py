@@ -16,7 +16,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from enginetour.errors import MachineFailure
-from enginetour.referee.link import VERSION, Frames, Link, Stop, Stopping, frame
+from enginetour.referee.link import VERSION, Environment, Frames, Link, Stop, Stopping, frame
 from enginetour.supervise import strays
 from enginetour.supervise.cores import CPUS
 from enginetour.supervise.ending import kill_living
@@ -44,7 +44,7 @@ class PipeLink(Link):
     def __init__(self, control: int, results: int) -> None:
         self._control = control
         self._frames = Frames()
-        self._tasks: deque[GameTask | ProbeTask | ReenactTask | ComplianceTask] = deque()
+        self._tasks: deque[GameTask | ProbeTask | ReenactTask | ComplianceTask | Environment] = deque()
         self._stopping: Stopping = ""
         os.set_blocking(control, False)
         os.set_blocking(results, False)
@@ -69,7 +69,7 @@ class PipeLink(Link):
                 self._hear(chunk)
         return self._stopping
 
-    def next_task(self) -> GameTask | ProbeTask | ReenactTask | ComplianceTask | None:
+    def next_task(self) -> GameTask | ProbeTask | ReenactTask | ComplianceTask | Environment | None:
         """Wait for the next task; None: it is time to go."""
         while not self.stopping():
             if self._tasks:
@@ -129,6 +129,11 @@ def serve(link: PipeLink) -> None:
     shelf = EngineShelf()
     own = claim_own(map(int, filter(None, os.environ.get(CPUS, "").split(","))))
     while (task := link.next_task()) is not None:
+        if isinstance(task, Environment):
+            shelf.close_all()
+            os.environ.update(task.variables)
+            shelf = EngineShelf()
+            continue
         try:
             result: Any
             if isinstance(task, GameTask):

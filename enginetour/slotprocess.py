@@ -16,14 +16,14 @@ from typing import Any
 
 import enginetour
 from enginetour.errors import InternalFailure, MachineFailure, TourError
-from enginetour.referee.link import VERSION, Frames, Stop, frame
+from enginetour.referee.link import VERSION, Environment, Frames, Stop, frame
 from enginetour.supervise import strays
 from enginetour.supervise.cores import CPUS, Cores, bind
 from enginetour.supervise.gathering import TOGETHER
 from enginetour.supervise.pipes import STDERR_CAP, ByteRing, Outbox, last_lines
 from enginetour.supervise.process import status_words
 from enginetour.supervise.sandbox import RESULTS
-from enginetour.supervise.scratch import SCRATCH_ROOT, make_scratch, wipe
+from enginetour.supervise.scratch import SCRATCH_ROOT, make_scratch, retag, wipe
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
 SLOT = (sys.executable, "-P", "-m", "enginetour.slot")  # -P: nothing is ever imported from the current folder
@@ -78,6 +78,7 @@ class SlotProcess:
     ) -> None:
         self.index = index
         self.tag = tag
+        self._tags = {tag}  # all that its engines had
         self.work: Work | None = None
         self.starting = 0  # engines that may be starting in it now
         self.leaving = False
@@ -92,9 +93,9 @@ class SlotProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=_environment(self.scratch, tag)
-                | {CPUS: ",".join(map(str, engines)), TOGETHER: "1" * together}
-                | ({} if hidden is None else {RESULTS: str(hidden)}),
+                env=_environment(self.scratch)
+                | {CPUS: ",".join(map(str, engines))}
+                | _variables(tag, together=together, hidden=hidden),
                 start_new_session=True,
             )
         except OSError as error:
@@ -129,6 +130,13 @@ class SlotProcess:
         if cores is not None:
             cores.keep_off(slots)
             bind(self.process.pid, cores.others(self.index, slots))
+
+    def reassign(self, tag: str, *, together: bool, hidden: Path | None) -> None:
+        """Its next tasks are those of another tag; engines start with these settings. Only while it is idle."""
+        self.tag = tag
+        self._tags.add(tag)
+        retag(self.scratch, tag)
+        self._send(frame(Environment(_variables(tag, together=together, hidden=hidden))))
 
     @property
     def idle(self) -> bool:
@@ -202,7 +210,7 @@ class SlotProcess:
         """Reap it, end what it left behind, close everything; how it ended, and whether by our own failure."""
         strays.ended_by([self.pidfd], time.monotonic_ns() + int(KILL_WAIT * 1e9))
         returncode = self.process.poll()
-        strays.end_tagged((self.tag,))
+        strays.end_tagged(self._tags)
         self.hear_complaints()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             with suppress(OSError):
@@ -226,10 +234,14 @@ def _is_message(message: Any) -> bool:
     return isinstance(message, tuple) and len(message) == LENGTHS.get(message[0] if message else "")
 
 
-def _environment(scratch: Path, tag: str) -> dict[str, str]:
+def _variables(tag: str, *, together: bool, hidden: Path | None) -> dict[str, str]:
+    return {strays.TAG: tag, TOGETHER: "1" * together, RESULTS: "" if hidden is None else str(hidden)}
+
+
+def _environment(scratch: Path) -> dict[str, str]:
     """Our own, so that it imports what we import; the package's folder only where an interpreter would not look."""
     ours = dict(os.environ)
     root = Path(enginetour.__file__).resolve().parents[1]
     if root.name not in ("site-packages", "dist-packages"):
         ours["PYTHONPATH"] = os.pathsep.join(filter(None, (str(root), ours.get("PYTHONPATH"))))
-    return ours | {SCRATCH_ROOT: str(scratch), strays.TAG: tag}
+    return ours | {SCRATCH_ROOT: str(scratch)}

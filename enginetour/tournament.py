@@ -71,6 +71,7 @@ class Session:
 @contextmanager
 def opened(
     plan: Plan,
+    place: LocalPlace,
     *,
     new: bool,
     accept_change: bool,
@@ -79,13 +80,13 @@ def opened(
 ) -> Iterator[Session]:
     """Lock, probe what must be probed, create or resume; nothing is written before all engines are known to be fit.
 
-    `heed` is called while engines are probed, before anything is written, and as long as the session lasts while
-    somebody else holds the database; what it raises ends that.
+    `place` is where they are probed. `heed` is called while they are, before anything is written, and as long as the
+    session lasts while somebody else holds the database; what it raises ends that.
     """
     name = plan.config.tournament.name
 
     def resumed(store: Store) -> Session:
-        return _resume(plan, store, lock, tell, accept_change=accept_change, heed=heed)
+        return _resume(plan, place, store, lock, tell, accept_change=accept_change, heed=heed)
 
     def opened_store(*, create: bool) -> Store:
         store = stack.enter_context(Store.open(plan.database, create=create, heed=heed))
@@ -120,7 +121,7 @@ def opened(
             refuse_field(plan)  # no database, no ratings from it
             edition = 1
         refuse_openings(plan, edition)
-        probes = probe_all(plan.sides, heed=heed, hidden=plan.results)
+        probes = probe_all(plan.sides, heed=heed, place=place)
         refuse_unfit(probes, plan.sides)
         doubts = (*other_names(probes, plan.files), *untellable(plan.suite, plan.sides, probes))
         for words in (*doubts, *cautions(plan.sides.values())):
@@ -136,6 +137,7 @@ def opened(
 
 def play(
     session: Session,
+    here: LocalPlace,
     watcher: Watcher,
     *,
     slots: int,
@@ -143,7 +145,7 @@ def play(
     ready: Ready,
     cluster: DaskPlace | None = None,
 ) -> End:
-    """Play to the end, here or on a `cluster`.
+    """Play to the end, at the place that is `here` or on a `cluster`; it is closed then.
 
     `ready` is called once before the first game, with what signals and the socket act on.
     """
@@ -159,9 +161,10 @@ def play(
     named = session.plan.config.at("play", "affinity")
     cores = own_cores(session.sides.values(), slots, named) if settings.affinity is True else None
     (format_, state), session.folded = session.folded or fold(session.log), None  # a state of long ago is not kept
-    place: LocalPlace | DaskPlace = cluster or LocalPlace(
+    place: LocalPlace | DaskPlace = cluster or here
+    here.reassign(
         slots,
-        on_event=picture,
+        picture,
         tag=tag,
         cores=cores,
         together=settings.affinity == "quick",
@@ -248,14 +251,21 @@ def _create(plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None]) -
 
 
 def _resume(
-    plan: Plan, store: Store, lock: Lock, tell: Callable[[str], None], *, accept_change: bool, heed: Callable[[], None]
+    plan: Plan,
+    place: LocalPlace,
+    store: Store,
+    lock: Lock,
+    tell: Callable[[str], None],
+    *,
+    accept_change: bool,
+    heed: Callable[[], None],
 ) -> Session:
     log = store.tournament(plan.config.tournament.name)
     log.under(lock)
     grown = grown_settings(plan, log)
     format_, state = audit(log)
     refuse_openings_to_come(plan, log, grown, format_, state)
-    sides = same_engines(plan, log, accept_change=accept_change, heed=heed)
+    sides = same_engines(plan, log, accept_change=accept_change, heed=heed, place=place)
     plan = _at_speed(plan, machinespeed.here(plan.wanted_speed, log.config.get("machine")), tell)
     for words in not_followed(plan, log) if format_.offers(state) else ():
         tell(f"warning: {words}")
@@ -265,7 +275,7 @@ def _resume(
         tell(desk.extend(grown, "in the file"))
     joining = {entrant.name: plan.sides[entrant.name] for entrant in plan.entrants if entrant.name not in log.specs}
     if joining:
-        refuse_unfit(probe_all(joining, heed=heed, hidden=plan.results), joining)
+        refuse_unfit(probe_all(joining, heed=heed, place=place), joining)
     for entrant in plan.entrants:
         if entrant.name in joining:
             side = session.sides[entrant.name] = joining[entrant.name]

@@ -6,14 +6,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
 import pytest
 
-from enginetour import probing, tournament
+from enginetour import probing
 from enginetour.errors import InternalFailure, MachineFailure
 from enginetour.model import Game
 from enginetour.places import LocalPlace, end_leftovers
@@ -21,6 +22,7 @@ from enginetour.referee.link import VERSION, frame
 from enginetour.slotprocess import SLOT
 from enginetour.store.tournaments import Store
 from enginetour.supervise import strays
+from enginetour.supervise.scratch import TAGGED
 from enginetour.task import EngineSpec, Probe, ProbeTask
 from tests.forked import quick
 from tests.test_process import alive, odd
@@ -116,11 +118,34 @@ def test_the_setting_reaches_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             super()._assign()
             at_once.append(sum(slot.starting for slot in self._slots.values()))
 
-    monkeypatch.setattr(tournament, "LocalPlace", Counting)
+    monkeypatch.setattr(probing, "LocalPlace", Counting)
     path = quick(tmp_path, system="roundrobin", settings="")
     path.write_text(path.read_text().replace("[play]", "[play]\nstart_parallel = 1"))
     tour(tmp_path, "run", str(path), "--slots", "2", "--force")
     assert max(at_once) == 2
+
+
+def test_a_place_plays_for_another_tag_in_the_slots_it_has(place: LocalPlace, heard: Heard) -> None:
+    """Engines are probed before their tournament has a tag; slots, folders and engines go by the new one afterwards."""
+    before = cause(place, "draw")
+    assert before[1].startswith(f"{place.tag}/")
+    settings: dict[str, Any] = {"cores": None, "together": False, "start_parallel": 4, "hidden": None}
+    place.reassign(1, heard, tag="db:another", **settings)
+    after = cause(place, "draw")
+    assert (after[0], after[1].partition("/")[0]) == (before[0], "db:another")
+    folder = place._slots[0].scratch
+    assert os.readlink(folder / TAGGED) == place._slots[0].tag == after[1]
+
+
+def test_what_a_place_abandons_fails_and_it_goes_on(place: LocalPlace, heard: Heard) -> None:
+    """A first answer decides in which protocol an engine is told; the other tries are not waited for."""
+    futures = [place.submit(task("waits")) for _ in range(3)]
+    heard.playing()
+    place.abandon()
+    with pytest.raises(MachineFailure, match="dropped"):
+        futures[2].result(LONG_S)
+    assert not wait(futures, LONG_S).not_done
+    assert cause(place, "draw")
 
 
 def test_the_preferred_slot_is_taken_if_it_is_free(place: LocalPlace, heard: Heard) -> None:
@@ -173,8 +198,7 @@ def results_of(pid: object) -> int:
 
 def test_a_game_in_which_enginetour_fails_is_set_aside(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tries, one incident that names both engines, all other games, exit 1; the next run tries it again."""
-    for module in (tournament, probing):
-        monkeypatch.setattr(module, "LocalPlace", partial(LocalPlace, command=COMMAND))
+    monkeypatch.setattr(probing, "LocalPlace", partial(LocalPlace, command=COMMAND))
     path = config(workspace, ("wren1", "wren2", "wren3"), "roundrobin", "games_per_pairing = 1")
     path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\nname = "raise"'))
     for runs in (1, 2):

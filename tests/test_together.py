@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from enginetour import tournament
 from enginetour.model import Opening, Pairing
 from enginetour.places import LocalPlace
 from enginetour.referee import together
@@ -344,12 +343,13 @@ def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool, monkeypa
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 4")
     path.write_text(path.read_text().replace("[play]\n", f"[play]\n{setting}\n"))
     told = list[bool]()
+    usual = LocalPlace.reassign
 
-    def place(*words: Any, together: bool, **named: Any) -> LocalPlace:
+    def reassign(place: LocalPlace, *words: Any, together: bool, **named: Any) -> None:
         told.append(together)
-        return LocalPlace(*words, together=together, **named)
+        usual(place, *words, together=together, **named)
 
-    monkeypatch.setattr(tournament, "LocalPlace", place)
+    monkeypatch.setattr(LocalPlace, "reassign", reassign)
     tour(tmp_path, "run", str(path))
     assert told == [may]
 
@@ -360,7 +360,7 @@ def test_a_slot_is_told_whether_it_may(may: bool) -> None:
     with LocalPlace(1, together=may) as place:
         place.submit(ProbeTask(scripted())).result(60)
         environment = Path(f"/proc/{place._slots[0].process.pid}/environ").read_bytes().split(b"\0")
-    assert (f"{TOGETHER}=1".encode() in environment) == may
+        assert (f"{TOGETHER}=1".encode() in environment) == may
 
 
 def test_a_match_says_it_on_its_line(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -135,11 +135,11 @@ def match(
     """
     from enginetour.cli.drafts import name_typed, take_back
     from enginetour.cli.session import Run
-    from enginetour.probing import detect_each
+    from enginetour.probing import detect_each, trial_place
     from enginetour.quickmatch import Asked, drafted, setting, typed
     from enginetour.registry import of_workspace
     from enginetour.sections.play import PlaySection
-    from enginetour.workspace import workspace_of
+    from enginetour.workspace import database_of, results_of, workspace_of
 
     under_play: dict[str, Any] = {} if tc is None else {"tc": tc}
     if openings is not None or order is not None:
@@ -153,7 +153,9 @@ def match(
         raise UsageRefused(f"expected elo0=0 elo1=5, found {sprt!r}", place="--sprt")
     asked = Asked(engine, under_play, games, table, error, system, seeds, options, settings, name or "", seed)
     workspace = workspace_of(Path.cwd())
-    draft = drafted(asked, of_workspace(workspace), Path.cwd(), detect_each)
+    hidden = results_of(workspace, database_of(workspace, db))
+    place = click.get_current_context().with_resource(trial_place(hidden))  # where commands are tried, games are played
+    draft = drafted(asked, of_workspace(workspace), Path.cwd(), partial(detect_each, place=place))
     folder = workspace / "results"
     fresh = not folder.exists()
     path, made = _written(draft, folder, words := _words(draft, engine))
@@ -169,7 +171,7 @@ def match(
         say(f"{command('run', path, db=db)} plays it")
         return 0
     try:
-        run = Run(path, db, new=True, resume_new=True, accept_change=False, live=False, settled=announce)
+        run = Run(path, db, new=True, resume_new=True, accept_change=False, live=False, settled=announce, slots=place)
         code = run.go(slots=slots, force=force)
     except TourError as error:
         name_typed(error, path, path.read_text("utf-8", "replace"), words)

@@ -32,7 +32,9 @@ from enginetour.folded import fold
 from enginetour.happenings import Happenings, Sink, catch_up
 from enginetour.journal import Journal
 from enginetour.pathoptions import absent_paths, path_options
+from enginetour.places import LocalPlace
 from enginetour.plan import prepare
+from enginetour.probing import trial_place
 from enginetour.reports.progress import clock_words, of_games
 from enginetour.scheduler import End, Scheduler, Watcher
 from enginetour.serveraddress import Address
@@ -74,9 +76,12 @@ class Run:
         resume_new: bool = False,
         place: str | None = None,
         settled: Callable[[], None] = lambda: None,
+        slots: LocalPlace | None = None,
     ) -> None:
+        """`slots`: those in which the engines were tried already; the run goes on with them, and closes them."""
         self.path = config
         self.plan, self.signals = prepare(config, db, resumes=not new), Heard()
+        self._slots = slots
         self.place = place  # as --place has it; None: on this machine
         more = [word for name, one in (("--db", db), ("--place", self.place)) if one for word in (name, str(one))]
         self.again = shlex.join(["enginetour", "run", str(config), *more])
@@ -102,15 +107,20 @@ class Run:
         """Play to the end, a stop, or `until` in UTC seconds; the exit code, `strict` on incidents."""
         self.until = until
         count = slots or self.plan.config.play.slots
-        play, here = self.plan.config.play, self.plan.config.at("play", "affinity")
+        play = self.plan.config.play
         self._cores = None
         if play.affinity is True and self.place is None:
-            self._cores = own_cores(self.plan.sides.values(), count, here)
+            self._cores = own_cores(self.plan.sides.values(), count, self.plan.config.at("play", "affinity"))
         self._refuse_many(count, force)
         self.signals.last_words = f"{EARLY}; {self.again} starts it"
-        with self.signals.noting(), unhurried(lambda: bool(self.signals)), self.farewell:
+        with (
+            self._slots or trial_place(self.plan.results) as here,
+            self.signals.noting(),
+            unhurried(lambda: bool(self.signals)),
+            self.farewell,
+        ):
             try:
-                code, wrong = self._run(count, most_games, force=force)
+                code, wrong = self._run(here, count, most_games, force=force)
             except (_StoppedEarly, StoreBusy):  # SQLite itself waits for some locks and heeds nothing
                 if not self.signals or self._playing:
                     raise
@@ -120,7 +130,7 @@ class Run:
                 fall_silent()
             return INCIDENTS_CODE if strict and wrong and code in (0, ENOUGH_CODE) else code
 
-    def _run(self, slots: int, most_games: int | None, *, force: bool) -> tuple[int, bool]:
+    def _run(self, here: LocalPlace, slots: int, most_games: int | None, *, force: bool) -> tuple[int, bool]:
         """The exit code, and whether there were incidents."""
         new = self.new and not (self.resume_new and self._unfinished())
         with (
@@ -128,6 +138,7 @@ class Run:
             machines_of(self.place, self.plan, slots, force=force, heed=self._heed, tell=self._tell) as self._cluster,
             tournament.opened(
                 replace(self.plan, away=self.place is not None),
+                here,
                 new=new,
                 accept_change=self.accept_change,
                 tell=self._tell,
@@ -139,7 +150,7 @@ class Run:
             crowd = () if self.place else (*crowded(sides := session.sides.values(), slots), *absent_paths(sides))
             for warning in filter(str, (inforce.root_warning(), inforce.unguarded(), self.plan.suite.left_out, *crowd)):
                 self.voice.say(f"warning: {warning}")
-            code = self._play(session, slots, most_games)
+            code = self._play(session, here, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())
 
     def _tell(self, text: str) -> None:
@@ -162,10 +173,10 @@ class Run:
             format_, state = fold(store.tournament(name)) if store.has(name) else (None, None)
             return format_ is not None and bool(format_.offers(state))
 
-    def _play(self, session: tournament.Session, slots: int, most_games: int | None) -> int:
+    def _play(self, session: tournament.Session, here: LocalPlace, slots: int, most_games: int | None) -> int:
         log = session.log
-        here = () if self.place else session.sides.values()  # what is played elsewhere takes no processors of ours
-        picture = Picture(log, session.plan.config.system, partial(crowded, here))
+        sides = () if self.place else session.sides.values()  # what is played elsewhere takes no processors of ours
+        picture = Picture(log, session.plan.config.system, partial(crowded, sides))
         picture.look(*(session.folded or fold(log)))
         if session.resumed:
             if picture.remaining[1]:
@@ -209,7 +220,7 @@ class Run:
             self._playing = True
             try:
                 end = tournament.play(
-                    session, watcher, slots=slots, most_games=most_games, ready=ready, cluster=self._cluster
+                    session, here, watcher, slots=slots, most_games=most_games, ready=ready, cluster=self._cluster
                 )
             except _Dropped:
                 end = End.STOPPED

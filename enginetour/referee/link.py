@@ -1,6 +1,7 @@
 """What a slot and its place say to each other, and what a game sees of it.
 
-Frames are a mark, a length, a checksum and a pickle; both ends are ours. To the slot: `GameTask`, `ProbeTask`, `Stop`;
+Frames are a mark, a length, a checksum and a pickle; both ends are ours. To the slot: `GameTask`, `ProbeTask`,
+`Environment`, `Stop`;
 end of file means that the scheduler is gone. From it: ``("hello", VERSION)`` before anything else, as the package may
 have been updated since the scheduler began; ``("event", name, payload)``, several events "move" as one "moves"; then
 one of ``("result", Game | Probe)``, ``("failed", text)`` of the machine and ``("internal", text)`` of our own failure
@@ -46,6 +47,13 @@ class Stop:
     """No more tasks; `now` drops the running game, otherwise it may end."""
 
     now: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Variables of the slot from now on; its engines start with them. It is not answered."""
+
+    variables: dict[str, str]
 
 
 class Link:

@@ -39,6 +39,13 @@ def _tagged(folder: Path, tag: str) -> Path:
     return folder
 
 
+def retag(folder: Path, tag: str) -> None:
+    """From now on the folder belongs to the `tag`."""
+    with contextlib.suppress(OSError):
+        (folder / TAGGED).unlink(missing_ok=True)
+    _tagged(folder, tag)
+
+
 def make_kept(name: str) -> Path:
     """A scratch folder that stays for whoever wants to look into it, named after its engine. Raises MachineFailure."""
     told = "".join(sign if sign in KEPT_SIGNS else "-" for sign in name.lower())[:KEPT_LENGTH]

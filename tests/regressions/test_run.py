@@ -20,6 +20,7 @@ from enginetour.control import ask, socket_path
 from enginetour.exports import UNFINISHED
 from enginetour.folded import fold
 from enginetour.plan import prepare
+from enginetour.probing import trial_place
 from enginetour.shipped import shipped
 from enginetour.store.lock import TournamentLock
 from enginetour.store.tournaments import Store
@@ -162,10 +163,6 @@ def test_a_signal_while_engines_are_probed(tmp_path: Path, number: signal.Signal
     assert not (tmp_path / "results").exists()
 
 
-def opened(path: Path, db: Path, **more: Any) -> Any:
-    return tournament.opened(prepare(path, db), new=False, accept_change=False, tell=print, **more)
-
-
 def test_two_runs_that_make_one_database(tmp_path: Path) -> None:
     """One makes the tournament while the other probes, plays and stops: the other goes on with it."""
     path, db = robin(tmp_path), database(tmp_path)
@@ -175,7 +172,8 @@ def test_two_runs_that_make_one_database(tmp_path: Path) -> None:
         if next(first, False):
             tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
 
-    with opened(path, db, heed=overtaken) as session:
+    how: dict[str, Any] = {"new": False, "accept_change": False, "tell": print, "heed": overtaken}
+    with trial_place() as place, tournament.opened(prepare(path, db), place, **how) as session:
         assert session.resumed
         assert session.log.edition == 1
         assert len(session.log.games()) == 2

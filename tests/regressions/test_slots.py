@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from enginetour import probing, tournament
+from enginetour import probing
 from enginetour.errors import MachineFailure, TourError
 from enginetour.places import LocalPlace
 from enginetour.task import EngineSpec, Probe, ProbeTask, Side
@@ -109,18 +109,19 @@ def test_a_slot_of_another_version_is_told_nothing(tmp_path: Path) -> None:
 def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit 1 instead of trying for ever; the same command goes on."""
     mark = tmp_path / "updated"
-    mark.touch()
-    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 1")
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 2")
     command = (sys.executable, "-P", "-c", ANOTHER.format(mark=str(mark)))
-    monkeypatch.setattr(tournament, "LocalPlace", partial(LocalPlace, command=command))
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    mark.touch()
+    monkeypatch.setattr(probing, "LocalPlace", partial(LocalPlace, command=command))
     told = tour(tmp_path, "run", str(path), expect=1)
     complaints = [line for line in told.stderr.splitlines() if line.startswith("enginetour: ")]
     assert len(complaints) == 1
     assert complaints[0].endswith("9.9.9 (another) now; start it again by the same command")
-    assert audit(tmp_path) == 0
+    assert audit(tmp_path) == 1
     mark.unlink()
     tour(tmp_path, "run", str(path))
-    assert audit(tmp_path) == 1
+    assert audit(tmp_path) == 2
 
 
 def test_one_more_slot_finds_its_game_at_once() -> None:
