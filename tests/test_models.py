@@ -119,13 +119,13 @@ def test_slopes_are_the_derivatives(name: str) -> None:
     """Scores and curvatures are the first and second differences of the height."""
     model, draw, h = MODELS[name], DRAW[name], 1e-5
     slopes = model.slopes(ROWS, GAPS, draw)
-    for row in range(3):
-        nudge = h * np.eye(3)[row]
+    for each in range(3):
+        nudge = h * np.eye(3)[each]
         up, down = (model.slopes(ROWS, GAPS + sign * nudge, draw) for sign in (1, -1))
         rise = model.height(ROWS, GAPS + nudge, draw) - model.height(ROWS, GAPS - nudge, draw)
-        assert slopes.score[row] == pytest.approx(rise / (2 * h), abs=1e-6)
-        assert slopes.curve[row] == pytest.approx((down.score[row] - up.score[row]) / (2 * h), abs=1e-6)
-        assert slopes.cross[row] == pytest.approx((down.draw_score - up.draw_score) / (2 * h), abs=1e-6)
+        assert slopes.score[each] == pytest.approx(rise / (2 * h), abs=1e-6)
+        assert slopes.curve[each] == pytest.approx((down.score[each] - up.score[each]) / (2 * h), abs=1e-6)
+        assert slopes.cross[each] == pytest.approx((down.draw_score - up.draw_score) / (2 * h), abs=1e-6)
     up, down = (model.slopes(ROWS, GAPS, draw + sign * h) for sign in (1, -1))
     rise = model.height(ROWS, GAPS, draw + h) - model.height(ROWS, GAPS, draw - h)
     assert slopes.draw_score == pytest.approx(rise / (2 * h), abs=1e-6)

@@ -43,17 +43,17 @@ def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, mo
         made = await read(library, entry, lines=lines)
         for _ in began:
             stage.record(game())
-            room.begin(stage.status())
+            autumn.begin(stage.status())
         return made
 
     monkeypatch.setattr(Library, "standing", standing)
-    room = Room("autumn")
+    autumn = Room("autumn")
 
     async def scene(hall: Hall, app: Starlette) -> list[int]:
-        hall.rooms["autumn"] = room
+        hall.rooms["autumn"] = autumn
         await hall.ready(hall.entries[0])
         await hall.ready(hall.entries[0])
-        return [line["number"] for line in room.lines]
+        return [line["number"] for line in autumn.lines]
 
     assert in_a_hall(stage.database, scene) == [1]
 

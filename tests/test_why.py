@@ -113,11 +113,11 @@ def test_every_system_answers_in_its_own_terms(name: str, count: int) -> None:
     system: PairingSystem = made.system
     members = rated(*range(2000, 2000 - 60 * count, -60), families="xxyy", origins="pqpqpqp")
     field = Field(members, (), tuple(range(count)), 4)
-    for played in range(3):
+    for turn in range(3):
         paired = next_round(system, apart(field))
-        if played == 2:
+        if turn == 2:
             break
-        field = after(field, paired, random.Random(played), draws=0.0)
+        field = after(field, paired, random.Random(turn), draws=0.0)
     for pair in combinations(field.present, 2):
         found = why(system, apart(field), paired, *pair)
         told = why_lines(found, field)

@@ -2,7 +2,7 @@
 
 format     is                                    source
 markdown   a table with pipes                    GitHub Flavored Markdown 0.29, 4.10; escapes: CommonMark 0.31, 2.4
-bbcode     aligned text in a [code] block        phpBB: its own BBCodes have no table, and code is what all boards take
+bbcode     aligned text in a [code] block        phpBB: its BBCodes have no table, and all boards take code
 html       a <table> to paste into a page        HTML Standard, 4.9
 
 In a [code] block a board reads nothing but the end of it; a name that says so loses its bracket.
